@@ -1,0 +1,69 @@
+/** Seconds in one civil day; wall-clock time here has no leap seconds and no time zone. */
+export const DAY_SECONDS = 86_400
+
+/** A day of the proleptic Gregorian calendar; `month` and `day` count from 1. */
+export type CivilDate = { readonly year: number; readonly month: number; readonly day: number }
+
+// Years start in March inside these formulas, so that the leap day is the last day of a year and month lengths
+// follow one linear rule. An era is the 400 years after which the Gregorian calendar repeats.
+const ERA_YEARS = 400
+const ERA_DAYS = 146_097
+const EPOCH_DAYS_SINCE_MARCH_YEAR_0 = 719_468
+
+/** Whole days from 1970-01-01 to `date`; negative before it. */
+export function epochDay(date: CivilDate): number {
+  const year = date.month <= 2 ? date.year - 1 : date.year
+  const era = Math.floor(year / ERA_YEARS)
+  const yearOfEra = year - era * ERA_YEARS
+  const monthFromMarch = (date.month + 9) % 12
+  const dayOfYear = Math.floor((153 * monthFromMarch + 2) / 5) + date.day - 1
+  const leapDays = Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100)
+  return era * ERA_DAYS + yearOfEra * 365 + leapDays + dayOfYear - EPOCH_DAYS_SINCE_MARCH_YEAR_0
+}
+
+/** The date `day` days after 1970-01-01, the inverse of `epochDay`. */
+export function civilDate(day: number): CivilDate {
+  const shifted = day + EPOCH_DAYS_SINCE_MARCH_YEAR_0
+  const era = Math.floor(shifted / ERA_DAYS)
+  const dayOfEra = shifted - era * ERA_DAYS
+  const leapDays =
+    Math.floor(dayOfEra / 1_460) - Math.floor(dayOfEra / 36_524) + Math.floor(dayOfEra / 146_096)
+  const yearOfEra = Math.floor((dayOfEra - leapDays) / 365)
+  const dayOfYear =
+    dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
+  const monthFromMarch = Math.floor((5 * dayOfYear + 2) / 153)
+  const month = ((monthFromMarch + 2) % 12) + 1
+  return {
+    year: era * ERA_YEARS + yearOfEra + (month <= 2 ? 1 : 0),
+    month,
+    day: dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1,
+  }
+}
+
+/** Day of the week of an epoch day: 0 is Sunday, 6 is Saturday. */
+export function dayOfWeek(day: number): number {
+  return (((day + 4) % 7) + 7) % 7
+}
+
+/** Number of days in a month of a year, leap years included. */
+export function daysInMonth(year: number, month: number): number {
+  const next = month === 12 ? { year: year + 1, month: 1 } : { year, month: month + 1 }
+  return epochDay({ ...next, day: 1 }) - epochDay({ year, month, day: 1 })
+}
+
+/** `2027-03-28` for the day that a wall-clock time falls on. */
+export function formatDay(wallSeconds: number): string {
+  const date = civilDate(Math.floor(wallSeconds / DAY_SECONDS))
+  return `${pad(date.year, 4)}-${pad(date.month, 2)}-${pad(date.day, 2)}`
+}
+
+/** `02:30` for a wall-clock time, with its seconds only when they are not zero. */
+export function formatTimeOfDay(wallSeconds: number): string {
+  const second = wallSeconds - Math.floor(wallSeconds / DAY_SECONDS) * DAY_SECONDS
+  const hourAndMinute = `${pad(Math.floor(second / 3_600), 2)}:${pad(Math.floor(second / 60) % 60, 2)}`
+  return second % 60 === 0 ? hourAndMinute : `${hourAndMinute}:${pad(second % 60, 2)}`
+}
+
+function pad(value: number, digits: number): string {
+  return String(value).padStart(digits, '0')
+}

@@ -1,0 +1,37 @@
+import type { OrderSize, PriceBounds } from './strategy.ts'
+import type { Asset } from './token.ts'
+import type { Address, BaseUnits } from './units.ts'
+
+/** `<strategy>:<slot epoch seconds>:<leg>` */
+export type IntentId = `${string}:${number}:${number}`
+
+/** Every slot ends in exactly one of these. */
+export type Outcome = 'filled' | 'skipped' | 'refused' | 'failed' | 'expired' | 'missed'
+
+/** One decided action for a slot, before any price or nonce is known. Complete: nothing else is read to execute it. */
+export type Intent = {
+  readonly id: IntentId
+  readonly strategy: string
+  readonly slotSeconds: number
+  readonly leg: number
+  readonly owner: Address
+  readonly recipient: Address
+  readonly sell: Asset
+  readonly buy: Asset
+  readonly size: OrderSize
+  /** The most that may leave the wallet, in sell base units, whatever a quote says. */
+  readonly maxSell: BaseUnits
+  readonly slippageBps: number
+  readonly price: PriceBounds
+  /** No attempt starts after this time (epoch ms): the slot's own maxLateness. */
+  readonly startBeforeMs: number
+}
+
+export function intentId(id: { strategy: string; slotSeconds: number; leg: number }): IntentId {
+  return `${id.strategy}:${id.slotSeconds}:${id.leg}`
+}
+
+/** The service's idempotency key: `<intentId>:<attempt>`; at most 63+1+12+1+3+1+3 characters of its alphabet. */
+export function clientOrderId(id: IntentId, attempt: number): string {
+  return `${id}:${attempt}`
+}

@@ -1,0 +1,134 @@
+import type { Intent, IntentId, Outcome } from './intent.ts'
+import type { PermitRecord } from './permit.ts'
+import type { FailureReason, RefusalReason, SkipReason } from './reason.ts'
+import type { Mode } from './settings.ts'
+import type { Address, BaseUnits, Hex } from './units.ts'
+
+/** Where an order was proven filled, and what moved. Amounts in base units. */
+export type Fill = {
+  readonly txHash: Hex
+  readonly blockNumber: bigint
+  readonly paid: BaseUnits
+  readonly received: BaseUnits
+  /** `<txHash>:<log index>` of the transfers counted, so that no transfer proves two orders. */
+  readonly transfers: readonly string[]
+}
+
+export type TransactionPurpose = 'approve' | 'wrap' | 'unwrap'
+
+/** A transaction of our own wallet, recorded before it is broadcast. Signing is deterministic, so it can be sent again. */
+export type TransactionRecord = {
+  /** `<intentId>:<purpose>`, or `approve:<token>:<nonce>`. */
+  readonly id: string
+  readonly purpose: TransactionPurpose
+  readonly intentId: IntentId
+  readonly chainId: number
+  readonly from: Address
+  readonly nonce: number
+  readonly to: Address
+  readonly data: Hex
+  readonly value: bigint
+  readonly gas: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  readonly hash: Hex
+}
+
+/** Everything the daemon knows, as facts in order. State is a fold of these (`domain/state.ts`). */
+export type JournalEvent =
+  | {
+      readonly type: 'bound'
+      readonly mode: Mode
+      readonly chainId: number
+      readonly genesisHash: Hex
+      readonly owner: Address
+    }
+  | {
+      /** The slots of a strategy count from here on. Written when its schedule is first seen or changes. */
+      readonly type: 'strategy-scheduled'
+      readonly strategy: string
+      readonly scheduleKey: string
+      readonly fromSeconds: number
+    }
+  | {
+      readonly type: 'slot-opened'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly intents: readonly Intent[]
+    }
+  | {
+      readonly type: 'slot-closed'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly outcome: Outcome
+      readonly reason: CloseReason
+    }
+  | {
+      /** A run of slots that passed unattended, each with outcome `missed`. Both ends are inclusive. */
+      readonly type: 'slots-missed'
+      readonly strategy: string
+      readonly firstSeconds: number
+      readonly lastSeconds: number
+      /** Undefined when the run is too long to count. */
+      readonly count: number | undefined
+    }
+  | { readonly type: 'permit-recorded'; readonly intentId: IntentId; readonly permit: PermitRecord }
+  | {
+      /** Written only by the process that recorded the permit and knows that it was never signed. */
+      readonly type: 'permit-withdrawn'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly reason: FailureReason
+    }
+  | {
+      readonly type: 'order-accepted'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly orderId: string
+    }
+  | {
+      readonly type: 'order-ended'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly status: 'rejected' | 'failed' | 'expired'
+      readonly message: string
+    }
+  | {
+      readonly type: 'fill-proven'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly fill: Fill
+    }
+  | {
+      readonly type: 'permit-dead'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly how: 'expired' | 'cancelled'
+      readonly blockNumber: bigint
+      readonly blockTimeSeconds: number
+    }
+  | {
+      readonly type: 'intent-closed'
+      readonly intentId: IntentId
+      readonly outcome: Outcome
+      readonly reason: CloseReason
+    }
+  | { readonly type: 'transaction-recorded'; readonly transaction: TransactionRecord }
+  | {
+      readonly type: 'transaction-ended'
+      readonly id: string
+      readonly status: 'mined' | 'reverted' | 'lost'
+      readonly hash: Hex
+      readonly blockNumber: bigint | undefined
+    }
+
+export type CloseReason = 'filled' | 'missed' | SkipReason | RefusalReason | FailureReason
+
+/** One line of the journal. `hash` covers `prev` and the record's text, so that no line can change unseen. */
+export type JournalRecord = {
+  readonly seq: number
+  readonly atMs: number
+  readonly event: JournalEvent
+  readonly prev: Hex
+  readonly hash: Hex
+}

@@ -1,0 +1,54 @@
+import type { Address, BaseUnits, Hex } from './units.ts'
+
+/**
+ * One Permit2 `permitWitnessTransferFrom` authorization: everything its EIP-712 digest is made of.
+ * Source: Permit2's SignatureTransfer and the order witness of the gasless service.
+ */
+export type Permit = {
+  readonly chainId: number
+  readonly permit2: Address
+  readonly owner: Address
+  readonly token: Address
+  readonly amount: BaseUnits
+  readonly spender: Address
+  readonly nonce: bigint
+  readonly deadlineSeconds: number
+  readonly recipient: Address
+  readonly tokenOut: Address
+  readonly minAmountOut: BaseUnits
+}
+
+/** Frozen EIP-712 types. What is signed is built from these alone, never from types that came over the wire. */
+export const PERMIT_TYPES = {
+  PermitWitnessTransferFrom: [
+    { name: 'permitted', type: 'TokenPermissions' },
+    { name: 'spender', type: 'address' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint256' },
+    { name: 'witness', type: 'OrderWitness' },
+  ],
+  TokenPermissions: [
+    { name: 'token', type: 'address' },
+    { name: 'amount', type: 'uint256' },
+  ],
+  OrderWitness: [
+    { name: 'recipient', type: 'address' },
+    { name: 'tokenOut', type: 'address' },
+    { name: 'minAmountOut', type: 'uint256' },
+  ],
+} as const
+
+export const PERMIT_PRIMARY_TYPE = 'PermitWitnessTransferFrom'
+export const PERMIT_DOMAIN_NAME = 'Permit2'
+export const WITNESS_TYPE_STRING =
+  'OrderWitness witness)OrderWitness(address recipient,address tokenOut,uint256 minAmountOut)TokenPermissions(address token,uint256 amount)'
+
+/** A permit as recorded before its signature may exist (rule G2). */
+export type PermitRecord = Permit & {
+  readonly attempt: number
+  readonly clientOrderId: string
+  readonly quoteId: string
+  readonly digest: Hex
+  /** Head of the chain when it was recorded: where a search for its fill begins. */
+  readonly fromBlock: bigint
+}

@@ -1,0 +1,62 @@
+import type { Address, BaseUnits } from './units.ts'
+
+export type TokenInfo = {
+  readonly address: Address
+  readonly symbol: string
+  readonly name: string
+  readonly decimals: number
+}
+
+/** What is asked of the service. Amounts in base units. */
+export type QuoteRequest = {
+  readonly from: Address
+  readonly receiver: Address
+  readonly sellToken: Address
+  readonly buyToken: Address
+  readonly size: { readonly side: 'sell' | 'buy'; readonly amount: BaseUnits }
+  readonly slippageBps: number
+}
+
+/** A quote as received and parsed, not yet believed: `execute/verify.ts` decides whether it may be signed. */
+export type Quote = {
+  readonly id: string
+  readonly from: Address
+  readonly expirationMs: number
+  readonly sellToken: Address
+  readonly buyToken: Address
+  readonly receiver: Address | undefined
+  readonly sellAmount: BaseUnits
+  readonly buyAmount: BaseUnits
+  readonly minBuyAmount: BaseUnits
+  readonly validToSeconds: number
+  readonly feeAmount: BaseUnits
+  readonly side: 'sell' | 'buy'
+  readonly allowanceTarget: Address
+  readonly spender: Address
+  readonly typedData: Readonly<Record<string, unknown>>
+  readonly witnessTypeString: string
+}
+
+export type OrderStatus = 'pending' | 'filled' | 'failed' | 'expired'
+
+export type ServiceOrder = {
+  readonly orderId: string
+  readonly quoteId: string
+  readonly status: OrderStatus
+  readonly txHash: `0x${string}` | undefined
+  readonly error: { readonly code: string; readonly message: string } | undefined
+}
+
+/**
+ * Why a service call brought no usable answer. `unavailable` (5xx, silence, a broken connection, an unreadable
+ * body) says nothing about whether the request took effect.
+ */
+export type ServiceFault =
+  | { readonly tag: 'rateLimited'; readonly retryAfterMs: number; readonly message: string }
+  | { readonly tag: 'badRequest'; readonly message: string }
+  | { readonly tag: 'notFound'; readonly message: string }
+  | { readonly tag: 'unavailable'; readonly message: string }
+
+export type Reply<Value, Fault = ServiceFault> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly fault: Fault }

@@ -1,0 +1,63 @@
+import type { PriceFeed } from './price.ts'
+import type { Pair, Token } from './token.ts'
+import type { Address, BaseUnits } from './units.ts'
+
+export type Mode = 'sandbox' | 'dry-run' | 'live'
+
+/** Where a wallet's key is read from; never the key itself. */
+export type WalletSource =
+  | { readonly type: 'keystore'; readonly keystore: string; readonly passwordFile: string }
+  | { readonly type: 'privateKeyFile'; readonly file: string }
+  | { readonly type: 'privateKeyEnv'; readonly name: string }
+
+export type ChainSettings = {
+  readonly name: string
+  readonly chainId: number
+  readonly rpcUrls: readonly string[]
+}
+
+/** How much allowance Permit2 gets: one order, what the limits still allow today, or everything. */
+export type ApprovalPolicy = 'exact' | 'budget' | 'unlimited'
+export type RoutingPreference = 'auto' | 'preferOwn' | 'onlyOwn'
+
+export type GaslessSettings = {
+  readonly baseUrl: string
+  readonly chain: string
+  readonly wallet: string
+  readonly permit2: Address
+  readonly spenders: readonly Address[]
+  readonly slippageBps: number
+  readonly routingPreference: RoutingPreference
+  readonly approval: ApprovalPolicy
+  readonly maxQuoteLifetimeMs: number
+  readonly requestsPerSecond: number
+  /** The operator's own words for the two routing preferences on the wire. */
+  readonly wire: { readonly preferOwn: string; readonly onlyOwn: string }
+}
+
+/** Account-wide caps, by token symbol, in base units. */
+export type AccountLimits = {
+  /** Widest distance of a quote from the independent price. */
+  readonly maxDeviationBps: number
+  readonly perDay: ReadonlyMap<string, BaseUnits>
+  readonly perOrder: ReadonlyMap<string, BaseUnits>
+}
+
+export type WebhookEvent = 'filled' | 'failed' | 'refused' | 'missed' | 'halted' | 'low-funds'
+
+/** A validated config file. Paths are absolute. */
+export type Settings = {
+  readonly mode: Mode
+  readonly file: string
+  readonly stateDir: string
+  readonly strategiesDir: string
+  readonly http: { readonly host: string; readonly port: number }
+  readonly log: { readonly level: string; readonly format: 'auto' | 'json' | 'pretty' }
+  readonly wallets: ReadonlyMap<string, WalletSource>
+  readonly chains: ReadonlyMap<string, ChainSettings>
+  readonly gasless: GaslessSettings
+  readonly tokens: ReadonlyMap<string, Token>
+  readonly prices: ReadonlyMap<Pair, PriceFeed>
+  readonly limits: AccountLimits
+  readonly notify: { readonly webhooks: readonly { url: string; on: readonly WebhookEvent[] }[] }
+}

@@ -1,0 +1,317 @@
+import { assertNever, InvariantError } from './errors.ts'
+import type { Intent, IntentId } from './intent.ts'
+import type { Fill, JournalEvent, TransactionRecord } from './journal.ts'
+import { nextState, type OrderState, type OrderStep } from './order.ts'
+import type { PermitRecord } from './permit.ts'
+import type { Address, BaseUnits, Hex } from './units.ts'
+
+/** An intent that is not closed yet. */
+export type OpenIntent = {
+  readonly intent: Intent
+  state: OrderState
+  /** Number of the current or next attempt, from 1. */
+  attempt: number
+  permit: PermitRecord | undefined
+  orderId: string | undefined
+  /** How the service ended the last order, if it did. */
+  ended:
+    | { readonly status: 'rejected' | 'failed' | 'expired'; readonly message: string }
+    | undefined
+  /** How the last attempt's permit died. */
+  died: 'expired' | 'cancelled' | undefined
+  fill: Fill | undefined
+  openedAtMs: number
+}
+
+/** One amount that counts against caps: live permits in full, fills at what was paid. */
+export type Exposure = {
+  readonly strategy: string
+  readonly token: Address
+  readonly amount: BaseUnits
+  /** Signing time while live, time of proof once filled. */
+  readonly atMs: number
+  readonly live: boolean
+}
+
+export type StrategyRecord = {
+  scheduleKey: string
+  /** Last slot that is accounted for: opened, closed or missed. */
+  lastSlotSeconds: number
+  openSlots: number[]
+  fills: number
+  lastOrderAtMs: number | undefined
+  lastFillAtMs: number | undefined
+  /** Sell base units spent by proven fills since the beginning, by token. */
+  readonly spent: Map<Address, BaseUnits>
+}
+
+/** A transaction whose fate is unknown, with every hash that was sent under its nonce. */
+export type OpenTransaction = {
+  readonly record: TransactionRecord
+  readonly hashes: readonly Hex[]
+}
+
+/** What is true now: a fold of the journal. Changed only by `applyEvent`. */
+export type DaemonState = {
+  bound:
+    | { readonly chainId: number; readonly genesisHash: Hex; readonly owner: Address }
+    | undefined
+  readonly strategies: Map<string, StrategyRecord>
+  readonly intents: Map<IntentId, OpenIntent>
+  /** By `<intentId>:<attempt>`, oldest first. */
+  readonly exposures: Map<string, Exposure>
+  readonly transactions: Map<string, OpenTransaction>
+  /** Outcome of ended wrap and unwrap transactions of intents that are still open, by transaction id. */
+  readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>
+  /** Transfers that already prove an order; bounded, oldest first. */
+  readonly claimedTransfers: Map<string, number>
+}
+
+/** Filled exposures are kept this long, far beyond the longest window, so that a clock set back frees nothing. */
+export const EXPOSURE_RETENTION_MS = 8 * 86_400_000
+
+export function emptyState(): DaemonState {
+  return {
+    bound: undefined,
+    strategies: new Map(),
+    intents: new Map(),
+    exposures: new Map(),
+    transactions: new Map(),
+    endedTransactions: new Map(),
+    claimedTransfers: new Map(),
+  }
+}
+
+type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
+
+/**
+ * Applies one event in place. Throws InvariantError, before it changes anything, when the state table or the
+ * slot order does not allow the event.
+ */
+export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number): void {
+  switch (event.type) {
+    case 'bound':
+      if (state.bound !== undefined) throw new InvariantError('state is bound to a chain already')
+      state.bound = {
+        chainId: event.chainId,
+        genesisHash: event.genesisHash,
+        owner: event.owner,
+      }
+      return
+    case 'strategy-scheduled':
+      scheduleStrategy(state, event)
+      return
+    case 'slot-opened':
+      openSlot(state, event, atMs)
+      return
+    case 'slot-closed':
+      closeSlot(state, event)
+      return
+    case 'slots-missed':
+      advanceSlot(strategyOf(state, event.strategy), event.lastSeconds)
+      return
+    case 'permit-recorded':
+      recordPermit(state, event, atMs)
+      return
+    case 'permit-withdrawn':
+    case 'permit-dead':
+      endPermit(state, event)
+      return
+    case 'order-accepted': {
+      const open = stepAttempt(state, event)
+      open.orderId = event.orderId
+      return
+    }
+    case 'order-ended': {
+      const open = stepAttempt(state, event)
+      open.ended = { status: event.status, message: event.message }
+      return
+    }
+    case 'fill-proven':
+      proveFill(state, event, atMs)
+      return
+    case 'intent-closed': {
+      step(openIntent(state, event.intentId), event.type)
+      state.intents.delete(event.intentId)
+      forgetTransactions(state, event.intentId)
+      return
+    }
+    case 'transaction-recorded':
+      recordTransaction(state, event.transaction)
+      return
+    case 'transaction-ended':
+      endTransaction(state, event)
+      return
+    default:
+      assertNever(event)
+  }
+}
+
+function strategyOf(state: DaemonState, name: string): StrategyRecord {
+  const record = state.strategies.get(name)
+  if (record === undefined) throw new InvariantError(`strategy ${name} was never scheduled`)
+  return record
+}
+
+function openIntent(state: DaemonState, id: IntentId): OpenIntent {
+  const open = state.intents.get(id)
+  if (open === undefined) throw new InvariantError(`intent ${id} is not open`)
+  return open
+}
+
+function step(open: OpenIntent, name: OrderStep): void {
+  open.state = nextState(open.state, name)
+}
+
+function stepAttempt(
+  state: DaemonState,
+  event: { type: OrderStep; intentId: IntentId; attempt: number },
+): OpenIntent {
+  const open = openIntent(state, event.intentId)
+  if (open.attempt !== event.attempt)
+    throw new InvariantError(`${event.intentId}: attempt ${event.attempt} is not the current one`)
+  step(open, event.type)
+  return open
+}
+
+function scheduleStrategy(state: DaemonState, event: EventOf<'strategy-scheduled'>): void {
+  const known = state.strategies.get(event.strategy)
+  if (known !== undefined) {
+    known.scheduleKey = event.scheduleKey
+    known.lastSlotSeconds = event.fromSeconds
+    return
+  }
+  state.strategies.set(event.strategy, {
+    scheduleKey: event.scheduleKey,
+    lastSlotSeconds: event.fromSeconds,
+    openSlots: [],
+    fills: 0,
+    lastOrderAtMs: undefined,
+    lastFillAtMs: undefined,
+    spent: new Map(),
+  })
+}
+
+function advanceSlot(record: StrategyRecord, slotSeconds: number): void {
+  if (slotSeconds <= record.lastSlotSeconds)
+    throw new InvariantError(
+      `slot ${slotSeconds} is not after ${record.lastSlotSeconds}, the last one accounted for`,
+    )
+  record.lastSlotSeconds = slotSeconds
+}
+
+function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: number): void {
+  const record = strategyOf(state, event.strategy)
+  for (const intent of event.intents) {
+    if (state.intents.has(intent.id))
+      throw new InvariantError(`intent ${intent.id} is open already`)
+  }
+  advanceSlot(record, event.slotSeconds)
+  record.openSlots.push(event.slotSeconds)
+  for (const intent of event.intents) {
+    state.intents.set(intent.id, {
+      intent,
+      state: 'planned',
+      attempt: 1,
+      permit: undefined,
+      orderId: undefined,
+      ended: undefined,
+      died: undefined,
+      fill: undefined,
+      openedAtMs: atMs,
+    })
+  }
+}
+
+/** Ends a slot that was opened, or one that never opened because it was skipped at once. */
+function closeSlot(state: DaemonState, event: EventOf<'slot-closed'>): void {
+  const record = strategyOf(state, event.strategy)
+  const at = record.openSlots.indexOf(event.slotSeconds)
+  if (at >= 0) record.openSlots.splice(at, 1)
+  else advanceSlot(record, event.slotSeconds)
+}
+
+function recordPermit(state: DaemonState, event: EventOf<'permit-recorded'>, atMs: number): void {
+  const { permit } = event
+  const open = stepAttempt(state, { ...event, attempt: permit.attempt })
+  open.permit = permit
+  open.orderId = undefined
+  open.ended = undefined
+  open.died = undefined
+  strategyOf(state, open.intent.strategy).lastOrderAtMs = atMs
+  state.exposures.set(permit.clientOrderId, {
+    strategy: open.intent.strategy,
+    token: permit.token,
+    amount: permit.amount,
+    atMs,
+    live: true,
+  })
+}
+
+function endPermit(
+  state: DaemonState,
+  event: EventOf<'permit-withdrawn'> | EventOf<'permit-dead'>,
+): void {
+  const open = stepAttempt(state, event)
+  if (open.permit !== undefined) state.exposures.delete(open.permit.clientOrderId)
+  open.died = event.type === 'permit-dead' ? event.how : undefined
+  open.permit = undefined
+  open.attempt += 1
+}
+
+function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atMs: number): void {
+  const open = stepAttempt(state, event)
+  const { permit } = open
+  if (permit === undefined) throw new InvariantError(`${event.intentId}: a fill without a permit`)
+  open.fill = event.fill
+  const record = strategyOf(state, open.intent.strategy)
+  record.fills += 1
+  record.lastFillAtMs = atMs
+  const before = record.spent.get(permit.token) ?? 0n
+  record.spent.set(permit.token, (before + event.fill.paid) as BaseUnits)
+  state.exposures.delete(permit.clientOrderId)
+  state.exposures.set(permit.clientOrderId, {
+    strategy: open.intent.strategy,
+    token: permit.token,
+    amount: event.fill.paid,
+    atMs,
+    live: false,
+  })
+  for (const transfer of event.fill.transfers) state.claimedTransfers.set(transfer, atMs)
+  forgetOld(state, atMs)
+}
+
+/** Drops what no window can reach any more. Entries are in time order but for clock jumps, so it stops at the first young one. */
+function forgetOld(state: DaemonState, nowMs: number): void {
+  for (const [key, exposure] of state.exposures) {
+    if (exposure.live) continue
+    if (nowMs - exposure.atMs < EXPOSURE_RETENTION_MS) break
+    state.exposures.delete(key)
+  }
+  for (const [transfer, atMs] of state.claimedTransfers) {
+    if (nowMs - atMs < EXPOSURE_RETENTION_MS) break
+    state.claimedTransfers.delete(transfer)
+  }
+}
+
+function recordTransaction(state: DaemonState, record: TransactionRecord): void {
+  const known = state.transactions.get(record.id)
+  if (known !== undefined && known.record.nonce !== record.nonce)
+    throw new InvariantError(`transaction ${record.id} is open with another nonce`)
+  state.transactions.set(record.id, {
+    record,
+    hashes: [...(known?.hashes ?? []), record.hash],
+  })
+}
+
+function endTransaction(state: DaemonState, event: EventOf<'transaction-ended'>): void {
+  const known = state.transactions.get(event.id)
+  if (known === undefined) throw new InvariantError(`transaction ${event.id} is not open`)
+  state.transactions.delete(event.id)
+  if (known.record.purpose !== 'approve') state.endedTransactions.set(event.id, event.status)
+}
+
+function forgetTransactions(state: DaemonState, id: IntentId): void {
+  state.endedTransactions.delete(`${id}:wrap`)
+  state.endedTransactions.delete(`${id}:unwrap`)
+}

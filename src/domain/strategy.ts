@@ -1,0 +1,41 @@
+import type { Schedule } from './schedule.ts'
+import type { Asset } from './token.ts'
+import type { BaseUnits, Ratio } from './units.ts'
+
+export const STRATEGY_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/
+
+/** Caps of one strategy. Amounts are base units of the sell token. */
+export type StrategyLimits = {
+  readonly perDay: BaseUnits | undefined
+  readonly total: BaseUnits | undefined
+  readonly cooldownMs: number
+  /** Orders of this strategy that may be unresolved at once. */
+  readonly maxOpenIntents: number
+}
+
+/** Bounds on the price in sell token per buy token, as base-unit ratios. Outside them the slot is skipped. */
+export type PriceBounds = { readonly min: Ratio | undefined; readonly max: Ratio | undefined }
+
+/** Exact input (`sell`) or exact output (`buy`). */
+export type OrderSize =
+  | { readonly side: 'sell'; readonly amount: BaseUnits }
+  | { readonly side: 'buy'; readonly amount: BaseUnits }
+
+type StrategyBase = {
+  readonly name: string
+  readonly file: string
+  readonly enabled: boolean
+  readonly schedule: Schedule
+  readonly slippageBps: number
+  readonly limits: StrategyLimits
+}
+
+export type DcaStrategy = StrategyBase & {
+  readonly kind: 'dca'
+  readonly sell: Asset
+  readonly buy: Asset
+  readonly size: OrderSize
+  readonly price: PriceBounds
+}
+
+export type Strategy = DcaStrategy

@@ -1,0 +1,19 @@
+import type { Address } from './units.ts'
+
+/** An ERC-20 token that the operator's config names. */
+export type Token = {
+  readonly symbol: string
+  readonly chain: string
+  readonly chainId: number
+  readonly address: Address
+  readonly decimals: number
+}
+
+/** One side of a trade. `native` means the strategy names ETH: WETH is traded, wrapped before or unwrapped after. */
+export type Asset = { readonly token: Token; readonly native: boolean }
+
+/** WETH on chain 8453, fixed by the service's interface. */
+export const WETH_BASE_ADDRESS: Address = '0x4200000000000000000000000000000000000006'
+
+/** `base/quote`, the key of a price feed in the config. */
+export type Pair = `${string}/${string}`

@@ -1,0 +1,80 @@
+declare const unit: unique symbol
+
+/** Token amount in base units (the token's smallest unit), never a decimal or a float. */
+export type BaseUnits = bigint & { readonly [unit]: 'BaseUnits' }
+
+/** 20-byte address as lower-case 0x text, so that `===` compares addresses. Made by `parseAddress`. */
+export type Address = `0x${string}`
+/** Arbitrary bytes as lower-case 0x text. */
+export type Hex = `0x${string}`
+
+/** Exact non-negative ratio of two integers. The unit is named where it is used. */
+export type Ratio = { readonly num: bigint; readonly den: bigint }
+
+/** Basis points in one whole. */
+export const BPS = 10_000n
+
+export function baseUnits(value: bigint): BaseUnits {
+  if (value < 0n) throw new RangeError(`base units cannot be negative: ${value}`)
+  return value as BaseUnits
+}
+
+/** value * num / den, rounded toward zero. `den` must be positive. */
+export function mulDivDown(value: bigint, num: bigint, den: bigint): bigint {
+  return (value * num) / den
+}
+
+/** value * num / den, rounded away from zero for non-negative operands. */
+export function mulDivUp(value: bigint, num: bigint, den: bigint): bigint {
+  return (value * num + den - 1n) / den
+}
+
+export function minOf(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
+export function maxOf(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
+export function compareRatio(a: Ratio, b: Ratio): -1 | 0 | 1 {
+  const left = a.num * b.den
+  const right = b.num * a.den
+  if (left === right) return 0
+  return left < right ? -1 : 1
+}
+
+const DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?$/
+
+/** Exact ratio of a plain decimal text such as `4000.5`; undefined for anything else (signs, exponents, blanks). */
+export function parseRatio(text: string): Ratio | undefined {
+  const match = DECIMAL.exec(text)
+  if (!match) return undefined
+  const fraction = match[2] ?? ''
+  return { num: BigInt(`${match[1]}${fraction}`), den: 10n ** BigInt(fraction.length) }
+}
+
+/** Base units of a plain decimal text; undefined when it is no decimal or has more places than the token. */
+export function parseAmount(text: string, decimals: number): BaseUnits | undefined {
+  const match = DECIMAL.exec(text)
+  if (!match) return undefined
+  const fraction = match[2] ?? ''
+  if (fraction.length > decimals) return undefined
+  return baseUnits(BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`))
+}
+
+/** Shortest exact decimal text of an amount, the inverse of `parseAmount`. */
+export function formatAmount(amount: bigint, decimals: number): string {
+  const sign = amount < 0n ? '-' : ''
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return sign + (fraction === '' ? whole : `${whole}.${fraction}`)
+}
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+
+/** Lower-case address, or undefined for text that is no address. Checksums are the config layer's business. */
+export function parseAddress(text: string): Address | undefined {
+  return ADDRESS.test(text) ? (text.toLowerCase() as Address) : undefined
+}

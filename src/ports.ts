@@ -1,0 +1,303 @@
+import type { IntentId, Outcome } from './domain/intent.ts'
+import type {
+  CloseReason,
+  JournalEvent,
+  JournalRecord,
+  TransactionPurpose,
+} from './domain/journal.ts'
+import type { FeedReading, PriceFeed } from './domain/price.ts'
+import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
+import type { FailureReason, RefusalReason } from './domain/reason.ts'
+import type { DaemonState } from './domain/state.ts'
+import type { Pair, Token } from './domain/token.ts'
+import type { Address, BaseUnits, Hex } from './domain/units.ts'
+
+/** Every effect the core can have, on one page. Times are epoch milliseconds unless a name says otherwise. */
+export type Ports = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly gasless: Gasless
+  readonly chain: Chain
+  readonly signer: Signer
+  readonly journal: Journal
+  readonly queue: Queue
+  readonly observe: (event: Observation) => void
+}
+
+export type Clock = {
+  now(): number
+  /** Resolves after `ms`, or at once when the signal is aborted; never rejects. Long sleeps are allowed. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Resolves at `atMs` at the latest one heartbeat after it, or when the signal is aborted. May resolve early. */
+  wake(atMs: number, signal: AbortSignal): Promise<void>
+}
+
+/** Jitter only; nothing that money depends on. */
+export type Random = { jitter(): number }
+
+/** Routes of the gasless service that are paced apart. */
+export type Route = 'tokens' | 'quote' | 'submit' | 'poll'
+
+/** The gasless swap service. One HTTP request a call, no retries: those are the core's. Never rejects. */
+export type Gasless = {
+  tokens(): Promise<Reply<readonly TokenInfo[]>>
+  quote(request: QuoteRequest): Promise<Reply<Quote>>
+  submit(order: {
+    readonly quoteId: string
+    readonly signature: Hex
+    readonly clientOrderId: string
+  }): Promise<Reply<ServiceOrder>>
+  order(orderId: string): Promise<Reply<ServiceOrder>>
+  /** Service clock minus local clock, by the latest Date header; undefined before the first reply. */
+  clockOffsetMs(): number | undefined
+}
+
+export type ChainFault =
+  /** Node silent, behind or broken: nothing is known. */
+  | { readonly tag: 'unavailable'; readonly message: string }
+  /** The node refused the transaction or the call would revert. */
+  | { readonly tag: 'refused'; readonly message: string }
+  /** The sender cannot pay for gas and value. */
+  | { readonly tag: 'insufficientFunds'; readonly message: string }
+
+export type ChainReply<Value> = Reply<Value, ChainFault>
+
+export type ViewQuery = {
+  readonly owner: Address
+  /** Balances and Permit2 allowances are read for each. */
+  readonly tokens: readonly Token[]
+  readonly feeds: readonly PriceFeed[]
+  readonly permitNonce?: bigint
+}
+
+/** One block's answers. A token or feed whose read reverted is absent. */
+export type ChainView = {
+  readonly blockNumber: bigint
+  readonly blockTimeSeconds: number
+  readonly nativeBalance: bigint
+  readonly ownerHasCode: boolean
+  readonly balances: ReadonlyMap<Address, bigint>
+  readonly allowances: ReadonlyMap<Address, bigint>
+  readonly readings: ReadonlyMap<Pair, FeedReading>
+  readonly permitNonceUsed: boolean | undefined
+}
+
+export type Transfer = {
+  readonly token: Address
+  readonly from: Address
+  readonly to: Address
+  readonly amount: bigint
+  readonly logIndex: number
+}
+
+export type TransactionTrace = {
+  readonly hash: Hex
+  readonly success: boolean
+  readonly blockNumber: bigint
+  readonly transfers: readonly Transfer[]
+  /** Calldata, lower-case; it tells orders of one amount apart. Undefined where it was not read. */
+  readonly input: Hex | undefined
+}
+
+export type PermitView = {
+  readonly blockNumber: bigint
+  readonly blockTimeSeconds: number
+  readonly nonceUsed: boolean
+  /** The transaction asked about; undefined while the node does not know a receipt for it. */
+  readonly transaction: TransactionTrace | undefined
+}
+
+export type TransactionDraft = {
+  readonly chainId: number
+  readonly from: Address
+  readonly to: Address
+  readonly data: Hex
+  readonly value: bigint
+  readonly nonce: number
+  readonly gas: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+export type Chain = {
+  identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex }>>
+  /** One batched request. */
+  view(query: ViewQuery): Promise<ChainReply<ChainView>>
+  /** Nonce bit, head and, when named, a transaction's receipt: one batched request. */
+  permit(query: {
+    readonly owner: Address
+    readonly nonce: bigint
+    readonly txHash?: Hex
+  }): Promise<ChainReply<PermitView>>
+  /** Transactions since a block that moved `token` out of `owner`, oldest first, with their traces. */
+  outgoing(query: {
+    readonly owner: Address
+    readonly token: Address
+    readonly fromBlock: bigint
+  }): Promise<ChainReply<readonly TransactionTrace[]>>
+  /** Nonce (of the latest block), gas with a margin, and fees for a call. */
+  draft(call: {
+    readonly from: Address
+    readonly to: Address
+    readonly data: Hex
+    readonly value: bigint
+  }): Promise<ChainReply<TransactionDraft>>
+  /** Sends raw bytes. A node that knows them already counts as success. */
+  broadcast(raw: Hex): Promise<ChainReply<Hex>>
+  /** First known receipt among the hashes, and the account's nonce at the latest block. */
+  transaction(query: { readonly from: Address; readonly hashes: readonly Hex[] }): Promise<
+    ChainReply<{
+      readonly receipt: { hash: Hex; success: boolean; blockNumber: bigint } | undefined
+      readonly latestNonce: number
+    }>
+  >
+}
+
+/** Holds the key; the only thing that does. Both signatures are deterministic: the same input gives the same bytes. */
+export type Signer = {
+  readonly address: Address
+  signDigest(digest: Hex): Hex
+  signTransaction(draft: TransactionDraft): { readonly raw: Hex; readonly hash: Hex }
+}
+
+export type Journal = {
+  /** Live view of the fold. Read it, never write it. */
+  readonly state: DaemonState
+  /**
+   * Applies the events to `state` at once, all or none, and resolves when they are on disk. Throws InvariantError
+   * synchronously for an event that the state does not allow; rejects when the disk does, and then nothing more
+   * is accepted.
+   */
+  append(...events: readonly JournalEvent[]): Promise<void>
+  /** Records in order, oldest first. */
+  records(): AsyncIterable<JournalRecord>
+}
+
+/** Paced and bounded calls to the service, by route. A task that has begun always runs to its end. */
+export type Queue = {
+  run<Result>(route: Route, task: () => Promise<Result>): Promise<Result>
+}
+
+type Subject = { readonly strategy: string; readonly intentId: IntentId }
+
+/** What is told to the log, the metrics and the webhooks. Closed: one case, one place that renders it. */
+export type Observation =
+  | {
+      readonly type: 'daemon-started'
+      readonly mode: string
+      readonly owner: Address
+      readonly strategies: number
+      readonly openIntents: number
+    }
+  | { readonly type: 'daemon-stopping'; readonly cause: string; readonly openIntents: number }
+  | { readonly type: 'daemon-stopped'; readonly openIntents: number }
+  | {
+      readonly type: 'strategy-scheduled'
+      readonly strategy: string
+      readonly nextSlotSeconds: number | undefined
+    }
+  | {
+      readonly type: 'slot-opened'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly latenessMs: number
+      readonly intents: number
+    }
+  | {
+      readonly type: 'slot-closed'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly outcome: Outcome
+      readonly reason: CloseReason
+      readonly detail?: string
+      /** More than one only for a run of missed slots. */
+      readonly count: number
+      readonly nextSlotSeconds: number | undefined
+    }
+  | (Subject & {
+      readonly type: 'quote-verified'
+      readonly sellAmount: BaseUnits
+      readonly minAmountOut: BaseUnits
+      readonly deadlineSeconds: number
+    })
+  | (Subject & {
+      readonly type: 'refused'
+      readonly reason: RefusalReason
+      readonly detail: string
+    })
+  | (Subject & {
+      readonly type: 'order-accepted'
+      readonly attempt: number
+      readonly orderId: string
+    })
+  | (Subject & {
+      readonly type: 'order-ended'
+      readonly attempt: number
+      readonly status: 'rejected' | 'failed' | 'expired'
+      readonly message: string
+    })
+  | (Subject & {
+      readonly type: 'order-unknown'
+      readonly attempt: number
+      readonly message: string
+    })
+  | (Subject & {
+      readonly type: 'filled'
+      readonly venue: 'gasless' | 'aggregated' | 'direct'
+      readonly sell: Token
+      readonly buy: Token
+      readonly paid: BaseUnits
+      readonly received: BaseUnits
+      readonly txHash: Hex
+      readonly durationMs: number
+    })
+  | (Subject & { readonly type: 'proof-failed'; readonly detail: string })
+  | (Subject & {
+      readonly type: 'permit-dead'
+      readonly attempt: number
+      readonly how: 'expired' | 'cancelled'
+    })
+  | (Subject & {
+      readonly type: 'failed'
+      readonly venue: 'gasless' | 'aggregated' | 'direct'
+      readonly reason: FailureReason
+      readonly detail: string
+    })
+  | (Subject & {
+      readonly type: 'transaction'
+      readonly purpose: TransactionPurpose
+      readonly status: 'sent' | 'replaced' | 'mined' | 'reverted' | 'lost'
+      readonly hash: Hex
+    })
+  | {
+      readonly type: 'request'
+      readonly service: 'gasless' | 'rpc'
+      readonly route: string
+      readonly status: string
+      readonly durationMs: number
+    }
+  | {
+      readonly type: 'retry'
+      readonly service: 'gasless' | 'rpc'
+      readonly route: string
+      readonly cause: string
+    }
+  | { readonly type: 'queue-wait'; readonly route: Route; readonly waitMs: number }
+  | { readonly type: 'queue-depth'; readonly route: Route; readonly depth: number }
+  | { readonly type: 'rate-limit'; readonly route: Route; readonly remaining: number }
+  | { readonly type: 'journal-appended'; readonly records: number; readonly durationMs: number }
+  | {
+      readonly type: 'wallet-balance'
+      readonly wallet: string
+      /** Token symbol, or ETH for the native balance. */
+      readonly token: string
+      readonly amount: bigint
+      readonly decimals: number
+    }
+  | {
+      readonly type: 'open-orders'
+      readonly openPermits: number
+      readonly unresolvedIntents: number
+    }
+  | { readonly type: 'chain-trouble'; readonly doing: string; readonly message: string }
+  | { readonly type: 'clock-trouble'; readonly detail: string }

@@ -1,0 +1,134 @@
+import { z } from 'zod'
+
+/**
+ * Shapes of the gasless swap service's REST interface (version 0.1.0, prefix `/api/v1`).
+ *
+ * Request schemas are what a client may send; response schemas are strict in every field that money
+ * depends on and drop fields they do not know, so that a service may grow without breaking the daemon.
+ * Amounts stay strings here: JSON numbers lose precision, and turning them into base units is the
+ * business of `gasless-orders.ts`.
+ */
+
+export const GASLESS_CHAIN_ID = 8453
+export const WETH_BASE = '0x4200000000000000000000000000000000000006'
+export const ID_LENGTH_MAX = 128
+export const SLIPPAGE_BPS = { min: 1, max: 2000, default: 50 } as const
+
+export const addressText = z.string().regex(/^0x[a-fA-F0-9]{40}$/, 'expected 0x and 40 hex digits')
+export const hexText = z.string().regex(/^0x[a-fA-F0-9]+$/, 'expected 0x and hex digits')
+const UINT256_MAX_TEXT = (2n ** 256n - 1n).toString()
+/** No token can hold more; compared as text because both sides are canonical decimals of known length. */
+const fitsUint256 = (text: string): boolean =>
+  text.length < UINT256_MAX_TEXT.length ||
+  (text.length === UINT256_MAX_TEXT.length && text <= UINT256_MAX_TEXT)
+/** Positive base units as decimal text, at most 2^256 - 1: the interface names no bound, the chain does. */
+export const tokenAmountText = z
+  .string()
+  .regex(/^[1-9]\d*$/, 'expected positive base units as decimal text')
+  .refine(fitsUint256, 'expected an amount below 2^256')
+export const nonNegativeAmountText = z
+  .string()
+  .regex(/^(0|[1-9]\d*)$/, 'expected base units as decimal text')
+  .refine(fitsUint256, 'expected an amount below 2^256')
+const id = z.string().min(1).max(ID_LENGTH_MAX)
+export const orderId = id
+export const clientOrderId = id.regex(/^[A-Za-z0-9:_-]+$/, 'expected letters, digits, : _ or -')
+
+export const orderStatus = z.enum(['pending', 'filled', 'failed', 'expired'])
+export const orderKind = z.enum(['sell', 'buy'])
+
+export const tokenSchema = z.object({
+  chainId: z.literal(GASLESS_CHAIN_ID),
+  address: addressText,
+  symbol: z.string(),
+  name: z.string(),
+  decimals: z.int().min(0).max(255),
+  logoURI: z.url().optional(),
+})
+export const tokenListSchema = z.array(tokenSchema)
+
+const quoteRequestFields = {
+  chainId: z.literal(GASLESS_CHAIN_ID),
+  from: addressText,
+  receiver: addressText.optional(),
+  sellToken: addressText,
+  buyToken: addressText,
+  slippageBps: z.int().min(SLIPPAGE_BPS.min).max(SLIPPAGE_BPS.max).optional(),
+  routingPreference: z.string().min(1).optional(),
+  signingScheme: z.literal('eip712'),
+}
+/** Body of `POST /quote`. The words of `routingPreference` are the operator's, so they are checked by the caller. */
+export const quoteRequestSchema = z.discriminatedUnion('kind', [
+  z.object({
+    ...quoteRequestFields,
+    kind: z.literal('sell'),
+    sellAmountBeforeFee: tokenAmountText,
+  }),
+  z.object({ ...quoteRequestFields, kind: z.literal('buy'), buyAmountAfterFee: tokenAmountText }),
+])
+
+export const quoteOrderSchema = z.object({
+  sellToken: addressText,
+  buyToken: addressText,
+  receiver: addressText.optional(),
+  sellAmount: tokenAmountText,
+  buyAmount: tokenAmountText,
+  minBuyAmount: tokenAmountText,
+  validTo: z.int().positive(),
+  feeAmount: nonNegativeAmountText,
+  kind: orderKind,
+  partiallyFillable: z.literal(false),
+  signingScheme: z.literal('eip712'),
+})
+
+export const permit2QuoteSchema = z.object({
+  allowanceTarget: addressText,
+  spender: addressText,
+  /** Free-form on the wire; the signing firewall alone decides what it must hold. */
+  typedData: z.record(z.string(), z.unknown()),
+  witnessTypeString: z.string(),
+})
+
+export const quoteResponseSchema = z.object({
+  id,
+  from: addressText,
+  expiration: z.iso.datetime({ offset: true }),
+  quote: quoteOrderSchema,
+  permit2: permit2QuoteSchema,
+})
+
+/** Body of `POST /orders`. */
+export const createOrderRequestSchema = z.object({
+  quoteId: id,
+  signature: hexText,
+  clientOrderId: clientOrderId.optional(),
+})
+
+export const createOrderResponseSchema = z.object({ orderId: id, quoteId: id, status: orderStatus })
+
+export const orderSchema = z.object({
+  orderId: id,
+  quoteId: id,
+  status: orderStatus,
+  sellToken: addressText.optional(),
+  buyToken: addressText.optional(),
+  sellAmount: tokenAmountText.optional(),
+  buyAmount: tokenAmountText.optional(),
+  executedSellAmount: tokenAmountText.optional(),
+  executedBuyAmount: tokenAmountText.optional(),
+  txHash: hexText.optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+})
+
+export const errorCode = z.enum(['BAD_REQUEST', 'NOT_FOUND', 'RATE_LIMITED', 'INTERNAL_ERROR'])
+export const errorResponseSchema = z.object({
+  error: z.object({ code: errorCode, message: z.string() }),
+})
+
+export type WireToken = z.infer<typeof tokenSchema>
+export type WireQuoteRequest = z.infer<typeof quoteRequestSchema>
+export type WireQuoteResponse = z.infer<typeof quoteResponseSchema>
+export type WireCreateOrderRequest = z.infer<typeof createOrderRequestSchema>
+export type WireCreateOrderResponse = z.infer<typeof createOrderResponseSchema>
+export type WireOrder = z.infer<typeof orderSchema>
+export type WireErrorResponse = z.infer<typeof errorResponseSchema>
