@@ -1,0 +1,173 @@
+import type { IntentId } from '../domain/intent.ts'
+import { hasLivePermit } from '../domain/order.ts'
+import type { Mode } from '../domain/settings.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import { askChain, type OrderContext } from '../execute/context.ts'
+import { executeIntent } from '../execute/order.ts'
+import { resolveOnChain } from '../execute/resolve.ts'
+import { type Agenda, createAgenda } from './tick.ts'
+
+export type DaemonInput = {
+  readonly mode: Mode
+  readonly wallet: string
+  /** Without `closing` and `stop`: the daemon owns its own end. */
+  readonly context: Omit<OrderContext, 'closing' | 'stop'>
+  readonly strategies: readonly Strategy[]
+  /** How long orders in flight are followed after a stop was asked for. */
+  readonly drainMs: number
+  /** Aborted, with the cause as its reason, to make the daemon drain and return. */
+  readonly shutdown: AbortSignal
+  readonly onReady: (agenda: Agenda) => void
+  /** Called after each turn of the loop, for the health check. */
+  readonly onTick: () => void
+}
+
+/** The wallet or the chain is not the one that the state directory belongs to. */
+export class WrongStateError extends Error {
+  override readonly name = 'WrongStateError'
+}
+
+/**
+ * Runs until `shutdown`: binds the state to its chain, settles what the journal left open, then attends slots.
+ * Returns when drained; what could not be drained in time stays in the journal for the next start. Rejects on a
+ * bug, a dead journal or a state that belongs elsewhere.
+ */
+export async function runDaemon(input: DaemonInput): Promise<void> {
+  const closing = new AbortController()
+  const stop = new AbortController()
+  const context: OrderContext = { ...input.context, closing: closing.signal, stop: stop.signal }
+  const { clock, journal, observe } = context.ports
+  const close = (): void => closing.abort(input.shutdown.reason)
+  if (input.shutdown.aborted) close()
+  else input.shutdown.addEventListener('abort', close, { once: true })
+
+  const running = new Map<IntentId, Promise<void>>()
+  let fatal: { readonly error: unknown } | undefined
+  const fail = (error: unknown): void => {
+    fatal ??= { error }
+    closing.abort('a fatal error')
+    stop.abort()
+  }
+  const launch = (id: IntentId): void => {
+    const done = executeIntent(context, id)
+      .catch(fail)
+      .finally(() => running.delete(id))
+    running.set(id, done)
+  }
+
+  try {
+    const startedAtMs = clock.now()
+    await bind(input, context)
+    await scheduleStrategies(input, context)
+    observe({
+      type: 'daemon-started',
+      mode: input.mode,
+      owner: context.ports.signer.address,
+      strategies: input.strategies.length,
+      openIntents: journal.state.intents.size,
+    })
+    await reconcile(context)
+    for (const id of [...journal.state.intents.keys()]) launch(id)
+    const agenda = createAgenda({
+      context,
+      strategies: input.strategies,
+      startedAtMs,
+      wallet: input.wallet,
+    })
+    input.onReady(agenda)
+    while (!closing.signal.aborted) {
+      for (const id of await agenda.tick()) launch(id)
+      input.onTick()
+      await clock.wake(agenda.nextDueMs(), closing.signal)
+    }
+    observe({
+      type: 'daemon-stopping',
+      cause: String(closing.signal.reason),
+      openIntents: journal.state.intents.size,
+    })
+    await drain(input, context, running)
+  } catch (error) {
+    fail(error)
+  } finally {
+    input.shutdown.removeEventListener('abort', close)
+    stop.abort()
+    await Promise.all(running.values())
+  }
+  if (fatal !== undefined) throw fatal.error
+  observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+}
+
+/** Ties a fresh state to its chain and wallet; refuses a state that belongs to others. */
+async function bind(input: DaemonInput, context: OrderContext): Promise<void> {
+  const { chain, journal, signer, clock } = context.ports
+  for (;;) {
+    const reply = await askChain(context, 'identifying the chain', () => chain.identity())
+    if (context.closing.aborted) return
+    if (!reply.ok) {
+      await clock.sleep(context.policy.backoffMsMax, context.closing)
+      continue
+    }
+    const { chainId, genesisHash } = reply.value
+    if (chainId !== context.chainId)
+      throw new WrongStateError(
+        `the node serves chain ${chainId}, the config says ${context.chainId}: correct chains.*.rpcUrls`,
+      )
+    const { bound } = journal.state
+    if (bound === undefined) {
+      const owner = signer.address
+      return journal.append({ type: 'bound', mode: input.mode, chainId, genesisHash, owner })
+    }
+    if (bound.chainId !== chainId || bound.genesisHash !== genesisHash)
+      throw new WrongStateError(
+        `the state directory belongs to another chain (genesis ${bound.genesisHash}, the node says ${genesisHash}): use another stateDir`,
+      )
+    if (bound.owner !== signer.address)
+      throw new WrongStateError(
+        `the state directory belongs to wallet ${bound.owner}, the config names ${signer.address}: use another stateDir`,
+      )
+    return
+  }
+}
+
+/** The schedule key of a strategy that is known to the journal but not attended. */
+const NOT_SCHEDULED = 'none'
+
+/** A new or changed schedule counts its slots from now on; so does one that was switched off in between. */
+async function scheduleStrategies(input: DaemonInput, context: OrderContext): Promise<void> {
+  const { clock, journal } = context.ports
+  const nowSeconds = Math.floor(clock.now() / 1000)
+  const keys = new Map<string, string>()
+  for (const name of journal.state.strategies.keys()) keys.set(name, NOT_SCHEDULED)
+  for (const { name, schedule } of input.strategies)
+    keys.set(name, `${schedule.cron} ${schedule.timezone}`)
+  const changed = [...keys].filter(
+    ([name, key]) => journal.state.strategies.get(name)?.scheduleKey !== key,
+  )
+  await Promise.all(
+    changed.map(([strategy, scheduleKey]) => {
+      const last = journal.state.strategies.get(strategy)?.lastSlotSeconds ?? 0
+      const fromSeconds = Math.max(nowSeconds, last)
+      return journal.append({ type: 'strategy-scheduled', strategy, scheduleKey, fromSeconds })
+    }),
+  )
+}
+
+/** Before any new slot, the chain is asked once about every permit that may be live. */
+async function reconcile(context: OrderContext): Promise<void> {
+  const open = [...context.ports.journal.state.intents.values()]
+  await Promise.all(
+    open.filter(({ state }) => hasLivePermit(state)).map((each) => resolveOnChain(context, each)),
+  )
+}
+
+/** Follows what is in flight until it ends or the time is up. */
+async function drain(
+  input: DaemonInput,
+  context: OrderContext,
+  running: ReadonlyMap<IntentId, Promise<void>>,
+): Promise<void> {
+  const timeUp = new AbortController()
+  const time = context.ports.clock.sleep(input.drainMs, timeUp.signal)
+  await Promise.race([Promise.all(running.values()), time])
+  timeUp.abort()
+}

@@ -1,0 +1,138 @@
+import { decide } from '../decide/decide.ts'
+import type { Decision, MarketView } from '../decide/decision.ts'
+import type { Intent, IntentId } from '../domain/intent.ts'
+import { limitHit, livePermits } from '../domain/limits.ts'
+import { acceptPrice } from '../domain/price.ts'
+import type { SkipReason } from '../domain/reason.ts'
+import type { SlotSeconds } from '../domain/schedule.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import type { Asset } from '../domain/token.ts'
+import type { OrderContext } from '../execute/context.ts'
+import type { ChainView } from '../ports.ts'
+
+/** ETH that a strategy selling ETH leaves in the wallet for gas, in wei. */
+export const GAS_RESERVE_WEI = 10n ** 15n
+
+export type SlotInput = {
+  readonly context: OrderContext
+  readonly strategy: Strategy
+  readonly slotSeconds: SlotSeconds
+  readonly view: ChainView
+  readonly nowMs: number
+}
+
+type Skip = { readonly reason: SkipReason; readonly detail: string }
+
+/**
+ * Decides one slot and journals what came of it: opened with its intents, or closed as skipped. Resolves, once that
+ * is on disk, with the intents to execute.
+ */
+export async function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
+  const decision = admitted(input, openCountSkip(input) ?? decide(input.strategy, viewOf(input)))
+  return decision.tag === 'trade' ? openSlot(input, decision.intents) : skipSlot(input, decision)
+}
+
+async function openSlot(
+  input: SlotInput,
+  intents: readonly Intent[],
+): Promise<readonly IntentId[]> {
+  const { context, strategy, slotSeconds, nowMs } = input
+  await context.ports.journal.append({
+    type: 'slot-opened',
+    strategy: strategy.name,
+    slotSeconds,
+    intents,
+  })
+  context.ports.observe({
+    type: 'slot-opened',
+    strategy: strategy.name,
+    slotSeconds,
+    latenessMs: nowMs - slotSeconds * 1000,
+    intents: intents.length,
+  })
+  return intents.map((intent) => intent.id)
+}
+
+async function skipSlot(input: SlotInput, skip: Skip): Promise<readonly IntentId[]> {
+  const { context, strategy, slotSeconds } = input
+  const closed = {
+    type: 'slot-closed',
+    strategy: strategy.name,
+    slotSeconds,
+    outcome: 'skipped',
+    reason: skip.reason,
+  } as const
+  await context.ports.journal.append(closed)
+  context.ports.observe({ ...closed, detail: skip.detail, count: 1, nextSlotSeconds: undefined })
+  return []
+}
+
+/** What bars a slot before its strategy is even asked. */
+function openCountSkip(input: SlotInput): Decision | undefined {
+  const { strategy, nowMs } = input
+  const { state } = input.context.ports.journal
+  const record = state.strategies.get(strategy.name)
+  const open = record?.openSlots.length ?? 0
+  if (open >= strategy.limits.maxOpenIntents)
+    return { tag: 'skip', reason: 'too-many-open', detail: `${open} slots are still in flight` }
+  const last = record?.lastOrderAtMs
+  if (last !== undefined && nowMs - last < strategy.limits.cooldownMs)
+    return {
+      tag: 'skip',
+      reason: 'cooldown',
+      detail: `free again in ${Math.ceil((strategy.limits.cooldownMs - (nowMs - last)) / 1000)} s`,
+    }
+  return undefined
+}
+
+/** Applies the caps to what a strategy wants. The same caps are applied again when a permit is about to be signed. */
+function admitted(input: SlotInput, decision: Decision): Decision {
+  if (decision.tag === 'skip') return decision
+  const { context, strategy, nowMs } = input
+  for (const intent of decision.intents) {
+    const hit = limitHit(context.ports.journal.state, {
+      strategy: strategy.name,
+      token: intent.sell.token,
+      amount: intent.maxSell,
+      nowMs,
+      limits: strategy.limits,
+      account: context.account,
+    })
+    if (hit !== undefined)
+      return { tag: 'skip', reason: hit.reason, detail: `${hit.used} of ${hit.cap} is used` }
+  }
+  return decision
+}
+
+function viewOf(input: SlotInput): MarketView {
+  const { context, strategy, slotSeconds, view } = input
+  const feed = context.feedFor(strategy.sell.token, strategy.buy.token)
+  const accepted =
+    feed === undefined
+      ? ({ ok: false, reason: 'price-missing' } as const)
+      : acceptPrice(feed, view.readings.get(feed.pair), view.blockTimeSeconds)
+  return {
+    slotSeconds,
+    owner: context.ports.signer.address,
+    available: availableOf(context, strategy.sell, view),
+    price: accepted.ok && feed !== undefined ? { ...accepted, feed } : notOk(accepted),
+    maxDeviationBps: context.account.maxDeviationBps,
+  }
+}
+
+function notOk(accepted: ReturnType<typeof acceptPrice>): MarketView['price'] {
+  return accepted.ok ? { ok: false, reason: 'price-missing' } : accepted
+}
+
+/** What is in the wallet and promised to nobody: less live permits, less intents that are still to be signed. */
+function availableOf(context: OrderContext, sell: Asset, view: ChainView): bigint {
+  const { state } = context.ports.journal
+  let planned = 0n
+  for (const open of state.intents.values()) {
+    if (open.state !== 'planned' || open.intent.sell.token.address !== sell.token.address) continue
+    if (open.intent.sell.native === sell.native) planned += open.intent.maxSell
+  }
+  if (sell.native) return view.nativeBalance - GAS_RESERVE_WEI - planned
+  const balance = view.balances.get(sell.token.address) ?? 0n
+  return balance - livePermits(state, sell.token) - planned
+}

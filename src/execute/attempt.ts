@@ -1,0 +1,286 @@
+import { clientOrderId, type Intent } from '../domain/intent.ts'
+import { type LimitHit, type LimitReason, limitHit } from '../domain/limits.ts'
+import type { Permit, PermitRecord } from '../domain/permit.ts'
+import { isFresh } from '../domain/policy.ts'
+import type { Quote, QuoteRequest, ServiceFault } from '../domain/quote.ts'
+import type { FailureReason, RefusalReason } from '../domain/reason.ts'
+import type { OpenIntent } from '../domain/state.ts'
+import type { Hex } from '../domain/units.ts'
+import type { ChainView } from '../ports.ts'
+import { askChain, askService, closeIntent, type OrderContext, trustedNow } from './context.ts'
+import { ensureAllowance, unwrapRest, wrapIfNative } from './prepare.ts'
+import { verify } from './verify.ts'
+
+/** One verified quote, ready to be recorded and signed. */
+type Signable = {
+  readonly quote: Quote
+  readonly permit: Permit
+  readonly digest: Hex
+  readonly view: ChainView
+}
+
+/** How an intent ends before anything was sent for it. */
+type End = Extract<Step, { readonly reason: string }>
+
+type Step =
+  | { readonly tag: 'again' }
+  | { readonly tag: 'stopped' }
+  | { readonly tag: 'sent' }
+  | { readonly tag: 'skipped'; readonly reason: LimitReason; readonly detail: string }
+  | {
+      readonly tag: 'refused'
+      readonly reason: RefusalReason
+      readonly detail: string
+    }
+  | { readonly tag: 'failed'; readonly reason: FailureReason; readonly detail: string }
+
+/**
+ * One attempt of a planned intent: quote, verify, journal, sign, submit. Ends with a permit on record and its first
+ * submission answered (or not), with the intent closed, or with nothing done because the daemon drains.
+ */
+export async function attemptOrder(context: OrderContext, open: OpenIntent): Promise<void> {
+  const barred = mayNotStart(context, open)
+  if (barred !== undefined) return giveUp(context, open, barred)
+  for (let quotes = 1; quotes <= context.policy.quotesPerAttemptMax; quotes += 1) {
+    const step = await tryOnce(context, open)
+    if (step.tag === 'stopped' || step.tag === 'sent') return
+    if (step.tag !== 'again') return giveUp(context, open, step)
+  }
+  return giveUp(context, open, {
+    tag: 'failed',
+    reason: 'quote-stale',
+    detail: 'every quote was too old by the time it could be signed',
+  })
+}
+
+function mayNotStart(context: OrderContext, open: OpenIntent): End | undefined {
+  const { intent } = open
+  if (!context.strategies.has(intent.strategy))
+    return { tag: 'failed', reason: 'strategy-removed', detail: 'its strategy file is gone' }
+  if (open.died === 'cancelled')
+    return {
+      tag: 'failed',
+      reason: 'permit-cancelled',
+      detail: 'its permit nonce was used without a fill that can be found',
+    }
+  if (open.attempt > context.policy.attemptsMax)
+    return { tag: 'failed', reason: lastFailure(open), detail: open.ended?.message ?? 'no fill' }
+  if (context.ports.clock.now() > intent.startBeforeMs)
+    return { tag: 'failed', reason: 'too-late', detail: "the slot's maxLateness has passed" }
+  return undefined
+}
+
+function lastFailure(open: OpenIntent): FailureReason {
+  if (open.ended?.status === 'rejected') return 'order-rejected'
+  return open.ended?.status === 'failed' ? 'order-failed' : 'order-expired'
+}
+
+async function tryOnce(context: OrderContext, open: OpenIntent): Promise<Step> {
+  const { ports } = context
+  const { intent } = open
+  const wrapped = await wrapIfNative(context, intent)
+  if (wrapped.tag === 'failed' || wrapped.tag === 'stopped') return wrapped
+  const quoted = await askService(context, 'quote', () => ports.gasless.quote(requestOf(intent)))
+  if (!quoted.ok) return context.closing.aborted ? { tag: 'stopped' } : quoteFailure(quoted.fault)
+  const step = await signable(context, intent, quoted.value)
+  if (step.tag !== 'signable') return step
+  if (context.closing.aborted) return { tag: 'stopped' }
+  return ports.queue.run('submit', () => signAndSubmit(context, open, step))
+}
+
+function requestOf(intent: Intent): QuoteRequest {
+  return {
+    from: intent.owner,
+    receiver: intent.recipient,
+    sellToken: intent.sell.token.address,
+    buyToken: intent.buy.token.address,
+    size: intent.size,
+    slippageBps: intent.slippageBps,
+  }
+}
+
+function quoteFailure(fault: ServiceFault): End {
+  const reason = fault.tag === 'badRequest' ? 'quote-rejected' : 'quote-unavailable'
+  return { tag: 'failed', reason, detail: fault.message }
+}
+
+/** Reads the chain once, tops up the allowance where it must, and puts the quote through the firewall. */
+async function signable(
+  context: OrderContext,
+  intent: Intent,
+  quote: Quote,
+): Promise<Step | (Signable & { readonly tag: 'signable' })> {
+  const { ports, gasless, account, chainId } = context
+  const feed = context.feedFor(intent.sell.token, intent.buy.token)
+  const nonce = wireNonce(quote)
+  const read = await askChain(context, 'reading the chain before signing', () =>
+    ports.chain.view({
+      owner: intent.owner,
+      tokens: [intent.sell.token],
+      feeds: feed === undefined ? [] : [feed],
+      ...(nonce === undefined ? {} : { permitNonce: nonce }),
+    }),
+  )
+  if (!read.ok) return { tag: 'failed', reason: 'chain-unavailable', detail: read.fault.message }
+  const view = read.value
+  const time = trustedNow(context, view)
+  if (!time.ok) {
+    ports.observe({ type: 'clock-trouble', detail: time.detail })
+    return { tag: 'failed', reason: time.reason, detail: time.detail }
+  }
+  const verdict = verify({
+    intent,
+    quote,
+    view,
+    nowMs: time.nowMs,
+    chainId,
+    gasless,
+    feed,
+    maxDeviationBps: account.maxDeviationBps,
+    hash: context.hashPermit,
+  })
+  const subject = { strategy: intent.strategy, intentId: intent.id }
+  if (!verdict.ok) {
+    ports.observe({ type: 'refused', ...subject, reason: verdict.reason, detail: verdict.detail })
+    return { tag: 'refused', reason: verdict.reason, detail: verdict.detail }
+  }
+  const balance = view.balances.get(intent.sell.token.address) ?? 0n
+  if (balance < verdict.permit.amount)
+    return {
+      tag: 'failed',
+      reason: 'insufficient-balance',
+      detail: `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
+    }
+  const allowed = await ensureAllowance(context, intent, view)
+  if (allowed.tag === 'failed' || allowed.tag === 'stopped') return allowed
+  if (allowed.tag === 'changed' || !isFresh(quote, time.nowMs)) return { tag: 'again' }
+  ports.observe({
+    type: 'quote-verified',
+    ...subject,
+    sellAmount: verdict.permit.amount,
+    minAmountOut: verdict.permit.minAmountOut,
+    deadlineSeconds: verdict.permit.deadlineSeconds,
+  })
+  return { tag: 'signable', quote, permit: verdict.permit, digest: verdict.digest, view }
+}
+
+/** The nonce as the wire names it, only to read its bit in the same batch; the firewall reads it again, strictly. */
+function wireNonce(quote: Quote): bigint | undefined {
+  const message: unknown = Reflect.get(quote.typedData, 'message')
+  if (typeof message !== 'object' || message === null) return undefined
+  const nonce: unknown = Reflect.get(message, 'nonce')
+  const text = typeof nonce === 'number' || typeof nonce === 'string' ? `${nonce}` : ''
+  return /^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/.test(text) ? BigInt(text) : undefined
+}
+
+/**
+ * The moment that matters. Runs when the queue lets the submit go: checks freshness and caps, puts the exposure on
+ * disk, checks freshness again, and only then signs and sends. No signature exists before its record (rule G2).
+ */
+async function signAndSubmit(
+  context: OrderContext,
+  open: OpenIntent,
+  signable: Signable,
+): Promise<Step> {
+  const { journal, signer, gasless } = context.ports
+  const { intent } = open
+  const { quote, permit, digest, view } = signable
+  if (context.closing.aborted) return { tag: 'stopped' }
+  const time = trustedNow(context, view)
+  if (!time.ok) return { tag: 'failed', reason: time.reason, detail: time.detail }
+  if (!isFresh(quote, time.nowMs)) return { tag: 'again' }
+  const hit = capFor(context, intent, permit, time.nowMs)
+  if (hit !== undefined)
+    return { tag: 'skipped', reason: hit.reason, detail: `${hit.used} of ${hit.cap} is used` }
+  const record: PermitRecord = {
+    ...permit,
+    attempt: open.attempt,
+    clientOrderId: clientOrderId(intent.id, open.attempt),
+    quoteId: quote.id,
+    digest,
+    fromBlock: view.blockNumber,
+  }
+  await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
+  const after = trustedNow(context, view)
+  if (!after.ok || !isFresh(quote, after.nowMs)) {
+    await journal.append({
+      type: 'permit-withdrawn',
+      intentId: intent.id,
+      attempt: record.attempt,
+      reason: 'quote-stale',
+    })
+    return { tag: 'again' }
+  }
+  const reply = await gasless.submit({
+    quoteId: record.quoteId,
+    signature: signer.signDigest(digest),
+    clientOrderId: record.clientOrderId,
+  })
+  await recordFirstReply(context, intent, record, reply)
+  return { tag: 'sent' }
+}
+
+function capFor(
+  context: OrderContext,
+  intent: Intent,
+  permit: Permit,
+  nowMs: number,
+): LimitHit | undefined {
+  const strategy = context.strategies.get(intent.strategy)
+  if (strategy === undefined) return undefined
+  return limitHit(context.ports.journal.state, {
+    strategy: intent.strategy,
+    token: intent.sell.token,
+    amount: permit.amount,
+    nowMs,
+    limits: strategy.limits,
+    account: context.account,
+  })
+}
+
+/** Only the very first answer may be a rejection; from then on a 400 says nothing (rule G7). */
+async function recordFirstReply(
+  context: OrderContext,
+  intent: Intent,
+  record: PermitRecord,
+  reply: Awaited<ReturnType<OrderContext['ports']['gasless']['submit']>>,
+): Promise<void> {
+  const { journal, observe } = context.ports
+  const subject = { strategy: intent.strategy, intentId: intent.id, attempt: record.attempt }
+  const key = { intentId: intent.id, attempt: record.attempt }
+  if (reply.ok) {
+    const { orderId } = reply.value
+    await journal.append({ type: 'order-accepted', ...key, orderId })
+    observe({ type: 'order-accepted', ...subject, orderId })
+    return
+  }
+  const { message } = reply.fault
+  if (reply.fault.tag === 'badRequest') {
+    await journal.append({ type: 'order-ended', ...key, status: 'rejected', message })
+    observe({ type: 'order-ended', ...subject, status: 'rejected', message })
+    return
+  }
+  observe({ type: 'order-unknown', ...subject, message })
+}
+
+/** Closes a planned intent without a fill; what was wrapped for it is unwrapped first. */
+async function giveUp(context: OrderContext, open: OpenIntent, why: End): Promise<void> {
+  if (!(await unwrapRest(context, open)) && context.stop.aborted) return
+  const outcome = why.tag === 'failed' ? failedOutcome(why.reason) : why.tag
+  await closeIntent(context, open, { outcome, reason: why.reason, detail: why.detail })
+  if (why.tag === 'failed')
+    context.ports.observe({
+      type: 'failed',
+      strategy: open.intent.strategy,
+      intentId: open.intent.id,
+      venue: 'gasless',
+      reason: why.reason,
+      detail: why.detail,
+    })
+}
+
+function failedOutcome(reason: FailureReason): 'failed' | 'expired' {
+  return reason === 'order-expired' || reason === 'quote-stale' || reason === 'too-late'
+    ? 'expired'
+    : 'failed'
+}
