@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { type Problem, problemOf } from './problem.ts'
+
+/** Text of a file. Throws with a `code` (ENOENT, EACCES...) when there is none to be had. */
+export type ReadFile = (path: string) => string
+
+/** Names, not paths, of what a directory holds besides directories. Throws like `ReadFile`. */
+export type ListFiles = (dir: string) => readonly string[]
+
+/** Config and strategy files are written by hand; anything larger is the wrong file. */
+const FILE_BYTES_MAX = 1024 * 1024
+
+class UnusableFileError extends Error {
+  readonly code: string
+  constructor(code: string) {
+    super(code)
+    this.code = code
+  }
+}
+
+/** Reads a regular file (through symlinks) of at most 1 MiB of UTF-8; never waits on a pipe or a device. */
+export const readDiskFile: ReadFile = (path) => {
+  const stat = statSync(path)
+  if (!stat.isFile()) throw new UnusableFileError('EISDIR')
+  if (stat.size > FILE_BYTES_MAX) throw new UnusableFileError('EFBIG')
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+  } catch (error) {
+    throw error instanceof TypeError ? new UnusableFileError('EILSEQ') : error
+  }
+}
+
+export const listDiskFiles: ListFiles = (dir) =>
+  readdirSync(dir, { withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => entry.name)
+
+/** The text of a file, or the problem that says why there is none and what to do. */
+export function readText(
+  file: string,
+  readFile: ReadFile,
+): { ok: true; text: string } | { ok: false; problem: Problem } {
+  try {
+    const text = readFile(file)
+    return text.length > FILE_BYTES_MAX
+      ? { ok: false, problem: unreadable(file, 'EFBIG') }
+      : { ok: true, text }
+  } catch (error) {
+    return { ok: false, problem: unreadable(file, codeOf(error)) }
+  }
+}
+
+/** The operating system's word for why a file cannot be used. Anything else is a bug and goes on up. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (typeof code !== 'string') throw error
+  return code
+}
+
+const REASONS: ReadonlyMap<string, readonly [message: string, expected: string]> = new Map([
+  [
+    'ENOENT',
+    ['there is no such file', 'the path of a config file: check it, or run `tranched init`'],
+  ],
+  ['EACCES', ['this file may not be read', 'read permission for the user that runs the daemon']],
+  ['EISDIR', ['this is no regular file', 'a YAML file']],
+  ['EFBIG', ['this file is too large', `at most ${FILE_BYTES_MAX} bytes of YAML`]],
+  ['EILSEQ', ['this file is not UTF-8 text', 'YAML saved as UTF-8']],
+])
+
+function unreadable(file: string, code: string): Problem {
+  const [message, expected] = REASONS.get(code) ?? [
+    `this file cannot be read (${code})`,
+    'a readable YAML file',
+  ]
+  return problemOf({ file, message, expected })
+}

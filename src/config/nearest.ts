@@ -1,0 +1,41 @@
+/** Longer words are never typed by hand, and the search costs the product of both lengths. */
+const LENGTH_MAX = 64
+
+/** The candidate that `word` is most likely a slip of (case ignored), or undefined when none is close. */
+export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  if (word === '' || word.length > LENGTH_MAX) return undefined
+  const wanted = word.toLowerCase()
+  let best: string | undefined
+  let bestDistance = slipsAllowed(word.length) + 1
+  for (const candidate of candidates) {
+    const distance = editDistance(wanted, candidate.toLowerCase())
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Two letters swapped are two edits, so every word of four letters or more may have two. */
+function slipsAllowed(length: number): number {
+  return length < 4 ? 1 : Math.max(2, Math.floor(length / 3))
+}
+
+/** Levenshtein distance: the fewest insertions, deletions and substitutions that turn `a` into `b`. */
+export function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const substitute = at(previous, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1)
+      current.push(Math.min(substitute, at(previous, column) + 1, at(current, column - 1) + 1))
+    }
+    previous = current
+  }
+  return at(previous, b.length)
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Number.POSITIVE_INFINITY
+}

@@ -1,0 +1,13 @@
+import { type ConfigDocument, type Fault, scalarsOf } from './document.ts'
+import { isPrivateKey } from './mask.ts'
+
+/** Faults of values that are private keys, written or interpolated: files like these get backed up and shared. */
+export function privateKeyFaults(document: ConfigDocument): Fault[] {
+  return [...scalarsOf(document.tree)]
+    .filter(({ text }) => isPrivateKey(text))
+    .map(({ path }) => ({
+      path,
+      message: 'this is a private key, and it must not stand in a file like this',
+      expected: 'a keystore, privateKeyFile or privateKeyEnv; treat this key as leaked',
+    }))
+}

@@ -1,0 +1,121 @@
+import { maskSecrets } from './mask.ts'
+
+/**
+ * One thing wrong with the operator's files, as `validate --json` prints it.
+ * `line` and `column` are 1-based; both are 0 and `frame` is empty when there is no place in a file to point at.
+ */
+export type Problem = {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  /** Where in the tree, e.g. `limits.perDay` or `chains.base.rpcUrls[0]`; empty for the whole file. */
+  readonly path: string
+  readonly message: string
+  /** What would be right, or what to do. */
+  readonly expected: string
+  /** The word that was probably meant. */
+  readonly suggestion?: string
+  /** The source lines around it with a caret; secrets are starred out. */
+  readonly frame: string
+}
+
+export type Path = readonly (string | number)[]
+
+/** Half-open span of character offsets in a source text. */
+export type Range = readonly [start: number, end: number]
+
+/** A file's text, the same with secrets starred out, and the offsets at which its lines begin. */
+export type Source = {
+  readonly file: string
+  readonly text: string
+  readonly masked: string
+  readonly lineStarts: readonly number[]
+}
+
+const FRAME_WIDTH_MAX = 160
+
+export function toSource(file: string, text: string): Source {
+  const lineStarts = [0]
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
+    lineStarts.push(at + 1)
+  return { file, text, masked: maskSecrets(text), lineStarts }
+}
+
+/** 1-based line and column of an offset. */
+export function positionOf(source: Source, offset: number): { line: number; column: number } {
+  let low = 0
+  let high = source.lineStarts.length - 1
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((source.lineStarts[middle] ?? 0) <= offset) low = middle
+    else high = middle - 1
+  }
+  return { line: low + 1, column: offset - (source.lineStarts[low] ?? 0) + 1 }
+}
+
+/** The line before, the line itself and a caret below what `range` covers of that line. */
+export function codeFrame(source: Source, range: Range): string {
+  const { line, column } = positionOf(source, range[0])
+  const gutter = String(line).length
+  const rows: string[] = []
+  if (line > 1) rows.push(sourceRow({ line: line - 1, gutter, text: lineOf(source, line - 1) }))
+  const text = lineOf(source, line)
+  rows.push(sourceRow({ line, gutter, text }))
+  const carets = Math.max(1, Math.min(range[1] - range[0], text.length - column + 1))
+  if (column <= FRAME_WIDTH_MAX) {
+    const indent = text.slice(0, column - 1).replace(/[^\t]/g, ' ')
+    const width = Math.min(carets, FRAME_WIDTH_MAX - column + 1)
+    rows.push(`${' '.repeat(gutter)} | ${indent}${'^'.repeat(width)}`)
+  }
+  return rows.join('\n')
+}
+
+function lineOf(source: Source, line: number): string {
+  const [start, end] = source.lineStarts.slice(line - 1, line + 1)
+  return source.masked.slice(start, end).replace(/\r?\n$/, '')
+}
+
+function sourceRow(row: { line: number; gutter: number; text: string }): string {
+  const { text } = row
+  const shown = text.length > FRAME_WIDTH_MAX ? `${text.slice(0, FRAME_WIDTH_MAX)}...` : text
+  return `${String(row.line).padStart(row.gutter)} | ${shown}`.trimEnd()
+}
+
+/** A problem that has no place in a text: a missing file, an empty directory, an environment variable. */
+export function problemOf(what: {
+  file: string
+  message: string
+  expected: string
+  path?: string
+}): Problem {
+  const { file, message, expected, path = '' } = what
+  return { file, line: 0, column: 0, path, message, expected, frame: '' }
+}
+
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`
+    return text === '' ? part : `${text}.${part}`
+  }, '')
+}
+
+/** Stable order of problems: as a reader meets them, file by file. */
+export function byPosition(a: Problem, b: Problem): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1
+  return a.line - b.line || a.column - b.column
+}
+
+/** A problem for people: place and message, the frame, what was expected, and what was probably meant. */
+export function renderProblem(problem: Problem, style: { color: boolean }): string {
+  const paint = (code: number, text: string) =>
+    style.color ? `\u001b[${code}m${text}\u001b[0m` : text
+  const place =
+    problem.line === 0 ? problem.file : `${problem.file}:${problem.line}:${problem.column}`
+  const subject = problem.path === '' ? '' : `${problem.path}: `
+  const rows = [`${paint(1, place)} ${paint(31, `${subject}${problem.message}`)}`]
+  if (problem.frame !== '') rows.push(problem.frame.replace(/^/gm, '  '))
+  rows.push(`  expected: ${problem.expected}`)
+  if (problem.suggestion !== undefined)
+    rows.push(paint(36, `  did you mean \`${problem.suggestion}\`?`))
+  return rows.join('\n')
+}

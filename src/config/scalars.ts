@@ -1,0 +1,225 @@
+import { isAddress } from 'viem/utils'
+import { z } from 'zod'
+import { isTimezone } from '../domain/timezone.ts'
+import { type Address, parseAddress, parseRatio } from '../domain/units.ts'
+import { nearest } from './nearest.ts'
+
+/** What a scalar's text means, or why it means nothing. Messages never repeat the text: it may be a secret. */
+export type Reading<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | ({ readonly ok: false; readonly message: string } & ReadingHints)
+
+/** Extra help for a refused scalar; `offset` and `length` say which part of the text is wrong. */
+type ReadingHints = {
+  readonly suggestion?: string | undefined
+  readonly part?: { readonly offset: number; readonly length: number } | undefined
+}
+
+/** Carried by custom issues from the schemas to `issues.ts`. */
+export type IssueDetails = ReadingHints & { readonly expected: string }
+
+type JsonType = { readonly [key: string]: unknown }
+
+/**
+ * A schema for one scalar, read from its source text. `json` describes the same value for editors, which see
+ * numbers and booleans where this sees text. Zod's message slot carries what was expected; `issues.ts` words the rest.
+ */
+export function scalar<Value>(spec: {
+  readonly expected: string
+  readonly json?: JsonType
+  readonly read: (text: string) => Reading<Value>
+}) {
+  const { expected, json = { type: 'string' }, read } = spec
+  return z
+    .string({ error: expected })
+    .transform((text, context): Value => {
+      const reading = read(text)
+      if (reading.ok) return reading.value
+      const { message, suggestion, part } = reading
+      const params: IssueDetails = { expected, suggestion, part }
+      context.issues.push({ code: 'custom', input: text, message, params: { ...params } })
+      return z.NEVER
+    })
+    .meta(json)
+}
+
+function meant<Value>(value: Value): Reading<Value> {
+  return { ok: true, value }
+}
+
+function refused(message: string, hints: ReadingHints = {}): Reading<never> {
+  return { ok: false, message, ...hints }
+}
+
+/** A map with exactly these keys; the expectation lists them, which is what `issues.ts` suggests from. */
+export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const keys = Object.keys(shape).join(', ')
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? keys : `a map with the keys ${keys}`),
+  })
+}
+
+/** One of a few words. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
+  return z.enum(words, { error: `one of: ${words.join(', ')}` })
+}
+
+export function listOf<Item extends z.ZodType>(item: Item, expected: string) {
+  return z.array(item, { error: expected }).min(1, { error: expected })
+}
+
+/** Text that matches a pattern. */
+export function textLike(pattern: RegExp, expected: string) {
+  return scalar({
+    expected,
+    json: { type: 'string', pattern: pattern.source },
+    read: (text) => (pattern.test(text) ? meant(text) : refused('this is not well formed')),
+  })
+}
+
+export function filePath() {
+  return textLike(/^[^\0\r\n]+$/, 'a path; a relative one starts at the directory of this file')
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/
+const NAME_EXPECTED = 'up to 32 letters, digits, `.`, `_` or `-`'
+
+/** Key of a wallet, chain or token where it is defined; it also becomes a metric label. */
+export const nameKey = z.string().regex(NAME, NAME_EXPECTED)
+
+/** The same name where it is used; `what` says what it names. */
+export function nameOf(what: string) {
+  return textLike(NAME, what)
+}
+
+/** A whole number within inclusive bounds. */
+export function integer(bounds: { min: number; max: number }) {
+  const { min, max } = bounds
+  return scalar({
+    expected: `a whole number from ${min} to ${max}`,
+    json: { type: 'integer', minimum: min, maximum: max },
+    read: (text) => {
+      if (!/^(0|[1-9]\d{0,14})$/.test(text)) return refused('this is no whole number')
+      const value = Number(text)
+      return value < min || value > max ? refused('this number is out of range') : meant(value)
+    },
+  })
+}
+
+export const flag = scalar({
+  expected: 'true or false',
+  json: { type: 'boolean' },
+  read: (text) =>
+    text === 'true' || text === 'false' ? meant(text === 'true') : refused('this is no yes or no'),
+})
+
+const UNIT_MS = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+const DURATION = /^(\d{1,9})(ms|s|m|h|d)$/
+
+/** Milliseconds of `500ms`, `30s`, `10m`, `6h` or `1d`, within inclusive bounds written the same way. */
+export function duration(bounds: { min: string; max: string }) {
+  const min = durationMs(bounds.min) ?? 0
+  const max = durationMs(bounds.max) ?? Number.MAX_SAFE_INTEGER
+  return scalar({
+    expected: `a duration such as 30s, 10m or 6h, from ${bounds.min} to ${bounds.max}`,
+    json: { type: 'string', pattern: DURATION.source },
+    read: (text) => {
+      const value = durationMs(text)
+      if (value === undefined) return refused('this is no duration')
+      return value < min || value > max ? refused('this duration is out of range') : meant(value)
+    },
+  })
+}
+
+function durationMs(text: string): number | undefined {
+  const match = DURATION.exec(text)
+  const unit = UNIT_MS.get(match?.[2] ?? '')
+  return match === null || unit === undefined ? undefined : Number(match[1]) * unit
+}
+
+/** Basis points of a percentage with at most two decimal places, such as `5%` or `0.25%`. */
+export function percent(bounds: { minBps: number; maxBps: number }) {
+  const { minBps, maxBps } = bounds
+  return scalar({
+    expected: `a percentage from ${minBps / 100}% to ${maxBps / 100}%`,
+    json: { type: 'string', pattern: '^\\d+(\\.\\d{1,2})?%$' },
+    read: (text) => {
+      const match = /^(\d{1,7})(?:\.(\d{1,2}))?%$/.exec(text)
+      if (match === null) return refused('this is no percentage')
+      const bps = Number(`${match[1]}${(match[2] ?? '').padEnd(2, '0')}`)
+      return bps < minBps || bps > maxBps ? refused('this percentage is out of range') : meant(bps)
+    },
+  })
+}
+
+/**
+ * A positive decimal, kept as text: how many places it may have depends on a token that the schema does not know.
+ * Bounded so that the integers made from it stay small.
+ */
+export const positiveDecimal = scalar({
+  expected: 'a positive decimal such as "25" or "0.5", without sign, exponent or separators',
+  json: { type: ['string', 'number'], exclusiveMinimum: 0 },
+  read: (text) => {
+    const ratio = text.length <= 80 ? parseRatio(text) : undefined
+    if (ratio === undefined) return refused('this is no plain decimal')
+    return ratio.num === 0n ? refused('this is zero') : meant(text)
+  },
+})
+
+export const address = scalar<Address>({
+  expected: '0x and 40 hex digits, all lower-case or with a correct checksum',
+  json: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
+  read: (text) => {
+    const value = parseAddress(text)
+    if (value === undefined) return refused('this is no address')
+    if (/^0x0{40}$/.test(value)) return refused('this is the zero address')
+    return isAddress(text, { strict: true })
+      ? meant(value)
+      : refused('the checksum of this address is wrong: a digit may be mistyped')
+  },
+})
+
+export const webAddress = scalar({
+  expected: 'an http:// or https:// address',
+  json: { type: 'string' },
+  read: (text) => (toHttpUrl(text) ? meant(text) : refused('this is no web address')),
+})
+
+/** Base of a REST service, without a slash at the end; paths are appended to it. */
+export const serviceAddress = scalar({
+  expected: 'an http:// or https:// address without query, fragment and /api/v1, which is appended',
+  json: { type: 'string' },
+  read: (text) => {
+    const url = toHttpUrl(text)
+    if (url === undefined) return refused('this is no web address')
+    if (url.search !== '' || url.hash !== '') return refused('this has a query or a fragment')
+    const base = text.replace(/\/+$/, '')
+    return base.endsWith('/api/v1') ? refused('this ends in /api/v1 already') : meant(base)
+  },
+})
+
+function toHttpUrl(text: string): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined
+}
+
+export const timezone = scalar({
+  expected: 'an IANA time zone such as Europe/Berlin or UTC',
+  read: (text) =>
+    isTimezone(text)
+      ? meant(text)
+      : refused('no such time zone is known', { suggestion: nearestTimezone(text) }),
+})
+
+/** A city without its continent is the usual slip. */
+function nearestTimezone(text: string): string | undefined {
+  const zones = Intl.supportedValuesOf('timeZone')
+  const city = `/${text.toLowerCase().replaceAll(' ', '_')}`
+  return zones.find((zone) => zone.toLowerCase().endsWith(city)) ?? nearest(text, [...zones, 'UTC'])
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { loadSettings, peekMode } from '../../src/config/load-settings.ts'
+import { loadStrategies } from '../../src/config/load-strategies.ts'
+import { plain } from './config-fixture.ts'
+
+const ENV = {
+  BASE_RPC_URL: 'https://rpc.example',
+  GASLESS_URL: 'https://swap.example',
+  GASLESS_SPENDER: '0x00000000000000000000000000000000000000aa',
+}
+
+/** What a sandbox yields, as far as the example strategies need it. */
+const SANDBOX = {
+  chains: { base: { chainId: 8453, rpcUrls: ['http://127.0.0.1:8545'] } },
+  wallets: { trader: { privateKeyFile: '/tmp/sandbox/trader.hex' } },
+  gasless: {
+    baseUrl: 'http://127.0.0.1:8080',
+    chain: 'base',
+    wallet: 'trader',
+    spenders: ['0x00000000000000000000000000000000000000aa'],
+  },
+  tokens: {
+    USDC: { chain: 'base', address: '0x00000000000000000000000000000000000000a1', decimals: 6 },
+    DAI: { chain: 'base', address: '0x00000000000000000000000000000000000000a2', decimals: 18 },
+    WETH: { chain: 'base', address: '0x4200000000000000000000000000000000000006', decimals: 18 },
+  },
+  prices: {
+    'WETH/USDC': { feed: '0x00000000000000000000000000000000000000b1', chain: 'base' },
+    'WETH/DAI': { feed: '0x00000000000000000000000000000000000000b2', chain: 'base' },
+  },
+}
+
+test.each([
+  ['config/live.example.yaml', 'live', ['weekly-eth']],
+  ['config/sandbox.yaml', 'sandbox', ['buy-exact-weth', 'buy-weth', 'dai-to-eth', 'eth-to-usdc']],
+])('%s and its strategies load without a warning', (file, mode, names) => {
+  expect(peekMode({ file })).toEqual({ ok: true, mode })
+  const loaded = loadSettings({ file, env: ENV, sandbox: SANDBOX })
+  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
+  const { settings } = loaded
+  const strategies = loadStrategies({ dir: settings.strategiesDir, settings })
+  if (!strategies.ok) throw new Error(strategies.problems.map(plain).join('\n'))
+  expect(strategies.strategies.map((strategy) => strategy.name)).toEqual(names)
+  expect([...loaded.warnings, ...strategies.warnings].map(plain)).toEqual([])
+})

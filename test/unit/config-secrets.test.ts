@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { CONFIG, edit, loadTexts, plain, problemsOf, STRATEGY } from './config-fixture.ts'
+
+const KEY = `0x${'c0ffee11'.repeat(8)}`
+
+function everythingSaid(text: string, rest = {}): string {
+  const problems = problemsOf(text, rest)
+  expect(problems).not.toEqual([])
+  return problems.map(plain).join('\n') + JSON.stringify(problems)
+}
+
+test('a private key in the file is refused by name and starred out', () => {
+  const [problem] = problemsOf(edit(CONFIG, 'privateKeyEnv: TRADER_KEY', `privateKeyFile: ${KEY}`))
+  expect(problem && plain(problem)).toMatchInlineSnapshot(`
+    "/etc/tranched/config.yaml:3:29 wallets.trader.privateKeyFile: this is a private key, and it must not stand in a file like this
+      2 | wallets:
+      3 |   trader: { privateKeyFile: ****************************************************************** }
+        |                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      expected: a keystore, privateKeyFile or privateKeyEnv; treat this key as leaked"
+  `)
+})
+
+test.each([
+  ['under a key that does not exist', 'privateKeyEnv: TRADER_KEY', `privateKey: ${KEY}`],
+  ['without its prefix', 'privateKeyEnv: TRADER_KEY', `privateKeyEnv: a${KEY.slice(3)}`],
+  ['as a key of a map', 'privateKeyEnv: TRADER_KEY', `"${KEY}": 1`],
+  ['on the line before the mistake', '  trader: {', `  # ${KEY}\n  trader: { colour: red,`],
+])('a private key %s is not repeated', (_, from, to) => {
+  expect(everythingSaid(edit(CONFIG, from, to))).not.toContain(KEY.slice(4))
+})
+
+test('a private key that came from a variable is refused without being shown', () => {
+  const text = edit(CONFIG, 'privateKeyEnv: TRADER_KEY', `privateKeyEnv: "\${KEY}"`)
+  const said = everythingSaid(text, { env: { KEY } })
+  expect(said).toContain('this is a private key')
+  expect(said).toContain(`\${KEY}`)
+  expect(said).not.toContain(KEY.slice(4))
+})
+
+test.each([
+  ['mnemonic: legal winner thank year', 'winner'],
+  ['password: hunter2', 'hunter2'],
+])('the value of an unknown key that sounds secret is starred out: %s', (line, secret) => {
+  expect(everythingSaid(`${CONFIG}${line}\n`)).not.toContain(secret)
+})
+
+test('what a variable holds is shown by the name of the variable alone', () => {
+  const text = edit(CONFIG, '"https://rpc.example"', `"\${RPC_URL}"`)
+  const said = everythingSaid(text, { env: { RPC_URL: 'wss://rpc.example/topsecretkey' } })
+  expect(said).toContain(`\${RPC_URL}`)
+  expect(said).not.toContain('topsecretkey')
+})
+
+test('an access key inside a written address is starred out', () => {
+  const text = edit(CONFIG, '"https://rpc.example"', '"ws://rpc.example/v2/AbCdEfGhIjKlMnOpQrSt"')
+  expect(everythingSaid(text)).not.toContain('AbCdEfGh')
+})
+
+test('a private key in a strategy file is refused too', () => {
+  const loaded = loadTexts({ 'a.yaml': edit(STRATEGY, 'name: weekly-eth', `name: ${KEY}`) })
+  expect(loaded).toMatchObject({ problems: [{ path: 'name', line: 1, column: 7 }] })
+  expect(JSON.stringify(loaded)).not.toContain(KEY.slice(4))
+})

@@ -1,0 +1,330 @@
+import { describe, expect, test } from 'vitest'
+import { brief, CONFIG, edit, loadText, plain, problemsOf, settingsOf } from './config-fixture.ts'
+
+function briefly(text: string, rest = {}): string[] {
+  return problemsOf(text, rest).map(brief)
+}
+
+describe('a valid config', () => {
+  test('becomes settings with base units, absolute paths and defaults', () => {
+    const settings = settingsOf()
+    expect(settings).toMatchObject({
+      mode: 'dry-run',
+      file: '/etc/tranched/config.yaml',
+      stateDir: '/etc/tranched/data',
+      strategiesDir: '/etc/tranched/strategies',
+      http: { host: '127.0.0.1', port: 9464 },
+      log: { level: 'info', format: 'auto' },
+      notify: { webhooks: [] },
+    })
+    expect(settings.gasless).toEqual({
+      baseUrl: 'https://swap.example',
+      chain: 'base',
+      wallet: 'trader',
+      permit2: '0x000000000022d473030f116ddee9f6b43ac78ba3',
+      spenders: ['0x00000000000000000000000000000000000000aa'],
+      slippageBps: 50,
+      routingPreference: 'auto',
+      approval: 'budget',
+      maxQuoteLifetimeMs: 600_000,
+      requestsPerSecond: 5,
+      wire: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
+    })
+    expect(settings.limits.maxDeviationBps).toBe(200)
+    expect(settings.limits.perOrder.get('USDC')).toBe(250_000_000n)
+    expect(settings.limits.perDay.get('WETH')).toBe(10n ** 18n)
+    expect(settings.tokens.get('USDC')).toEqual({
+      symbol: 'USDC',
+      chain: 'base',
+      chainId: 8453,
+      address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+      decimals: 6,
+    })
+    expect(settings.prices.get('WETH/USDC')).toMatchObject({
+      pair: 'WETH/USDC',
+      base: { symbol: 'WETH' },
+      quote: { symbol: 'USDC' },
+      maxAgeSeconds: 3_600,
+      sequencerFeed: undefined,
+    })
+  })
+
+  test('wallets take their key from one of three places, relative to the file', () => {
+    const text = edit(
+      CONFIG,
+      '  trader: { privateKeyEnv: TRADER_KEY }',
+      `  trader: { privateKeyEnv: TRADER_KEY }
+  stored: { keystore: ./keys/a.json, passwordFile: /run/pass }
+  plain: { privateKeyFile: ../b.hex }`,
+    )
+    expect([...settingsOf(text).wallets.values()]).toEqual([
+      { type: 'privateKeyEnv', name: 'TRADER_KEY' },
+      { type: 'keystore', keystore: '/etc/tranched/keys/a.json', passwordFile: '/run/pass' },
+      { type: 'privateKeyFile', file: '/etc/b.hex' },
+    ])
+  })
+
+  test('webhooks hear of every event unless they name some', () => {
+    const text = `${CONFIG}notify: { webhooks: [{ url: https://h.example/a }, { url: https://h.example/b, on: [filled] }] }\n`
+    const { webhooks } = settingsOf(text).notify
+    expect(webhooks[0]?.on).toEqual([
+      'filled',
+      'failed',
+      'refused',
+      'missed',
+      'halted',
+      'low-funds',
+    ])
+    expect(webhooks[1]?.on).toEqual(['filled'])
+  })
+
+  test('a host beyond loopback is a warning with its place', () => {
+    const loaded = loadText(`${CONFIG}http: { host: 0.0.0.0 }\n`)
+    expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
+      '21:15 http.host: metrics and health are open to the network: this host is not loopback',
+    ])
+    for (const host of ['127.0.0.2', 'localhost', '"::1"'])
+      expect(loadText(`${CONFIG}http: { host: ${host} }\n`)).toMatchObject({ warnings: [] })
+  })
+})
+
+describe('mistakes', () => {
+  test('an unknown key is shown with its nearest neighbour', () => {
+    const [problem] = problemsOf(edit(CONFIG, 'perDay: {', 'perDya: {'))
+    expect(problem && plain(problem)).toMatchInlineSnapshot(`
+      "/etc/tranched/config.yaml:20:3 limits.perDya: unknown key
+        19 |   perOrder: { USDC: 250 }
+        20 |   perDya: { USDC: "1000", DAI: "1000", WETH: "1" }
+           |   ^^^^^^
+        expected: one of: maxDeviationBps, perDay, perOrder
+        did you mean \`perDay\`?"
+    `)
+  })
+
+  test('a value of the wrong shape is shown at the value', () => {
+    const [problem] = problemsOf(edit(CONFIG, 'decimals: 6', 'decimals: six'))
+    expect(problem && plain(problem)).toMatchInlineSnapshot(`
+      "/etc/tranched/config.yaml:12:87 tokens.USDC.decimals: this is no whole number
+        11 | tokens:
+        12 |   USDC: { chain: base, address: 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, decimals: six }
+           |                                                                                       ^^^
+        expected: a whole number from 0 to 36"
+    `)
+  })
+
+  test('a missing key is shown at the section that lacks it', () => {
+    const [problem] = problemsOf(edit(CONFIG, '  wallet: trader\n', ''))
+    expect(problem && plain(problem)).toMatchInlineSnapshot(`
+      "/etc/tranched/config.yaml:6:1 gasless.wallet: this key is missing
+        5 |   base: { chainId: 8453, rpcUrls: ["https://rpc.example"] }
+        6 | gasless:
+          | ^^^^^^^
+        expected: a key of \`wallets\`"
+    `)
+  })
+
+  test('a word outside its list suggests the nearest one', () => {
+    const [problem] = problemsOf(edit(CONFIG, 'mode: dry-run', 'mode: dryrun'))
+    expect(problem && plain(problem)).toMatchInlineSnapshot(`
+      "/etc/tranched/config.yaml:1:7 mode: this word is not known here
+        1 | mode: dryrun
+          |       ^^^^^^
+        expected: one of: sandbox, dry-run, live
+        did you mean \`dry-run\`?"
+    `)
+  })
+
+  test('problems are plain data for other programs', () => {
+    const [problem] = problemsOf(edit(CONFIG, 'wallet: trader', 'wallet: tradre'))
+    expect(JSON.parse(JSON.stringify(problem))).toEqual({
+      file: '/etc/tranched/config.yaml',
+      line: 9,
+      column: 11,
+      path: 'gasless.wallet',
+      message: 'nothing under `wallets` has this name',
+      expected: 'a key of `wallets`: trader',
+      suggestion: 'trader',
+      frame: '8 |   chain: base\n9 |   wallet: tradre\n  |           ^^^^^^',
+    })
+  })
+
+  test('all of them are reported at once, in the order of the file', () => {
+    let text = edit(CONFIG, 'mode: dry-run', 'mode: dryrun')
+    text = edit(text, 'privateKeyEnv: TRADER_KEY', 'privateKeyEnv: 1KEY, colour: red')
+    text = edit(text, 'decimals: 6', 'decimals: 99')
+    text = edit(text, 'perOrder: { USDC: 250 }', 'perOrder: { USDC: -250 }')
+    expect(briefly(text)).toEqual([
+      '1:7 mode: this word is not known here',
+      '3:28 wallets.trader.privateKeyEnv: this is not well formed',
+      '3:34 wallets.trader.colour: unknown key',
+      '12:87 tokens.USDC.decimals: this number is out of range',
+      '19:21 limits.perOrder.USDC: this is no plain decimal',
+    ])
+  })
+
+  test.each([
+    [
+      'no key source',
+      'privateKeyEnv: TRADER_KEY',
+      '',
+      '3:11 wallets.trader: this wallet has no key',
+    ],
+    [
+      'two key sources',
+      'privateKeyEnv: TRADER_KEY',
+      'privateKeyEnv: TRADER_KEY, privateKeyFile: a',
+      '3:11 wallets.trader: this wallet has several keys',
+    ],
+    [
+      'a keystore without its password',
+      'privateKeyEnv: TRADER_KEY',
+      'keystore: a.json',
+      '3:11 wallets.trader: a keystore and its passwordFile belong together',
+    ],
+    [
+      'an empty list',
+      '["https://rpc.example"]',
+      '[]',
+      '5:35 chains.base.rpcUrls: this list is empty',
+    ],
+    [
+      'a value for a list',
+      '["https://rpc.example"]',
+      'x',
+      '5:35 chains.base.rpcUrls: this is a single value',
+    ],
+    [
+      'a bad list item',
+      '"https://rpc.example"',
+      'rpc',
+      '5:36 chains.base.rpcUrls[0]: this is no web address',
+    ],
+    ['an empty value', 'wallet: trader', 'wallet:', '9:10 gasless.wallet: this value is empty'],
+    ['a list for a section', 'limits:\n', 'limits: [1]\nhttp:\n', '18:9 limits: this is a list'],
+    [
+      'the wrong chain',
+      'chainId: 8453',
+      'chainId: 1',
+      '8:10 gasless.chain: this chain has id 1, and the gasless service settles on Base',
+    ],
+    [
+      'an unknown chain',
+      'chain: base\n  wallet',
+      'chain: bas\n  wallet',
+      '8:10 gasless.chain: nothing under `chains` has this name',
+    ],
+    [
+      'one address under two symbols',
+      '0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb',
+      '0x4200000000000000000000000000000000000006',
+      '14:32 tokens.DAI.address: WETH has this address already',
+    ],
+    [
+      'a token called ETH',
+      'DAI: {',
+      'ETH: {',
+      '14:3 tokens.ETH: ETH is no token: in a strategy it means WETH, wrapped or unwrapped around the order',
+    ],
+    [
+      'a feed for a token that is not there',
+      'DAI/WETH',
+      'DAY/WETH',
+      '17:3 prices.DAY/WETH: nothing under `tokens` has this name',
+    ],
+    [
+      'a feed without a slash',
+      'DAI/WETH',
+      'DAIWETH',
+      '17:3 prices.DAIWETH: this is no usable name',
+    ],
+    [
+      'a second feed the other way round',
+      'DAI/WETH',
+      'USDC/WETH',
+      '17:3 prices.USDC/WETH: this price is given already, or is always one',
+    ],
+    [
+      'a cap finer than its token',
+      'USDC: 250',
+      'USDC: 0.0000001',
+      '19:21 limits.perOrder.USDC: this amount has more decimal places than USDC',
+    ],
+    [
+      'a cap on a token that is not there',
+      'USDC: 250',
+      'USDT: 250',
+      '19:15 limits.perOrder.USDT: nothing under `tokens` has this name',
+    ],
+    [
+      'a wrong checksum',
+      '0x833589fCD6',
+      '0x833589fcD6',
+      '12:33 tokens.USDC.address: the checksum of this address is wrong: a digit may be mistyped',
+    ],
+  ])('%s is refused', (_, from, to, expected) => {
+    expect(briefly(edit(CONFIG, from, to))).toContain(expected)
+  })
+
+  test('tokens and feeds have to be on the chain that trades', () => {
+    let text = edit(
+      CONFIG,
+      'gasless:\n',
+      '  other: { chainId: 10, rpcUrls: [https://o.example] }\ngasless:\n',
+    )
+    text = edit(text, 'DAI: { chain: base', 'DAI: { chain: other')
+    text = edit(text, '00bb, chain: base', '00bb, chain: other')
+    expect(briefly(text)).toEqual([
+      '15:17 tokens.DAI.chain: this is not the chain that trades',
+      '18:72 prices.DAI/WETH.chain: this is not the chain that trades',
+    ])
+  })
+
+  test('an empty file says so', () => {
+    expect(briefly('# nothing\n')).toEqual(['1:1 : this file is empty'])
+  })
+})
+
+describe('the aggregator section', () => {
+  const AGGREGATOR = `aggregator:
+  rpcUrl: https://agg.example
+  chain: sepolia
+  wallet: operator
+  contracts:
+    gasTank: 0x0000000000000000000000000000000000000001
+    multicall: 0x0000000000000000000000000000000000000002
+    trustedProposer: 0x0000000000000000000000000000000000000003
+    trustlessProposer: 0x0000000000000000000000000000000000000004
+  fallback: { mode: after-deadline, deadline: 3m }
+  gasTank: { alertBelow: "0.02", topUp: { below: "0.02", amount: "0.05", maxPerDay: "0.1" } }
+  wire: { methodPrefix: agg_, signatureHeader: X-Relay-Signature }
+`
+  const withSepolia = edit(
+    edit(
+      CONFIG,
+      'gasless:\n',
+      '  sepolia: { chainId: 11155111, rpcUrls: [https://s.example] }\ngasless:\n',
+    ),
+    'chains:\n',
+    '  operator: { privateKeyEnv: OPERATOR_KEY }\nchains:\n',
+  )
+
+  test('is checked, and warned of because nothing uses it yet', () => {
+    const loaded = loadText(withSepolia + AGGREGATOR)
+    expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
+      '23:1 aggregator: aggregator is configured but this version does not use it',
+    ])
+  })
+
+  test('fails on unknown keys, the wallet that trades and a chain it does not serve', () => {
+    let text = edit(AGGREGATOR, 'wallet: operator', 'wallet: trader')
+    text = edit(text, 'chain: sepolia', 'chain: base')
+    expect(briefly(withSepolia + text)).toEqual([
+      '25:10 aggregator.chain: this chain has id 8453, which the aggregator does not serve',
+      '26:11 aggregator.wallet: this wallet trades through the gasless service already',
+    ])
+    expect(briefly(withSepolia + edit(AGGREGATOR, 'gasTank: 0x', 'gastank: 0x'))).toEqual([
+      '27:3 aggregator.contracts.gasTank: this key is missing',
+      '28:5 aggregator.contracts.gastank: unknown key',
+    ])
+  })
+})
