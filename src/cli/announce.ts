@@ -1,0 +1,67 @@
+import type { Log } from '../adapters/log.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import type { Asset } from '../domain/token.ts'
+import { formatAmount } from '../domain/units.ts'
+import type { Agenda } from '../engine/tick.ts'
+
+export type Announcement = {
+  readonly log: Log
+  readonly settings: Settings
+  readonly strategies: readonly Strategy[]
+  readonly agenda: Agenda
+  readonly metricsAt: string
+  readonly nowMs: number
+}
+
+/** What a person wants to see right after a start: where things are, what is scheduled, and when it is next due. */
+export function announce(input: Announcement): void {
+  const { log, settings, strategies, agenda, metricsAt, nowMs } = input
+  log.info(`state in ${settings.stateDir}`)
+  log.info(
+    `gasless service ${new URL(settings.gasless.baseUrl).origin}, chain ${settings.gasless.chain}`,
+  )
+  log.info(`metrics at ${metricsAt}/metrics`)
+  for (const strategy of strategies) {
+    const what = describeStrategy(strategy)
+    const { cron, timezone } = strategy.schedule
+    const next = strategy.enabled ? nextText(agenda.nextSlotOf(strategy.name), nowMs) : 'disabled'
+    log.info(`strategy ${strategy.name}: ${what}, "${cron}" ${timezone}, ${next}`)
+  }
+}
+
+/** One line on what a strategy does per slot. */
+export function describeStrategy(strategy: Strategy): string {
+  const { sell, buy, size } = strategy
+  const sold = size.side === 'sell' ? `${formatAmount(size.amount, sell.token.decimals)} ` : ''
+  const bought = size.side === 'buy' ? `${formatAmount(size.amount, buy.token.decimals)} ` : ''
+  return `${strategy.kind} ${sold}${nameOf(sell)} -> ${bought}${nameOf(buy)}`
+}
+
+/** ETH where the strategy says so, the token's symbol elsewhere. */
+export function nameOf(asset: Asset): string {
+  return asset.native ? 'ETH' : asset.token.symbol
+}
+
+function nextText(slotSeconds: number | undefined, nowMs: number): string {
+  if (slotSeconds === undefined) return 'never due'
+  const at = new Date(slotSeconds * 1000).toISOString().replace('.000', '')
+  return `next ${at} (in ${durationText(slotSeconds * 1000 - nowMs)})`
+}
+
+/** A duration in its two largest units, e.g. `2d 10h`, `3m 5s`, `4s`. */
+export function durationText(ms: number): string {
+  let rest = Math.max(0, Math.round(ms / 1000))
+  const parts: string[] = []
+  for (const [unit, size] of [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['m', 60],
+    ['s', 1],
+  ] as const) {
+    const count = Math.floor(rest / size)
+    rest -= count * size
+    if (count > 0 && parts.length < 2) parts.push(`${count}${unit}`)
+  }
+  return parts.join(' ') || '0s'
+}

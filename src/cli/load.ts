@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadSettings } from '../config/load-settings.ts'
+import { loadStrategies } from '../config/load-strategies.ts'
+import type { Overrides } from '../config/overrides.ts'
+import { type Problem, problemOf, renderProblem } from '../config/problem.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
+
+export const DEFAULT_CONFIG = 'config/sandbox.yaml'
+
+/** Options that every command which reads a config takes. */
+export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
+
+export type Loaded =
+  | {
+      readonly ok: true
+      readonly settings: Settings
+      readonly strategies: readonly Strategy[]
+      readonly warnings: readonly Problem[]
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+/** Settings and strategies; all problems of whichever of the two fails first. */
+export function load(options: ConfigOptions, io: Io, sandbox?: unknown): Loaded {
+  const loaded = loadSettings({ file: options.config, env: io.env, overrides: options, sandbox })
+  if (!loaded.ok) return loaded
+  const { settings } = loaded
+  const found = loadStrategies({ dir: settings.strategiesDir, settings })
+  if (!found.ok) return found
+  const warnings = [...loaded.warnings, ...found.warnings]
+  return { ok: true, settings, strategies: found.strategies, warnings }
+}
+
+/** Prints problems for a person or as data, and gives the exit code for a bad config. */
+export function reportProblems(
+  problems: readonly Problem[],
+  io: Io,
+  options: { readonly json?: boolean | undefined },
+): ExitCode {
+  if (options.json) printJson(io, { ok: false, problems })
+  else io.stderr.write(`${renderAll(problems, io)}\n`)
+  return EXIT.badConfig
+}
+
+export function renderAll(problems: readonly Problem[], io: Io): string {
+  const color = io.stderr.isTTY === true && io.env['NO_COLOR'] === undefined
+  return problems.map((problem) => renderProblem(problem, { color })).join('\n\n')
+}
+
+const SANDBOX_RECORD = 'sandbox.json'
+
+/** Where a sandbox run leaves what its sandbox supplied, so that `status` and `history` can read its state. */
+export function sandboxRecordOf(stateDir: string): string {
+  return join(stateDir, SANDBOX_RECORD)
+}
+
+/** Settings of a state directory's last sandbox run; undefined when there was none. */
+export function readSandboxRecord(stateDir: string): unknown {
+  try {
+    return JSON.parse(readFileSync(sandboxRecordOf(stateDir), 'utf8'))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export function stateMissing(stateDir: string): Problem {
+  return problemOf({
+    file: stateDir,
+    message: 'there is no state here yet',
+    expected: 'a state directory that `tranched run` has made',
+  })
+}

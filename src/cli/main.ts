@@ -1,0 +1,160 @@
+#!/usr/bin/env node
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { StateCorruptError, StateLockedError } from '../domain/errors.ts'
+import { EXIT, type ExitCode, type Io } from './io.ts'
+import { DEFAULT_CONFIG } from './load.ts'
+import { VERSION } from './version.ts'
+
+const DURATION = /^(\d{1,9})(ms|s|m|h)$/
+const DURATION_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+function durationMs(text: string): number {
+  const match = DURATION.exec(text)
+  const unitMs = DURATION_MS[match?.[2] ?? '']
+  if (match === null || unitMs === undefined)
+    throw new InvalidArgumentError('expected a duration such as 30s or 5m')
+  return Number.parseInt(match[1] ?? '', 10) * unitMs
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('expected a positive number')
+  return Number.parseInt(text, 10)
+}
+
+const io: Io = {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  pid: process.pid,
+  signalReady: () => process.send?.('ready'),
+  onSignal(listener) {
+    let seen = 0
+    const handlers = (['SIGINT', 'SIGTERM'] as const).map((name) => {
+      const handler = (): void => {
+        seen += 1
+        if (seen > 1) process.exit(EXIT.failed)
+        listener(name)
+      }
+      process.on(name, handler)
+      return () => process.off(name, handler)
+    })
+    return () => {
+      for (const off of handlers) off()
+    }
+  },
+}
+
+let exitCode: Promise<ExitCode> | ExitCode = EXIT.done
+
+function program(): Command {
+  const root = new Command('tranched')
+    .description(
+      'Autonomous trading daemon: strategies in YAML, every order journaled, none doubled.',
+    )
+    .version(VERSION)
+    .exitOverride()
+    .showHelpAfterError('(--help lists the options)')
+  configured(root.command('run'))
+    .description('run the daemon until it is told to stop')
+    .option('--for <duration>', 'stop by itself after this long, and drain', durationMs)
+    .action((options) => {
+      exitCode = import('./run.ts').then(({ run }) => run({ ...options, forMs: options.for }, io))
+    })
+  configured(root.command('validate'))
+    .description('check the config and every strategy file')
+    .action((options) => {
+      const nowSeconds = Math.floor(Date.now() / 1000)
+      exitCode = import('./validate.ts').then(({ validate }) => validate(options, io, nowSeconds))
+    })
+  configured(root.command('status'))
+    .description('show who runs, what is open and when each strategy is next due')
+    .action((options) => {
+      exitCode = import('./status.ts').then(({ status }) => status(options, io, Date.now()))
+    })
+  configured(root.command('history'))
+    .description('show slots and their outcomes, oldest first')
+    .option('--strategy <name>', 'only this strategy')
+    .option('--limit <n>', 'newest slots shown', count, 50)
+    .action((options) => {
+      exitCode = import('./history.ts').then(({ history }) => history(options, io))
+    })
+  root
+    .command('init')
+    .description('write a config and a first strategy to start from')
+    .argument('[dir]', 'directory to write into', '.')
+    .option('--json', 'print data')
+    .action((dir, options) => {
+      exitCode = import('./init.ts').then(({ init }) => init({ dir, ...options }, io))
+    })
+  sandboxCommand(root)
+  walletCommand(root)
+  return root
+}
+
+function configured(command: Command): Command {
+  return command
+    .option('--config <file>', 'config file', DEFAULT_CONFIG)
+    .option('--state-dir <dir>', "state directory, instead of the config file's")
+    .option('--strategies-dir <dir>', "strategies directory, instead of the config file's")
+    .option('--http-host <host>', 'address of the metrics server')
+    .option('--http-port <port>', 'port of the metrics server, 0 for a free one')
+    .option('--log-level <level>', 'debug, info, warn or error')
+    .option('--json', 'print data on stdout and logs on stderr')
+}
+
+function sandboxCommand(root: Command): void {
+  root
+    .command('sandbox')
+    .description('run the services and the local chain alone, for any client')
+    .option(
+      '--config-out <file>',
+      'write a complete live config for this sandbox, and its key beside it',
+    )
+    .option(
+      '--strategies-dir <dir>',
+      'strategies directory to name in that config',
+      'strategies/sandbox',
+    )
+    .option('--state-dir <dir>', 'state directory to name in that config', 'data/sandbox-live')
+    .option('--faults <file>', 'faults to begin with, YAML or JSON')
+    .option('--seed <n>', 'seed of prices and faults', count, 1)
+    .option('--for <duration>', 'stop by itself after this long', durationMs)
+    .option('--json', 'print data')
+    .action((options) => {
+      exitCode = import('./sandbox.ts').then(({ sandbox }) =>
+        sandbox({ ...options, forMs: options.for }, io),
+      )
+    })
+}
+
+function walletCommand(root: Command): void {
+  const wallet = root.command('wallet').description('make, import or show a wallet')
+  void wallet
+}
+
+/** What the operator is to read of an error, and the exit code it means. */
+function explain(error: unknown): { readonly code: ExitCode; readonly text: string } {
+  if (error instanceof CommanderError)
+    return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, text: '' }
+  if (error instanceof StateLockedError) return { code: EXIT.stateInUse, text: error.message }
+  if (error instanceof StateCorruptError) return { code: EXIT.failed, text: error.message }
+  if (!(error instanceof Error)) return { code: EXIT.failed, text: String(error) }
+  const isOperators = ['WrongStateError', 'TokenMismatchError', 'PortInUseError'].includes(
+    error.name,
+  )
+  if (isOperators) return { code: EXIT.badConfig, text: error.message }
+  return { code: EXIT.failed, text: error.stack ?? error.message }
+}
+
+async function main(): Promise<ExitCode> {
+  try {
+    await program().parseAsync(process.argv)
+    return await exitCode
+  } catch (error) {
+    const { code, text } = explain(error)
+    if (text !== '') process.stderr.write(`tranched: ${text}\n`)
+    return code
+  }
+}
+
+process.exit(await main())

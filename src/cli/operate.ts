@@ -1,0 +1,189 @@
+import { createClock } from '../adapters/clock.ts'
+import { createHttpServer, type HttpServer } from '../adapters/http-server.ts'
+import { type OpenedJournal, openJournal } from '../adapters/journal-file.ts'
+import { readSecretFile, readWalletKey } from '../adapters/keystore.ts'
+import { createLog, type Log } from '../adapters/log.ts'
+import { createMetrics } from '../adapters/metrics.ts'
+import { createObserver } from '../adapters/observe.ts'
+import { createScrubber, type Scrubber } from '../adapters/scrubber.ts'
+import { createSigner } from '../adapters/signer.ts'
+import { acquireLock } from '../adapters/state-lock.ts'
+import { createWebhooks } from '../adapters/webhooks.ts'
+import { problemOf } from '../config/problem.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import { runDaemon } from '../engine/daemon.ts'
+import type { Signer } from '../ports.ts'
+import { announce } from './announce.ts'
+import { compose } from './compose.ts'
+import { EXIT, type ExitCode, type Io } from './io.ts'
+import { type ConfigOptions, reportProblems } from './load.ts'
+import { checkServiceTokens } from './service-tokens.ts'
+import { VERSION } from './version.ts'
+import { createWatch } from './watch.ts'
+
+/** Longest time that orders in flight are followed after a stop was asked for. A supervisor must wait longer. */
+const DRAIN_MS = 25_000
+const WEBHOOK_FLUSH_MS = 3_000
+
+export type RunOptions = ConfigOptions & {
+  /** Stop by itself after this long, and drain. */
+  readonly forMs?: number | undefined
+}
+
+/** Takes the state directory for this process (rule G6). */
+export function lock(settings: Settings, io: Io): Promise<() => void> {
+  return acquireLock(settings.stateDir, {
+    pid: io.pid,
+    command: 'tranched run',
+    startedAtMs: Date.now(),
+  })
+}
+
+export type LockedRun = {
+  readonly options: RunOptions
+  readonly io: Io
+  readonly settings: Settings
+  readonly strategies: readonly Strategy[]
+}
+
+/** Runs the daemon in a state directory that this process holds. */
+export async function runLocked(input: LockedRun): Promise<ExitCode> {
+  const { options, io, settings } = input
+  const scrubber = createScrubber()
+  for (const secret of secretsOf(settings)) scrubber.add(secret)
+  const log = await createLog({
+    level: settings.log.level,
+    format: settings.log.format,
+    destination: options.json ? io.stderr : io.stdout,
+    scrubber,
+  })
+  const key = await readKey(settings, scrubber, io)
+  if (!key.ok) {
+    const { message, remedy } = key
+    const problem = problemOf({ file: settings.file, path: 'wallets', message, expected: remedy })
+    return reportProblems([problem], io, options)
+  }
+  const shutdown = new AbortController()
+  const clock = createClock()
+  let opened: OpenedJournal | undefined
+  try {
+    const metrics = createMetrics({ version: VERSION })
+    metrics.registerStrategies(input.strategies.map(({ name }) => name))
+    const { webhooks: hooks } = settings.notify
+    const webhooks = createWebhooks({ webhooks: hooks, clock, log, scrubber })
+    const watch = createWatch(clock)
+    const tell = createObserver({ log, metrics, notify: webhooks.notify })
+    const observe: typeof tell = (event) => {
+      watch.saw(event)
+      tell(event)
+    }
+    opened = await openJournal({
+      dir: settings.stateDir,
+      clock,
+      observe,
+      onFatal: (error) => shutdown.abort(`the journal failed: ${error.message}`),
+    })
+    for (const warning of opened.warnings) log.warn(warning)
+    const server = await createHttpServer({ ...settings.http, metrics, ...watch.probes })
+    try {
+      const { journal } = opened
+      await trade({
+        ...input,
+        log,
+        clock,
+        journal,
+        observe,
+        shutdown,
+        signer: key.signer,
+        server,
+        watch,
+      })
+    } finally {
+      await server.close()
+      await webhooks.flush(clock.now() + WEBHOOK_FLUSH_MS)
+    }
+    return EXIT.done
+  } finally {
+    await opened?.close()
+    await clock.close()
+  }
+}
+
+type Trading = LockedRun & {
+  readonly log: Log
+  readonly clock: ReturnType<typeof createClock>
+  readonly journal: OpenedJournal['journal']
+  readonly observe: Parameters<typeof compose>[0]['observe']
+  readonly shutdown: AbortController
+  readonly signer: Signer
+  readonly server: HttpServer
+  readonly watch: ReturnType<typeof createWatch>
+}
+
+/** From composed ports to the end of the drain. */
+async function trade(input: Trading): Promise<void> {
+  const { options, io, settings, strategies, clock, shutdown, log } = input
+  const enabled = strategies.filter((strategy) => strategy.enabled)
+  const composed = compose({ ...input, strategies: enabled })
+  const offSignal = io.onSignal((name) => shutdown.abort(name))
+  const timer = new AbortController()
+  if (options.forMs !== undefined)
+    void clock
+      .sleep(options.forMs, timer.signal)
+      .then(() => shutdown.abort(`--for ${Math.round((options.forMs ?? 0) / 1000)}s`))
+  try {
+    await checkServiceTokens(composed.context.ports.gasless, settings, log)
+    await runDaemon({
+      mode: settings.mode,
+      wallet: settings.gasless.wallet,
+      context: composed.context,
+      strategies: enabled,
+      drainMs: DRAIN_MS,
+      shutdown: shutdown.signal,
+      onTick: input.watch.ticked,
+      onReady: (agenda) => {
+        announce({
+          log,
+          settings,
+          strategies,
+          agenda,
+          metricsAt: input.server.address,
+          nowMs: clock.now(),
+        })
+        input.watch.ready()
+        io.signalReady()
+      },
+    })
+  } finally {
+    timer.abort()
+    offSignal()
+    await composed.close()
+  }
+}
+
+async function readKey(
+  settings: Settings,
+  scrubber: Scrubber,
+  io: Io,
+): Promise<{ ok: true; signer: Signer } | { ok: false; message: string; remedy: string }> {
+  const source = settings.wallets.get(settings.gasless.wallet)
+  if (source === undefined) throw new Error(`wallet ${settings.gasless.wallet} is not configured`)
+  const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
+  if (!read.ok) return read
+  scrubber.add(Buffer.from(read.key).toString('hex'))
+  return { ok: true, signer: createSigner(read.key) }
+}
+
+/** Addresses that may carry tokens of their own. */
+function secretsOf(settings: Settings): readonly string[] {
+  const rpc = [...settings.chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
+  const hooks = settings.notify.webhooks.map(({ url }) => url)
+  return [...rpc, ...hooks, settings.gasless.baseUrl].filter(carriesSecret)
+}
+
+/** A bare origin is no secret; a path, a query or credentials may be. */
+function carriesSecret(url: string): boolean {
+  const { pathname, search, username } = new URL(url)
+  return pathname.length > 1 || search !== '' || username !== ''
+}

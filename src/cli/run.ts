@@ -1,0 +1,36 @@
+import { peekMode } from '../config/load-settings.ts'
+import { problemOf } from '../config/problem.ts'
+import type { ExitCode, Io } from './io.ts'
+import { load, renderAll, reportProblems } from './load.ts'
+import { lock, type RunOptions, runLocked } from './operate.ts'
+
+/** `tranched run`: the daemon, from its files to its last drained order. */
+export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
+  const peeked = peekMode({ file: options.config })
+  if (!peeked.ok) return reportProblems(peeked.problems, io, options)
+  if (peeked.mode === 'sandbox') {
+    const { runOnSandbox } = await import('./run-on-sandbox.ts')
+    return runOnSandbox(options, io)
+  }
+  const loaded = load(options, io)
+  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+  if (loaded.settings.mode === 'dry-run')
+    return reportProblems([dryRunMissing(options.config)], io, options)
+  if (loaded.warnings.length > 0) io.stderr.write(`${renderAll(loaded.warnings, io)}\n`)
+  const { settings, strategies } = loaded
+  const release = await lock(settings, io)
+  try {
+    return await runLocked({ options, io, settings, strategies })
+  } finally {
+    release()
+  }
+}
+
+function dryRunMissing(file: string): ReturnType<typeof problemOf> {
+  return problemOf({
+    file,
+    path: 'mode',
+    message: 'this version cannot run in dry-run mode',
+    expected: '`mode: sandbox` to rehearse or `mode: live` to trade',
+  })
+}

@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises'
+import { parse } from 'yaml'
+import { writeSandboxConfig } from '../sandbox/config-out.ts'
+import { startSandbox } from '../sandbox/sandbox.ts'
+import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
+
+export type SandboxCommandOptions = {
+  readonly configOut?: string
+  readonly stateDir: string
+  readonly strategiesDir: string
+  readonly faults?: string
+  readonly seed: number
+  readonly httpPort?: number
+  readonly forMs?: number | undefined
+  readonly json?: boolean
+}
+
+/** `tranched sandbox`: the local chain and the services alone, until told to stop. */
+export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<ExitCode> {
+  const faults =
+    options.faults === undefined ? undefined : parse(await readFile(options.faults, 'utf8'))
+  const running = await startSandbox({ seed: options.seed, faults, anvilBin: io.env['ANVIL_BIN'] })
+  try {
+    const written =
+      options.configOut === undefined
+        ? undefined
+        : await writeSandboxConfig({ ...options, sandbox: running, file: options.configOut })
+    const report = {
+      rpcUrl: running.rpcUrl,
+      gaslessUrl: running.gaslessUrl,
+      adminUrl: running.adminUrl,
+      chainId: running.chainId,
+      trader: running.trader.address,
+      config: written?.file ?? null,
+    }
+    if (options.json) printJson(io, report)
+    else io.stdout.write(textOf(report))
+    io.signalReady()
+    await untilStopped(options.forMs, io)
+  } finally {
+    await running.stop()
+  }
+  return EXIT.done
+}
+
+function textOf(report: Readonly<Record<string, string | number | null>>): string {
+  const lines = Object.entries(report)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name.padEnd(11)} ${value}`)
+  return `${lines.join('\n')}\n`
+}
+
+function untilStopped(forMs: number | undefined, io: Io): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = forMs === undefined ? undefined : setTimeout(done, forMs)
+    const offSignal = io.onSignal(done)
+    function done(): void {
+      clearTimeout(timer)
+      offSignal()
+      resolve()
+    }
+  })
+}

@@ -1,0 +1,144 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type JournalView, readJournal } from '../adapters/journal-file.ts'
+import { readLock } from '../adapters/state-lock.ts'
+import { loadSettings, peekMode } from '../config/load-settings.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { OpenIntent } from '../domain/state.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import { formatAmount } from '../domain/units.ts'
+import { nextSlot } from '../engine/calendar.ts'
+import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
+import { describeStrategy, durationText } from './announce.ts'
+import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
+import {
+  type ConfigOptions,
+  type Loaded,
+  load,
+  readSandboxRecord,
+  reportProblems,
+  stateMissing,
+} from './load.ts'
+
+/**
+ * Settings for a command that only reads state. A sandbox file is completed with what its last run left in the
+ * state directory.
+ */
+export function loadForReading(options: ConfigOptions, io: Io): Loaded {
+  const mode = peekMode({ file: options.config })
+  if (!mode.ok) return mode
+  if (mode.mode !== 'sandbox') return load(options, io)
+  const first = loadSettings({
+    file: options.config,
+    env: io.env,
+    overrides: options,
+    sandbox: SANDBOX_TEMPLATE,
+  })
+  if (!first.ok) return first
+  return load(options, io, readSandboxRecord(first.settings.stateDir) ?? SANDBOX_TEMPLATE)
+}
+
+/** The journal of a state directory; undefined when nothing was ever written there. */
+export async function readState(stateDir: string): Promise<JournalView | undefined> {
+  try {
+    await stat(join(stateDir, 'journal.jsonl'))
+  } catch {
+    return undefined
+  }
+  return readJournal(stateDir)
+}
+
+/** `tranched status`: who runs, what is open, what each strategy did and when it is next due. Reads files only. */
+export async function status(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
+  const loaded = loadForReading(options, io)
+  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+  const { settings, strategies } = loaded
+  const view = await readState(settings.stateDir)
+  if (view === undefined) {
+    const code = reportProblems([stateMissing(settings.stateDir)], io, options)
+    return code === EXIT.badConfig ? EXIT.failed : code
+  }
+  const report = reportOf({ settings, strategies, view, nowMs })
+  if (options.json) printJson(io, report)
+  else io.stdout.write(`${textOf(report, nowMs)}\n`)
+  return EXIT.done
+}
+
+type Report = ReturnType<typeof reportOf>
+
+function reportOf(input: {
+  settings: Settings
+  strategies: readonly Strategy[]
+  view: JournalView
+  nowMs: number
+}) {
+  const { settings, strategies, view, nowMs } = input
+  const holder = readLock(settings.stateDir)
+  return {
+    mode: settings.mode,
+    stateDir: settings.stateDir,
+    running: holder === undefined ? null : { pid: holder.pid, startedAtMs: holder.startedAtMs },
+    wallet: view.state.bound?.owner ?? null,
+    openIntents: [...view.state.intents.values()].map(openReport),
+    strategies: strategies.map((strategy) => strategyReport(strategy, { view, settings, nowMs })),
+  }
+}
+
+function openReport(open: OpenIntent) {
+  return {
+    intentId: open.intent.id,
+    state: open.state,
+    attempt: open.attempt,
+    orderId: open.orderId ?? null,
+    deadlineSeconds: open.permit?.deadlineSeconds ?? null,
+    openedAtMs: open.openedAtMs,
+  }
+}
+
+function strategyReport(
+  strategy: Strategy,
+  { view, settings, nowMs }: { view: JournalView; settings: Settings; nowMs: number },
+) {
+  const record = view.state.strategies.get(strategy.name)
+  const tokens = new Map([...settings.tokens.values()].map((token) => [token.address, token]))
+  const spent = [...(record?.spent ?? [])].map(([address, amount]) => {
+    const token = tokens.get(address)
+    return { token: token?.symbol ?? address, amount: formatAmount(amount, token?.decimals ?? 0) }
+  })
+  const after = Math.max(Math.floor(nowMs / 1000), record?.lastSlotSeconds ?? 0)
+  return {
+    name: strategy.name,
+    enabled: strategy.enabled,
+    does: describeStrategy(strategy),
+    fills: record?.fills ?? 0,
+    spent,
+    openSlots: record?.openSlots.length ?? 0,
+    lastFillAtMs: record?.lastFillAtMs ?? null,
+    nextSlotSeconds: strategy.enabled ? (nextSlot(strategy.schedule, after) ?? null) : null,
+  }
+}
+
+function textOf(report: Report, nowMs: number): string {
+  const { running } = report
+  const lines = [
+    running === null
+      ? `not running (${report.mode}, state in ${report.stateDir})`
+      : `running for ${durationText(nowMs - running.startedAtMs)}, pid ${running.pid} (${report.mode}, state in ${report.stateDir})`,
+    `wallet ${report.wallet ?? 'not bound yet'}, ${report.openIntents.length} open intents`,
+  ]
+  for (const open of report.openIntents)
+    lines.push(`  ${open.intentId}: ${open.state}, attempt ${open.attempt}`)
+  for (const each of report.strategies) lines.push(strategyLine(each, nowMs))
+  return lines.join('\n')
+}
+
+function strategyLine(each: Report['strategies'][number], nowMs: number): string {
+  const spent = each.spent.map(({ token, amount }) => `${amount} ${token}`).join(', ')
+  const next =
+    each.nextSlotSeconds === null
+      ? 'not scheduled'
+      : `next in ${durationText(each.nextSlotSeconds * 1000 - nowMs)}`
+  const last =
+    each.lastFillAtMs === null ? '' : `, last fill ${durationText(nowMs - each.lastFillAtMs)} ago`
+  return `${each.name}: ${each.does}; ${each.fills} fills${spent === '' ? '' : `, spent ${spent}`}${last}; ${next}`
+}

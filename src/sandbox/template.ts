@@ -1,0 +1,34 @@
+import type { Hex } from 'viem'
+import { WETH_BASE } from '../wire/gasless.ts'
+import { sandboxConfig } from './config-out.ts'
+import { FEED_PAIRS, TOKEN_SPECS } from './tokens.ts'
+
+const placeholder = (index: number): Hex => `0x${index.toString(16).padStart(40, '0')}`
+
+/**
+ * What a running sandbox will supply to a `mode: sandbox` file, with placeholders for what only a running
+ * one knows (URLs, addresses, the key): enough to check a config and its strategies without starting one.
+ */
+export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig(
+  {
+    rpcUrl: 'http://127.0.0.1:1',
+    gaslessUrl: 'http://127.0.0.1:1',
+    chainId: 8453,
+    routingWords: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
+    deployment: {
+      permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+      settlement: placeholder(0x100),
+      sequencerFeed: placeholder(0x101),
+      tokens: TOKEN_SPECS.map((spec, index) => ({
+        ...spec,
+        address: spec.symbol === 'WETH' ? WETH_BASE : placeholder(0x200 + index),
+      })),
+      feeds: FEED_PAIRS.map(([base, quote], index) => ({
+        base,
+        quote,
+        address: placeholder(0x300 + index),
+      })),
+    },
+  },
+  { stateDir: './data', strategiesDir: './strategies', keyFile: './trader.key' },
+)
