@@ -67,7 +67,9 @@ async function send(context: OrderContext, call: WalletCall): Promise<CallOutcom
     chain.draft({ from: signer.address, to: call.to, data: call.data, value: call.value }),
   )
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
-  if (context.stop.aborted) return { tag: 'stopped' }
+  // While draining only what finishes a filled order is still worth a transaction.
+  const end = call.purpose === 'unwrap' ? context.stop : context.closing
+  if (end.aborted) return { tag: 'stopped' }
   const id = call.id ?? `${call.purpose}:${call.to}:${draft.value.nonce}`
   const { hash } = signer.signTransaction(draft.value)
   const record = { ...draft.value, id, purpose: call.purpose, intentId: call.intentId, hash }
