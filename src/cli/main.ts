@@ -129,7 +129,44 @@ function sandboxCommand(root: Command): void {
 
 function walletCommand(root: Command): void {
   const wallet = root.command('wallet').description('make, import or show a wallet')
-  void wallet
+  const loaded = () => Promise.all([import('./wallet.ts'), import('./wallet-io.ts')])
+  wallet
+    .command('new')
+    .description('make a key and write it as an encrypted v3 keystore')
+    .requiredOption('--out <file>', 'keystore to write; an existing file is never replaced')
+    .option('--password-file <file>', 'take the password from here instead of asking')
+    .option('--json', 'print data')
+    .action((options) => {
+      exitCode = loaded().then(([commands, at]) =>
+        commands.walletNew(options, at.createWalletIo(process)),
+      )
+    })
+  wallet
+    .command('import')
+    .description(
+      'write a key that you have as an encrypted v3 keystore; it is asked for or read from stdin',
+    )
+    .requiredOption('--out <file>', 'keystore to write; an existing file is never replaced')
+    .option('--private-key-file <file>', 'take the key from here')
+    .option('--password-file <file>', 'take the password from here instead of asking')
+    .option('--json', 'print data')
+    .action((options) => {
+      exitCode = loaded().then(([commands, at]) =>
+        commands.walletImport(options, at.createWalletIo(process)),
+      )
+    })
+  wallet
+    .command('address')
+    .description('show the address of a keystore or key file')
+    .option('--keystore <file>', 'encrypted keystore')
+    .option('--private-key-file <file>', 'file that holds a key')
+    .option('--password-file <file>', 'take the password from here instead of asking')
+    .option('--json', 'print data')
+    .action((options) => {
+      exitCode = loaded().then(([commands, at]) =>
+        commands.walletAddress(options, at.createWalletIo(process)),
+      )
+    })
 }
 
 /** What the operator is to read of an error, and the exit code it means. */

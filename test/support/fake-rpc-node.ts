@@ -1,0 +1,55 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type BatchItem = {
+  readonly jsonrpc: string
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+export type Answer = (
+  batch: readonly BatchItem[],
+  exchange: { readonly request: IncomingMessage; readonly response: ServerResponse },
+) => unknown
+
+/** A loopback HTTP server in the place of a node. What the script returns, or resolves with, is sent as JSON; undefined sends nothing. */
+export type FakeRpcNode = {
+  readonly url: string
+  readonly batches: (readonly BatchItem[])[]
+  answer: Answer
+  close(): Promise<void>
+}
+
+/** Answers every call of a batch with what `results` makes of it. */
+export function results(result: (item: BatchItem) => unknown): Answer {
+  return (batch) =>
+    batch.map((item) => ({ jsonrpc: '2.0', id: item.id, result: result(item) ?? null }))
+}
+
+export async function startFakeRpcNode(answer: Answer): Promise<FakeRpcNode> {
+  const batches: (readonly BatchItem[])[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const batch: readonly BatchItem[] = JSON.parse(Buffer.concat(chunks).toString())
+      batches.push(batch)
+      void Promise.resolve(node.answer(batch, { request, response })).then((body) => {
+        if (body !== undefined) response.end(JSON.stringify(body))
+      })
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const node: FakeRpcNode = {
+    url: `http://127.0.0.1:${port}`,
+    batches,
+    answer,
+    close() {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+  return node
+}
