@@ -32,7 +32,7 @@ export type PriceRefusal = 'price-missing' | 'price-invalid' | 'price-stale' | '
 /** After an L2 sequencer comes back, feeds may still lag: wait this long (the usual practice for such feeds). */
 export const SEQUENCER_GRACE_SECONDS = 3600
 
-/** Judges a reading at `nowSeconds`: positive answer, fresh enough, not from the future, sequencer up. */
+/** Judges a reading at `nowSeconds`, the time of its block: positive answer, fresh enough, sequencer up. */
 export function acceptPrice(
   feed: PriceFeed,
   reading: FeedReading | undefined,
@@ -41,7 +41,7 @@ export function acceptPrice(
   if (reading === undefined) return { ok: false, reason: 'price-missing' }
   if (reading.answer <= 0n || reading.decimals < 0 || reading.decimals > 36)
     return { ok: false, reason: 'price-invalid' }
-  if (!sequencerIsUp(reading, nowSeconds)) return { ok: false, reason: 'sequencer-down' }
+  if (!sequencerIsUp(feed, reading, nowSeconds)) return { ok: false, reason: 'sequencer-down' }
   if (nowSeconds - reading.updatedAtSeconds > feed.maxAgeSeconds)
     return { ok: false, reason: 'price-stale' }
   const ratio: Ratio = {
@@ -51,8 +51,9 @@ export function acceptPrice(
   return { ok: true, price: { pair: feed.pair, ratio, updatedAtSeconds: reading.updatedAtSeconds } }
 }
 
-function sequencerIsUp(reading: FeedReading, nowSeconds: number): boolean {
-  if (reading.sequencer === undefined) return true
+/** A configured sequencer feed that gave no answer proves nothing, so the sequencer counts as down. */
+function sequencerIsUp(feed: PriceFeed, reading: FeedReading, nowSeconds: number): boolean {
+  if (reading.sequencer === undefined) return feed.sequencerFeed === undefined
   return (
     reading.sequencer.answer === 0n &&
     nowSeconds - reading.sequencer.startedAtSeconds >= SEQUENCER_GRACE_SECONDS

@@ -28,7 +28,7 @@ export type Exposure = {
   readonly strategy: string
   readonly token: Address
   readonly amount: BaseUnits
-  /** Signing time while live, time of proof once filled. */
+  /** Signing time while live, the permit's deadline once it was used. */
   readonly atMs: number
   readonly live: boolean
 }
@@ -41,7 +41,7 @@ export type StrategyRecord = {
   fills: number
   lastOrderAtMs: number | undefined
   lastFillAtMs: number | undefined
-  /** Sell base units spent by proven fills since the beginning, by token. */
+  /** Sell base units spent since the beginning, by token: proven fills, and permits used without a proof. */
   readonly spent: Map<Address, BaseUnits>
 }
 
@@ -253,8 +253,11 @@ function endPermit(
   event: EventOf<'permit-withdrawn'> | EventOf<'permit-dead'>,
 ): void {
   const open = stepAttempt(state, event)
-  if (open.permit !== undefined) state.exposures.delete(open.permit.clientOrderId)
-  open.died = event.type === 'permit-dead' ? event.how : undefined
+  const how = event.type === 'permit-dead' ? event.how : undefined
+  const { permit } = open
+  if (permit !== undefined && how === 'cancelled') spend(state, open, permit, permit.amount)
+  else if (permit !== undefined) state.exposures.delete(permit.clientOrderId)
+  open.died = how
   open.permit = undefined
   open.attempt += 1
 }
@@ -267,18 +270,29 @@ function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atMs: numb
   const record = strategyOf(state, open.intent.strategy)
   record.fills += 1
   record.lastFillAtMs = atMs
-  const before = record.spent.get(permit.token) ?? 0n
-  record.spent.set(permit.token, (before + event.fill.paid) as BaseUnits)
+  spend(state, open, permit, event.fill.paid)
+  const deadlineMs = permit.deadlineSeconds * 1000
+  for (const transfer of event.fill.transfers) state.claimedTransfers.set(transfer, deadlineMs)
+  forgetOld(state, deadlineMs)
+}
+
+/**
+ * Books what a used permit took: a proven fill, or all that it allowed when its nonce is used and nobody can tell for
+ * what. It counts from the permit's deadline, the last moment it can have executed at: that was checked against the
+ * chain before signing, while the local clock may since have been set back or forward.
+ */
+function spend(state: DaemonState, open: OpenIntent, permit: PermitRecord, amount: bigint): void {
+  const { strategy } = open.intent
+  const { spent } = strategyOf(state, strategy)
+  spent.set(permit.token, ((spent.get(permit.token) ?? 0n) + amount) as BaseUnits)
   state.exposures.delete(permit.clientOrderId)
   state.exposures.set(permit.clientOrderId, {
-    strategy: open.intent.strategy,
+    strategy,
     token: permit.token,
-    amount: event.fill.paid,
-    atMs,
+    amount: amount as BaseUnits,
+    atMs: permit.deadlineSeconds * 1000,
     live: false,
   })
-  for (const transfer of event.fill.transfers) state.claimedTransfers.set(transfer, atMs)
-  forgetOld(state, atMs)
 }
 
 /** Drops what no window can reach any more. Entries are in time order but for clock jumps, so it stops at the first young one. */

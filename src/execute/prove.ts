@@ -33,18 +33,26 @@ export function proveFill(input: ProofInput): Fill | undefined {
   return counted === undefined ? undefined : fillOf(input, counted)
 }
 
-/** Whether a transaction's calldata carries a permit's nonce: it settles that permit, perhaps among others. */
+/**
+ * Whether a transaction's calldata carries a permit's nonce and deadline: it settles that permit, perhaps among
+ * others. The nonce alone is not enough, for a small one reads like any offset or length.
+ */
 function settles(trace: TransactionTrace, permit: Permit): boolean {
-  return trace.input?.includes(permit.nonce.toString(16).padStart(64, '0')) ?? false
+  const deadline = word(BigInt(permit.deadlineSeconds))
+  return position(trace, permit) >= 0 && (trace.input?.includes(deadline) ?? false)
 }
 
 type Counted = { readonly out: readonly Transfer[]; readonly into: readonly Transfer[] }
 
-/** Our own transfers in a transaction that settles several of the wallet's permits: they come in calldata order. */
+/**
+ * Our own transfers in a transaction that settles other permits of the wallet: they come in calldata order. None if it
+ * settles only the others, whatever their amounts would prove.
+ */
 function shareOf(
   { permit, trace }: ProofInput,
   shared: Counted & { readonly mates: readonly Permit[] },
 ): Counted | undefined {
+  if (!settles(trace, permit)) return undefined
   const rank = (filter: (mate: Permit) => boolean): number =>
     shared.mates.filter((mate) => filter(mate) && position(trace, mate) < position(trace, permit))
       .length
@@ -57,7 +65,11 @@ function shareOf(
 }
 
 function position(trace: TransactionTrace, permit: Permit): number {
-  return trace.input?.indexOf(permit.nonce.toString(16).padStart(64, '0')) ?? -1
+  return trace.input?.indexOf(word(permit.nonce)) ?? -1
+}
+
+function word(value: bigint): string {
+  return value.toString(16).padStart(64, '0')
 }
 
 function fillOf({ permit, trace }: ProofInput, counted: Counted): Fill | undefined {
