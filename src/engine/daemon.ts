@@ -22,6 +22,9 @@ export type DaemonInput = {
   readonly onTick: () => void
 }
 
+/** What still hangs in a request or a blocked queue this long after the stop is left to the journal. */
+const ABANDON_MS = 12_000
+
 /** The wallet or the chain is not the one that the state directory belongs to. */
 export class WrongStateError extends Error {
   override readonly name = 'WrongStateError'
@@ -91,7 +94,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
   } finally {
     input.shutdown.removeEventListener('abort', close)
     stop.abort()
-    await Promise.all(running.values())
+    await Promise.race([Promise.all(running.values()), clock.sleep(ABANDON_MS)])
   }
   if (fatal !== undefined) throw fatal.error
   observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })

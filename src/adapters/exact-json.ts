@@ -1,0 +1,73 @@
+const BIGINT_TEXT = /^-?\d+n$/
+/** Strings that would be read back as a bigint, and those that were escaped already. */
+const NEEDS_ESCAPE = /^\\*-?\d+n$/
+
+/**
+ * JSON text that keeps bigints: `123n` becomes the string "123n", and a string that happens to look so gets a
+ * backslash in front. Fields that are undefined are left out. Throws TypeError for what JSON would change without a
+ * word: maps, sets, dates, class instances, functions, NaN, infinities, holes and undefined in arrays.
+ */
+export function exactStringify(value: unknown): string {
+  return JSON.stringify(toPlain(value))
+}
+
+/** Inverse of `exactStringify`. Throws SyntaxError for text that is no JSON. */
+export function exactParse(text: string): unknown {
+  return fromPlain(JSON.parse(text))
+}
+
+function toPlain(value: unknown): unknown {
+  switch (typeof value) {
+    case 'string':
+      return endsLikeBigint(value) && NEEDS_ESCAPE.test(value) ? `\\${value}` : value
+    case 'bigint':
+      return `${value}n`
+    case 'number':
+      if (!Number.isFinite(value)) throw new TypeError(`JSON has no ${value}`)
+      return value
+    case 'boolean':
+      return value
+    case 'object':
+      return value === null ? null : plainObject(value)
+    default:
+      throw new TypeError(`JSON has no ${typeof value}`)
+  }
+}
+
+function plainObject(value: object): unknown {
+  // Array.from, not map: it visits holes too, and toPlain refuses them.
+  if (Array.isArray(value)) return Array.from(value, toPlain)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new TypeError(`JSON would lose what a ${value.constructor.name} is`)
+  const plain: Record<string, unknown> = {}
+  for (const [key, field] of Object.entries(value)) {
+    if (key === '__proto__') throw new TypeError('JSON field __proto__')
+    if (field !== undefined) plain[key] = toPlain(field)
+  }
+  return plain
+}
+
+/** Works in place on what JSON.parse just made: half the time of a reviver. */
+function fromPlain(value: unknown): unknown {
+  if (typeof value === 'string') return fromText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at += 1) value[at] = fromPlain(value[at])
+    return value
+  }
+  const record = value as Record<string, unknown>
+  for (const key of Object.keys(record)) record[key] = fromPlain(record[key])
+  return record
+}
+
+function fromText(text: string): string | bigint {
+  if (!endsLikeBigint(text)) return text
+  if (BIGINT_TEXT.test(text)) return BigInt(text.slice(0, -1))
+  return NEEDS_ESCAPE.test(text) ? text.slice(1) : text
+}
+
+/** One character tells most strings apart without a regular expression. */
+function endsLikeBigint(text: string): boolean {
+  return text.length > 1 && text.charCodeAt(text.length - 1) === 0x6e
+}

@@ -1,0 +1,54 @@
+/** What a reply says about its route's window. */
+export type RateLimitReading = {
+  readonly limit: number
+  /** Requests left in the window as the service counts them. */
+  readonly remaining: number
+  /** Time until the window ends, 0 to RESET_WAIT_MS_MAX. */
+  readonly resetInMs: number
+}
+
+/** Header values as an HTTP client hands them over; a repeated header is a list, and is not believed. */
+export type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** No window is waited for longer than this, whatever a header says: the next reply tells more. */
+const RESET_WAIT_MS_MAX = 60_000
+const RETRY_AFTER_MS_MAX = 300_000
+/** Wait after a 429 that does not say, or does not say clearly, how long. */
+const RETRY_AFTER_MS_DEFAULT = 1_000
+
+/** As a duration this would be three years, as an epoch time it is 1973: no value is both plausibly. */
+const EPOCH_MS_MIN = 100_000_000_000
+const COUNT = /^\d{1,15}$/
+
+/**
+ * The three `x-ratelimit-*` headers, all or nothing. The interface gives the reset "in milliseconds" without
+ * saying since when, so both readings are understood. `serviceNowMs` is the service's clock (epoch ms).
+ */
+export function readRateLimit(
+  headers: HeaderValues,
+  serviceNowMs: number,
+): RateLimitReading | undefined {
+  const limit = count(headers['x-ratelimit-limit'])
+  const remaining = count(headers['x-ratelimit-remaining'])
+  const reset = count(headers['x-ratelimit-reset'])
+  if (limit === undefined || remaining === undefined || reset === undefined) return undefined
+  // A limit of nothing would block the route for ever on the word of one header.
+  if (limit === 0) return undefined
+  const resetInMs = reset >= EPOCH_MS_MIN ? reset - serviceNowMs : reset
+  return {
+    limit,
+    remaining: Math.min(remaining, limit),
+    resetInMs: Math.min(Math.max(resetInMs, 0), RESET_WAIT_MS_MAX),
+  }
+}
+
+/** Wait named by a 429's `retry-after`: whole seconds only, at most RETRY_AFTER_MS_MAX. */
+export function readRetryAfterMs(headers: HeaderValues): number {
+  const value = headers['retry-after']
+  if (typeof value !== 'string' || !/^\d+$/.test(value)) return RETRY_AFTER_MS_DEFAULT
+  return Math.min(Number(value) * 1000, RETRY_AFTER_MS_MAX)
+}
+
+function count(value: string | readonly string[] | undefined): number | undefined {
+  return typeof value === 'string' && COUNT.test(value) ? Number(value) : undefined
+}

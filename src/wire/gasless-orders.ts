@@ -1,0 +1,169 @@
+import { z } from 'zod'
+import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from '../domain/quote.ts'
+import type { RoutingPreference } from '../domain/settings.ts'
+import { type Address, type BaseUnits, baseUnits, type Hex } from '../domain/units.ts'
+import { withExactIntegers } from './exact-integers.ts'
+import {
+  createOrderResponseSchema,
+  GASLESS_CHAIN_ID,
+  orderSchema,
+  quoteResponseSchema,
+  tokenSchema,
+  type WireOrder,
+  type WireQuoteRequest,
+  type WireQuoteResponse,
+} from './gasless.ts'
+import { outsideText } from './outside-text.ts'
+
+/** A reply as a domain value, or what is wrong with it, naming the field. */
+export type Reading<Value> = Reply<Value, string>
+
+type Routing = {
+  readonly preference: RoutingPreference
+  /** The operator's words for the two preferences that name a liquidity of the service's own. */
+  readonly words: { readonly preferOwn: string; readonly onlyOwn: string }
+}
+
+/** Body of `POST /quote`. The receiver is always named, so that the service's default never decides it. */
+export function quoteBody(request: QuoteRequest, routing: Routing): WireQuoteRequest {
+  const fields = {
+    chainId: GASLESS_CHAIN_ID,
+    from: request.from,
+    receiver: request.receiver,
+    sellToken: request.sellToken,
+    buyToken: request.buyToken,
+    slippageBps: request.slippageBps,
+    routingPreference: routingWord(routing),
+    signingScheme: 'eip712',
+  } as const
+  const amount = request.size.amount.toString()
+  return request.size.side === 'sell'
+    ? { ...fields, kind: 'sell', sellAmountBeforeFee: amount }
+    : { ...fields, kind: 'buy', buyAmountAfterFee: amount }
+}
+
+function routingWord(routing: Routing): string {
+  return routing.preference === 'auto' ? 'auto' : routing.words[routing.preference]
+}
+
+/** The logo is never read, so a broken logo address must not take the token list with it. */
+const tokenList = z.array(tokenSchema.omit({ logoURI: true }))
+
+/** Body of `GET /tokens`. */
+export function readTokens(text: string): Reading<readonly TokenInfo[]> {
+  const tokens = parse(tokenList, text)
+  if (!tokens.ok) return tokens
+  const value = tokens.value.map((token) => ({
+    address: address(token.address),
+    symbol: token.symbol,
+    name: token.name,
+    decimals: token.decimals,
+  }))
+  return { ok: true, value }
+}
+
+/** Body of `POST /quote`. Integers in the typed data that a double cannot hold come out as decimal strings. */
+export function readQuote(text: string): Reading<Quote> {
+  const parsed = parse(quoteResponseSchema, text)
+  if (!parsed.ok) return parsed
+  const exact = withExactIntegers(text)
+  if (exact === undefined) return { ok: true, value: quoteOf(parsed.value) }
+  // Only the typed data is taken from the exact text: everywhere else an amount written as a number is an error.
+  const { typedData } = (JSON.parse(exact) as WireQuoteResponse).permit2
+  return { ok: true, value: { ...quoteOf(parsed.value), typedData } }
+}
+
+function quoteOf({ id, from, expiration, quote, permit2 }: WireQuoteResponse): Quote {
+  return {
+    id,
+    from: address(from),
+    expirationMs: Date.parse(expiration),
+    sellToken: address(quote.sellToken),
+    buyToken: address(quote.buyToken),
+    receiver: quote.receiver === undefined ? undefined : address(quote.receiver),
+    sellAmount: amount(quote.sellAmount),
+    buyAmount: amount(quote.buyAmount),
+    minBuyAmount: amount(quote.minBuyAmount),
+    validToSeconds: quote.validTo,
+    feeAmount: amount(quote.feeAmount),
+    side: quote.kind,
+    allowanceTarget: address(permit2.allowanceTarget),
+    spender: address(permit2.spender),
+    typedData: permit2.typedData,
+    witnessTypeString: permit2.witnessTypeString,
+  }
+}
+
+/** Body of `POST /orders`. A reply about another quote says nothing about ours. */
+export function readCreatedOrder(text: string, quoteId: string): Reading<ServiceOrder> {
+  const parsed = parse(createOrderResponseSchema, text)
+  if (!parsed.ok) return parsed
+  if (parsed.value.quoteId !== quoteId) return wrong("quoteId: another quote's order")
+  return { ok: true, value: orderOf(parsed.value) }
+}
+
+/** Body of `GET /orders/{orderId}`. */
+export function readOrder(text: string, orderId: string): Reading<ServiceOrder> {
+  const parsed = parse(orderSchema, text)
+  if (!parsed.ok) return parsed
+  if (parsed.value.orderId !== orderId)
+    return wrong('orderId: another order than the one asked for')
+  return { ok: true, value: orderOf(parsed.value) }
+}
+
+function orderOf(order: WireOrder): ServiceOrder {
+  return {
+    orderId: order.orderId,
+    quoteId: order.quoteId,
+    status: order.status,
+    txHash: transactionHash(order.txHash),
+    error: order.error && {
+      code: outsideText(order.error.code, 64),
+      message: outsideText(order.error.message),
+    },
+  }
+}
+
+const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
+
+/** The wire allows hex of any length; what cannot be a transaction hash is no hint to look for one. */
+function transactionHash(text: string | undefined): Hex | undefined {
+  return text !== undefined && TRANSACTION_HASH.test(text) ? (text.toLowerCase() as Hex) : undefined
+}
+
+/** Only what a person reads: the HTTP status alone decides what an error means. */
+const errorMessage = z.object({ error: z.object({ message: z.string() }) })
+
+/** Message of an error envelope, fit for logs; undefined when the body is no envelope. */
+export function readErrorMessage(text: string): string | undefined {
+  const parsed = parse(errorMessage, text)
+  if (!parsed.ok) return undefined
+  return outsideText(parsed.value.error.message) || undefined
+}
+
+function parse<Value>(schema: z.ZodType<Value>, text: string): Reading<Value> {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return wrong('the body is not JSON')
+  }
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return { ok: true, value: parsed.data }
+  const [issue] = parsed.error.issues
+  const where = issue?.path.join('.') || 'body'
+  return wrong(`${where}: ${issue?.message ?? 'unreadable'}`)
+}
+
+function wrong(detail: string): { ok: false; fault: string } {
+  return { ok: false, fault: outsideText(detail) }
+}
+
+/** The schema has checked the shape; only the case is left to settle. */
+function address(text: string): Address {
+  return text.toLowerCase() as Address
+}
+
+function amount(text: string): BaseUnits {
+  return baseUnits(BigInt(text))
+}
