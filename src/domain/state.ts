@@ -1,5 +1,5 @@
 import { assertNever, InvariantError } from './errors.ts'
-import type { Intent, IntentId } from './intent.ts'
+import { clientOrderId, type Intent, type IntentId } from './intent.ts'
 import type { Fill, JournalEvent, TransactionRecord } from './journal.ts'
 import { nextState, type OrderState, type OrderStep } from './order.ts'
 import type { PermitRecord } from './permit.ts'
@@ -108,7 +108,7 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       closeSlot(state, event)
       return
     case 'slots-missed':
-      advanceSlot(strategyOf(state, event.strategy), event.lastSeconds)
+      missSlots(strategyOf(state, event.strategy), event)
       return
     case 'permit-recorded':
       recordPermit(state, event, atMs)
@@ -177,6 +177,10 @@ function stepAttempt(
 function scheduleStrategy(state: DaemonState, event: EventOf<'strategy-scheduled'>): void {
   const known = state.strategies.get(event.strategy)
   if (known !== undefined) {
+    if (event.fromSeconds < known.lastSlotSeconds)
+      throw new InvariantError(
+        `${event.strategy}: slots up to ${known.lastSlotSeconds} are accounted for`,
+      )
     known.scheduleKey = event.scheduleKey
     known.lastSlotSeconds = event.fromSeconds
     return
@@ -200,11 +204,21 @@ function advanceSlot(record: StrategyRecord, slotSeconds: number): void {
   record.lastSlotSeconds = slotSeconds
 }
 
+function missSlots(record: StrategyRecord, run: EventOf<'slots-missed'>): void {
+  if (run.firstSeconds <= record.lastSlotSeconds || run.lastSeconds < run.firstSeconds)
+    throw new InvariantError(`slots ${run.firstSeconds} to ${run.lastSeconds} are accounted for`)
+  advanceSlot(record, run.lastSeconds)
+}
+
 function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: number): void {
   const record = strategyOf(state, event.strategy)
+  const ids = new Set<IntentId>()
   for (const intent of event.intents) {
-    if (state.intents.has(intent.id))
+    if (state.intents.has(intent.id) || ids.has(intent.id))
       throw new InvariantError(`intent ${intent.id} is open already`)
+    if (intent.strategy !== event.strategy || intent.slotSeconds !== event.slotSeconds)
+      throw new InvariantError(`intent ${intent.id} belongs to another slot`)
+    ids.add(intent.id)
   }
   advanceSlot(record, event.slotSeconds)
   record.openSlots.push(event.slotSeconds)
@@ -226,6 +240,10 @@ function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: numbe
 /** Ends a slot that was opened, or one that never opened because it was skipped at once. */
 function closeSlot(state: DaemonState, event: EventOf<'slot-closed'>): void {
   const record = strategyOf(state, event.strategy)
+  for (const { intent } of state.intents.values()) {
+    if (intent.strategy === event.strategy && intent.slotSeconds === event.slotSeconds)
+      throw new InvariantError(`intent ${intent.id} of a slot to be closed is still open`)
+  }
   const at = record.openSlots.indexOf(event.slotSeconds)
   if (at >= 0) record.openSlots.splice(at, 1)
   else advanceSlot(record, event.slotSeconds)
@@ -233,6 +251,11 @@ function closeSlot(state: DaemonState, event: EventOf<'slot-closed'>): void {
 
 function recordPermit(state: DaemonState, event: EventOf<'permit-recorded'>, atMs: number): void {
   const { permit } = event
+  const { intent } = openIntent(state, event.intentId)
+  if (permit.clientOrderId !== clientOrderId(intent.id, permit.attempt))
+    throw new InvariantError(`${intent.id}: permit of another order (${permit.clientOrderId})`)
+  if (permit.amount > intent.maxSell)
+    throw new InvariantError(`${intent.id}: the permit takes more than the intent allows`)
   const open = stepAttempt(state, { ...event, attempt: permit.attempt })
   open.permit = permit
   open.orderId = undefined
@@ -263,6 +286,11 @@ function endPermit(
 }
 
 function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atMs: number): void {
+  openIntent(state, event.intentId)
+  for (const transfer of event.fill.transfers) {
+    if (state.claimedTransfers.has(transfer))
+      throw new InvariantError(`transfer ${transfer} proves another order already`)
+  }
   const open = stepAttempt(state, event)
   const { permit } = open
   if (permit === undefined) throw new InvariantError(`${event.intentId}: a fill without a permit`)

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+/** Files of the state directory can name wallets and orders: nobody but their owner reads them. */
+export const PRIVATE_FILE = 0o600
+const PRIVATE_DIRECTORY = 0o700
+const TEMPORARY = '.tmp'
+
+/** Makes the names inside a directory survive a power cut; syncing a file alone does not keep its name. */
+async function syncDirectory(dir: string): Promise<void> {
+  const handle = await open(dir, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Makes `dir` and its parents, 0700, unless it is there. */
+export async function ensureDirectory(dir: string): Promise<void> {
+  const firstMade = await mkdir(dir, { recursive: true, mode: PRIVATE_DIRECTORY })
+  if (firstMade === undefined) return
+  const stopAt = dirname(firstMade)
+  let parent = dirname(dir)
+  while (parent.length > stopAt.length) {
+    await syncDirectory(parent)
+    parent = dirname(parent)
+  }
+  await syncDirectory(stopAt)
+}
+
+/** Creates an empty file, 0600, that is still there after a power cut. Fails with EEXIST if there is one. */
+export async function createFile(file: string): Promise<void> {
+  const handle = await open(file, 'wx', PRIVATE_FILE)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await syncDirectory(dirname(file))
+}
+
+/**
+ * Replaces a file's whole content, 0600. A reader sees the old text or the new one, also after a power cut at any
+ * moment; once this resolves, the new one.
+ */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}${TEMPORARY}`
+  try {
+    const handle = await open(temporary, 'wx', PRIVATE_FILE)
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, file)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncDirectory(dirname(file))
+}
+
+/** Cuts a file to `bytes`, durably. */
+export async function truncateFile(file: string, bytes: number): Promise<void> {
+  const handle = await open(file, 'r+')
+  try {
+    await handle.truncate(bytes)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Removes what a `replaceFile` of this file left behind when its process was killed. Only for the one writer. */
+export async function removeLeftovers(file: string): Promise<void> {
+  const dir = dirname(file)
+  const prefix = `${basename(file)}.`
+  for (const name of await readdir(dir)) {
+    if (name.startsWith(prefix) && name.endsWith(TEMPORARY))
+      await rm(join(dir, name), { force: true })
+  }
+}
+
+/** Length of a file; undefined when there is none. */
+export async function fileSize(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** Whether a file operation failed because there is no such file. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

@@ -1,0 +1,162 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+
+/** The file as the group commit needs it; a test can put a failing disk here. */
+export type LogFile = {
+  /** Appends what it can of `data` from `offset` on; resolves to the number of bytes taken. */
+  write(data: Uint8Array, offset: number): Promise<number>
+  datasync(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens an existing file for appending. */
+export async function openLogFile(file: string): Promise<LogFile> {
+  const handle = await open(file, constants.O_WRONLY | constants.O_APPEND)
+  return {
+    write: async (data, offset) => (await handle.write(data, offset)).bytesWritten,
+    datasync: () => handle.datasync(),
+    close: () => handle.close(),
+  }
+}
+
+/** The disk did not take a record, or the journal is closed. Whether a record rejected with it is on disk is unknown. */
+export class JournalStoppedError extends Error {
+  override readonly name = 'JournalStoppedError'
+}
+
+type Batch = {
+  text: string
+  records: number
+  readonly done: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+export type GroupCommitOptions = {
+  /** Name for messages. */
+  readonly name: string
+  readonly file: LogFile
+  /** Length of the file now. */
+  readonly bytes: number
+  readonly onCommit: (batch: { readonly records: number; readonly durationMs: number }) => void
+  readonly onFatal: (error: JournalStoppedError) => void
+}
+
+/**
+ * Appends text to a file, durably: everything that waits shares one write and one fdatasync. The first failure ends
+ * it for good, because after a failed fsync nobody knows what the disk holds.
+ */
+export class GroupCommit {
+  readonly #options: GroupCommitOptions
+  #waiting: Batch | undefined
+  #flushing: Promise<void> | undefined
+  #failure: JournalStoppedError | undefined
+  #closed = false
+  #bytes: number
+
+  constructor(options: GroupCommitOptions) {
+    this.#options = options
+    this.#bytes = options.bytes
+  }
+
+  /** Why it ended, if the disk failed. */
+  get failure(): JournalStoppedError | undefined {
+    return this.#failure
+  }
+
+  /** Why nothing is accepted any more; undefined while it is. */
+  get stopped(): JournalStoppedError | undefined {
+    if (this.#failure !== undefined || !this.#closed) return this.#failure
+    return new JournalStoppedError(`${this.#options.name}: is closed`)
+  }
+
+  /** Length of the file that is known to be on disk. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Resolves when the text is on disk. */
+  append(text: string, records: number): Promise<void> {
+    const { stopped } = this
+    if (stopped !== undefined) return Promise.reject(stopped)
+    this.#waiting ??= newBatch()
+    const batch = this.#waiting
+    batch.text += text
+    batch.records += records
+    this.#flushing ??= this.#flushAll()
+    return batch.done
+  }
+
+  /** Ends it as a failed write does: what waits is rejected, `onFatal` is called. Only the first call counts. */
+  fail(cause: unknown): JournalStoppedError {
+    if (this.#failure !== undefined) return this.#failure
+    const detail = cause instanceof Error ? cause.message : String(cause)
+    const error = new JournalStoppedError(
+      `${this.#options.name}: cannot be written: ${detail}. Nothing more is recorded or signed until a restart; ` +
+        'free or repair the disk first',
+      { cause },
+    )
+    this.#failure = error
+    this.#waiting?.reject(error)
+    this.#waiting = undefined
+    this.#options.onFatal(error)
+    return error
+  }
+
+  /** Takes nothing more, waits for what was appended, closes the file. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#flushing
+    await this.#options.file.close()
+  }
+
+  async #flushAll(): Promise<void> {
+    // Appends of the same turn go into the first write.
+    await Promise.resolve()
+    for (let batch = this.#take(); batch !== undefined; batch = this.#take()) {
+      await this.#flush(batch)
+      // Those that waited for this flush usually append again at once: let them join the next.
+      await new Promise(setImmediate)
+    }
+    this.#flushing = undefined
+  }
+
+  #take(): Batch | undefined {
+    const batch = this.#waiting
+    this.#waiting = undefined
+    return batch
+  }
+
+  async #flush(batch: Batch): Promise<void> {
+    const startedMs = performance.now()
+    try {
+      const data = Buffer.from(batch.text)
+      await this.#write(data)
+      await this.#options.file.datasync()
+      this.#bytes += data.length
+    } catch (error) {
+      batch.reject(this.fail(error))
+      return
+    }
+    batch.resolve()
+    this.#options.onCommit({ records: batch.records, durationMs: performance.now() - startedMs })
+  }
+
+  async #write(data: Uint8Array): Promise<void> {
+    for (let offset = 0; offset < data.length; ) {
+      const taken = await this.#options.file.write(data, offset)
+      if (taken <= 0) throw new Error('the disk takes no more bytes')
+      offset += taken
+    }
+  }
+}
+
+function newBatch(): Batch {
+  let resolve = () => {}
+  let reject: (error: Error) => void = () => {}
+  const done = new Promise<void>((onDone, onError) => {
+    resolve = onDone
+    reject = onError
+  })
+  return { text: '', records: 0, done, resolve, reject }
+}

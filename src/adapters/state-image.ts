@@ -1,0 +1,63 @@
+import type { DaemonState, OpenIntent, StrategyRecord } from '../domain/state.ts'
+
+type Entries<Held> = Held extends ReadonlyMap<infer Key, infer Value> ? [Key, Value][] : Held
+
+type StrategyImage = {
+  [Field in keyof StrategyRecord]: Entries<StrategyRecord[Field]>
+}
+
+/**
+ * The state at one moment, maps as entries in their order (the fold depends on it). Shares with the state only what
+ * the fold never changes. The mapped type makes a new field of the state a compile error here until it is kept too.
+ */
+export type StateImage = {
+  readonly [Field in keyof DaemonState]: Field extends 'strategies'
+    ? [string, StrategyImage][]
+    : Entries<DaemonState[Field]>
+}
+
+/** Copies what the fold changes in place, so that the image stays as it is while the state goes on. */
+export function imageOf(state: DaemonState): StateImage {
+  return {
+    bound: state.bound,
+    strategies: Array.from(state.strategies, ([name, record]) => [name, strategyImage(record)]),
+    intents: Array.from(state.intents, ([id, open]) => [id, { ...open }]),
+    exposures: [...state.exposures],
+    transactions: [...state.transactions],
+    endedTransactions: [...state.endedTransactions],
+    claimedTransfers: [...state.claimedTransfers],
+  }
+}
+
+/** Makes `state` what the image holds, in place, and leaves the image usable for the next time. */
+export function restoreState(state: DaemonState, image: StateImage): void {
+  state.bound = image.bound
+  refill(
+    state.strategies,
+    image.strategies.map(([name, record]): [string, StrategyRecord] => [name, strategyOf(record)]),
+  )
+  refill(
+    state.intents,
+    image.intents.map(([id, open]): [OpenIntent['intent']['id'], OpenIntent] => [id, { ...open }]),
+  )
+  refill(state.exposures, image.exposures)
+  refill(state.transactions, image.transactions)
+  refill(state.endedTransactions, image.endedTransactions)
+  refill(state.claimedTransfers, image.claimedTransfers)
+}
+
+function strategyImage(record: StrategyRecord): StrategyImage {
+  return { ...record, openSlots: [...record.openSlots], spent: [...record.spent] }
+}
+
+function strategyOf(image: StrategyImage): StrategyRecord {
+  return { ...image, openSlots: [...image.openSlots], spent: new Map(image.spent) }
+}
+
+function refill<Key, Value>(
+  map: Map<Key, Value>,
+  entries: readonly (readonly [Key, Value])[],
+): void {
+  map.clear()
+  for (const [key, value] of entries) map.set(key, value)
+}

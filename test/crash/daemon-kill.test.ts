@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { JournalEvent } from '../../src/domain/journal.ts'
+import { createPrng } from '../../src/sandbox/market/prng.ts'
+import { audit } from '../e2e/books.ts'
+import { examples, startRehearsal } from '../e2e/rehearsal.ts'
+import { markJournal, untilJournaled } from '../support/kill.ts'
+
+type Moment = {
+  /** The daemon dies this long at most after such an event is on disk, or after its start. */
+  readonly after: JournalEvent['type'] | 'start'
+  readonly delayMsMax: number
+}
+
+/** Along an order's life: decided, before and after the signature leaves, on the way, proven, cleaning up. */
+const MOMENTS: readonly Moment[] = [
+  { after: 'slot-opened', delayMsMax: 0 },
+  { after: 'transaction-recorded', delayMsMax: 0 },
+  { after: 'permit-recorded', delayMsMax: 0 },
+  { after: 'order-accepted', delayMsMax: 0 },
+  { after: 'fill-proven', delayMsMax: 0 },
+  { after: 'slot-opened', delayMsMax: 15 },
+  { after: 'permit-recorded', delayMsMax: 6 },
+  { after: 'permit-recorded', delayMsMax: 40 },
+  { after: 'order-accepted', delayMsMax: 900 },
+  { after: 'start', delayMsMax: 800 },
+  { after: 'slot-opened', delayMsMax: 2_500 },
+]
+const SEED = 7
+
+test('a daemon killed eleven times in the middle of its orders loses none and doubles none', async () => {
+  const rehearsal = await startRehearsal(examples('* * * * * *'))
+  const prng = createPrng(SEED, 'kill')
+  for (const { after, delayMsMax } of MOMENTS) {
+    const mark = markJournal(rehearsal.stateDir)
+    const daemon = rehearsal.daemon()
+    if (after !== 'start')
+      await Promise.race([untilJournaled(mark, after), untimelyEnd(daemon.ended())])
+    await sleep(prng.next() * delayMsMax)
+    await daemon.killHard()
+  }
+  const last = rehearsal.daemon()
+  await last.sees(/filled/)
+  const { code } = await last.stop()
+  expect(code).toBe(0)
+
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  expect(books.fills).toBeGreaterThanOrEqual(5)
+  expect(books.orders.filter(({ status }) => status !== 'filled')).toEqual([])
+}, 120_000)
+
+async function untimelyEnd(ended: Promise<{ code: number | null; stderr: string }>): Promise<void> {
+  const { code, stderr } = await ended
+  throw new Error(`the daemon ended with ${code} before it was killed: ${stderr}`)
+}

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import { createPrng } from '../../src/sandbox/market/prng.ts'
+import { all, audit } from '../e2e/books.ts'
+import { examples, metricsOf, redirect, startRehearsal } from '../e2e/rehearsal.ts'
+import { markJournal, untilJournaled } from '../support/kill.ts'
+import { startProxy } from '../support/proxy.ts'
+
+const SEED = 11
+const KILLS = 3
+
+test('a connection that loses, delays and repeats requests and replies costs time, but neither an order nor a double', async () => {
+  const rehearsal = await startRehearsal(examples('* * * * * *'))
+  const target = rehearsal.report.gaslessUrl
+  const proxy = await startProxy({ target, seed: SEED, probability: 0.08, delayMsMax: 300 })
+  redirect(rehearsal.config, proxy.url)
+  const prng = createPrng(SEED, 'kill')
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    const mark = markJournal(rehearsal.stateDir)
+    const daemon = rehearsal.daemon()
+    await untilJournaled(mark, 'permit-recorded')
+    await sleep(prng.next() * 200)
+    await daemon.killHard()
+  }
+  const last = rehearsal.daemon()
+  await vi.waitFor(
+    async () => {
+      for (const times of Object.values(proxy.happened)) expect(times).toBeGreaterThanOrEqual(3)
+      expect((await metricsOf(last)).get('tranched_journal_records_total')).toBeGreaterThan(50)
+    },
+    { timeout: 60_000, interval: 200 },
+  )
+  proxy.calm()
+  expect((await last.stop()).code).toBe(0)
+
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  expect(books.fills).toBeGreaterThanOrEqual(10)
+  expect(books.orders.filter(({ status }) => status !== 'filled')).toEqual([])
+  const sent = new Set(all(books.events, 'permit-recorded').map(({ intentId }) => intentId))
+  expect(books.orders.length).toBeLessThanOrEqual(sent.size)
+}, 120_000)

@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { openJournal, readJournal } from '../../src/adapters/journal-file.ts'
+import { childScript } from '../support/child-script.ts'
+import { collect, temporaryDirectory } from '../support/state-directory.ts'
+
+const KILLS = 20
+
+test('after each of 20 kills at random moments, every acknowledged record is there and no half append', async () => {
+  const appender = await childScript('test/support/journal-appender.ts')
+  const dir = temporaryDirectory()
+  const acknowledged = new Set<string>()
+  let unacknowledged = 0
+  for (let run = 0; run < KILLS; run += 1) {
+    const child = appender(dir, String(run))
+    if (child.stdout === null) throw new Error('the child has no standard output')
+    const printed = text(child.stdout)
+    await once(child.stdout, 'readable')
+    await sleep(Math.random() * 60)
+    child.kill('SIGKILL')
+    const lines = (await printed).split('\n').slice(0, -1)
+    expect(lines.length).toBeGreaterThan(0)
+    for (const line of lines) acknowledged.add(line)
+
+    const beside = await readJournal(dir)
+    const opened = await openJournal({
+      dir,
+      clock: { now: () => Date.now() },
+      onFatal: (error) => {
+        throw error
+      },
+    })
+    const { state } = opened.journal
+    const records = await collect(opened.journal.records())
+    await opened.close()
+    const names = new Set(records.map(({ event }) => 'strategy' in event && event.strategy))
+    expect([...acknowledged].filter((name) => !names.has(name))).toEqual([])
+    expect(new Set(state.strategies.keys())).toEqual(names)
+    expect(beside.state).toEqual(state)
+    const halves = [...state.strategies.keys()].filter(
+      (name) => /-\d*[05]$/.test(name) && !state.strategies.has(`${name}-also`),
+    )
+    expect(halves).toEqual([])
+    unacknowledged = names.size - acknowledged.size
+  }
+  // Each kill may leave what was on disk and not yet told, at most one append of each writer.
+  expect(unacknowledged).toBeLessThanOrEqual(KILLS * 8)
+}, 120_000)

@@ -1,0 +1,172 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { exactParse, exactStringify } from '../../src/adapters/exact-json.ts'
+import {
+  checkLine,
+  decodeRecord,
+  encodeRecords,
+  GENESIS,
+} from '../../src/adapters/journal-codec.ts'
+import { ChainReader } from '../../src/adapters/journal-reader.ts'
+import { StateCorruptError } from '../../src/domain/errors.ts'
+import type { JournalEvent } from '../../src/domain/journal.ts'
+import { filledSlot, scheduled } from '../support/journal-story.ts'
+
+/** Texts around the escape: what looks like a bigint, with and without backslashes. */
+const trickyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.bigInt().map((value) => `${value}n`),
+  fc.tuple(fc.nat(3), fc.bigInt()).map(([count, value]) => `${'\\'.repeat(count)}${value}n`),
+  fc.constantFrom('n', '-n', '\\n', '1n\n', '00n', '+1n', '1N', '', '-0n'),
+)
+const scalar = fc.oneof(
+  trickyText,
+  fc.bigInt(),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+  fc.boolean(),
+  fc.constant(null),
+)
+const key = fc.string().filter((name) => name !== '__proto__')
+const value = fc.letrec((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 4 },
+    scalar,
+    fc.array(tie('any')),
+    fc.dictionary(key, tie('any'), { noNullPrototype: true }),
+  ),
+})).any
+
+const message = (text: string): JournalEvent => ({
+  type: 'order-ended',
+  intentId: 'a:1:0',
+  attempt: 1,
+  status: 'failed',
+  message: text,
+})
+
+describe('exact JSON', () => {
+  test('gives back any value of texts, bigints, numbers, lists and records', () => {
+    fc.assert(
+      fc.property(value, (before) => {
+        expect(exactParse(exactStringify(before))).toStrictEqual(before)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('leaves undefined fields out', () => {
+    expect(exactStringify({ a: undefined, b: { c: undefined, d: 1n } })).toBe('{"b":{"d":"1n"}}')
+  })
+
+  test.each([
+    ['a map', new Map([[1, 2]])],
+    ['a set', new Set([1])],
+    ['a date', new Date(0)],
+    ['NaN', Number.NaN],
+    ['an infinity', Number.POSITIVE_INFINITY],
+    ['a function', () => 1],
+    ['a symbol', Symbol('s')],
+    ['undefined in a list', [undefined]],
+    ['a hole', Array(1)],
+    ['undefined itself', undefined],
+    ['a field that would become the prototype', JSON.parse('{"__proto__":{"a":1}}')],
+  ])('refuses %s', (_, unfit) => {
+    expect(() => exactStringify(unfit)).toThrow(TypeError)
+    if (unfit !== undefined) expect(() => exactStringify({ unfit: [unfit] })).toThrow(TypeError)
+  })
+})
+
+describe('journal lines', () => {
+  test('give back every event, one line each, whatever text is in it', () => {
+    fc.assert(
+      fc.property(fc.array(trickyText, { minLength: 1, maxLength: 4 }), fc.nat(), (texts, atMs) => {
+        const { text, head } = encodeRecords(GENESIS, texts.map(message), atMs)
+        const lines = text.split('\n').slice(0, -1)
+        const records = lines.map((line) => decodeRecord(Buffer.from(line)))
+        expect(records.map(({ event }) => event)).toStrictEqual(texts.map(message))
+        expect(records.map((record) => record.atMs)).toEqual(texts.map(() => atMs))
+        expect(records.at(-1)).toMatchObject(head)
+      }),
+    )
+  })
+
+  test('are accepted only after the record that they follow', () => {
+    const first = encodeRecords(GENESIS, [scheduled('a')], 1)
+    const second = encodeRecords(first.head, [scheduled('b')], 2)
+    const line = Buffer.from(second.text.trimEnd())
+    expect(checkLine(first.head, line)).toMatchObject({ head: second.head, more: false })
+    expect(checkLine(GENESIS, line)).toBe('holds record 2 where record 1 should be')
+    expect(checkLine({ ...first.head, hash: GENESIS.hash }, line)).toBe(
+      'does not follow the record before it',
+    )
+  })
+
+  test('longer than the bound are refused when they are made', () => {
+    const long = 'x'.repeat(4 * 1024 * 1024)
+    expect(() => encodeRecords(GENESIS, [message(long)], 1)).toThrow(RangeError)
+  })
+})
+
+describe('reading a journal', () => {
+  const batches = [[scheduled()], filledSlot(2_000), filledSlot(3_000).slice(0, 2)]
+  let head = GENESIS
+  const texts = batches.map((events) => {
+    const encoded = encodeRecords(head, events, 5)
+    head = encoded.head
+    return encoded.text
+  })
+  const whole = Buffer.from(texts.join(''))
+  const ends = [0, 1, 7, 9]
+  const endBytes = [0, 1, 2, 3].map((n) => Buffer.byteLength(texts.slice(0, n).join('')))
+
+  test('finds the same records in whatever chunks they come', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 4_000 })), (sizes) => {
+        const reader = new ChainReader('journal.jsonl')
+        let at = 0
+        let lines = 0
+        for (const size of [...sizes, whole.length]) {
+          lines += reader.push(whole.subarray(at, at + size)).length
+          at += size
+        }
+        expect({ lines, head: reader.head, bytes: reader.bytes }).toEqual({
+          lines: 9,
+          head,
+          bytes: whole.length,
+        })
+      }),
+    )
+  })
+
+  test('stops after the last complete append wherever the file ends', () => {
+    fc.assert(
+      fc.property(fc.nat(whole.length), (length) => {
+        const reader = new ChainReader('journal.jsonl')
+        reader.push(whole.subarray(0, length))
+        const complete = endBytes.filter((end) => end <= length).length - 1
+        expect({ seq: reader.head.seq, bytes: reader.bytes }).toEqual({
+          seq: ends[complete],
+          bytes: endBytes[complete],
+        })
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('never accepts a byte that was changed', () => {
+    fc.assert(
+      fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
+        const altered = Buffer.from(whole)
+        altered.writeUInt8(altered.readUInt8(at) ^ change, at)
+        const reader = new ChainReader('journal.jsonl')
+        const read = () => reader.push(altered)
+        // A changed last newline looks like an append that was cut short, and is left out as one.
+        if (at === whole.length - 1) read()
+        else expect(read).toThrow(StateCorruptError)
+        expect(reader.head.seq).toBeLessThan(9)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})

@@ -1,0 +1,171 @@
+import { copyFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { encodeRecords, GENESIS } from '../../src/adapters/journal-codec.ts'
+import { openJournal, readJournal } from '../../src/adapters/journal-file.ts'
+import { imageOf } from '../../src/adapters/state-image.ts'
+import { InvariantError } from '../../src/domain/errors.ts'
+import type { JournalEvent } from '../../src/domain/journal.ts'
+import { applyEvent, type DaemonState, emptyState } from '../../src/domain/state.ts'
+import { legalEvents } from '../support/state-moves.ts'
+
+type Step = { readonly choice: number; readonly hours: number }
+const steps = (size: { minLength: number; maxLength: number }) =>
+  fc.array(fc.record({ choice: fc.nat(), hours: fc.nat(72) }), size)
+
+/** A random daemon's life: at each step one of the moves that its state allows, some time after the last. */
+function live(life: readonly Step[]): {
+  state: DaemonState
+  story: readonly [JournalEvent, number][]
+} {
+  const state = emptyState()
+  const story: [JournalEvent, number][] = []
+  let atMs = 1_800_000_000_000
+  for (const [index, { choice, hours }] of life.entries()) {
+    const moves = legalEvents(state, 2_000 + index)
+    const event = moves[choice % moves.length]
+    if (event === undefined) throw new Error('a state without a move')
+    atMs += hours * 3_600_000
+    applyEvent(state, event, atMs)
+    story.push([event, atMs])
+  }
+  return { state, story }
+}
+
+async function inDirectory(work: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'tranched-fold-'))
+  try {
+    await work(dir)
+  } finally {
+    await rm(dir, { recursive: true })
+  }
+}
+
+const onFatal = (error: Error) => {
+  throw error
+}
+
+describe('the fold', () => {
+  test('gives one state live, from the journal alone, and from a snapshot with the tail behind it', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        steps({ minLength: 2, maxLength: 60 }),
+        fc.integer({ min: 1, max: 20 }),
+        async (life, snapshotEvery) => {
+          const { state, story } = live(life)
+          await inDirectory(async (dir) => {
+            let nowMs = 0
+            const open = () =>
+              openJournal({ dir, clock: { now: () => nowMs }, onFatal, snapshotEvery })
+            const first = await open()
+            // The snapshot of record 0, for a replay of every record.
+            copyFileSync(join(dir, 'state.json'), join(dir, 'empty'))
+            const written = story.map(([event, atMs]) => {
+              nowMs = atMs
+              return first.journal.append(event)
+            })
+            await Promise.all(written)
+            // As a kill would leave it: whatever snapshot there is, and the whole journal.
+            const fromTail = await readJournal(dir)
+            await first.close()
+            const fromSnapshot = await readJournal(dir)
+            copyFileSync(join(dir, 'empty'), join(dir, 'state.json'))
+            const fromJournal = await readJournal(dir)
+            for (const view of [first.journal, fromTail, fromSnapshot, fromJournal])
+              expect(imageOf(view.state)).toEqual(imageOf(state))
+          })
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  test('refuses what the state does not allow and is left exactly as it was', () => {
+    fc.assert(
+      fc.property(
+        steps({ minLength: 0, maxLength: 25 }),
+        steps({ minLength: 1, maxLength: 25 }),
+        (life, otherLife) => {
+          const { state } = live(life)
+          const before = structuredClone(state)
+          const foreign = live(otherLife).story.map(([event]) => event)
+          const refused = foreign.filter((event) => isRefused(before, event))
+          for (const event of refused) {
+            expect(() => applyEvent(state, event, 1_900_000_000_000)).toThrow(InvariantError)
+            expect(imageOf(state)).toEqual(imageOf(before))
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('of a batch with one refused event keeps nothing in a journal', async () => {
+    let refusals = 0
+    await fc.assert(
+      fc.asyncProperty(
+        steps({ minLength: 0, maxLength: 20 }),
+        steps({ minLength: 1, maxLength: 8 }),
+        async (life, otherLife) => {
+          const { story } = live(life)
+          const batch = live(otherLife).story.map(([event]) => event)
+          await inDirectory(async (dir) => {
+            const clock = { now: () => 1_800_000_000_000 }
+            const { journal, close } = await openJournal({ dir, clock, onFatal, snapshotEvery: 12 })
+            for (const [event] of story) await journal.append(event)
+            const before = imageOf(journal.state)
+            const refused = await refusalOf(() => journal.append(...batch))
+            if (refused) {
+              expect(imageOf(journal.state)).toEqual(before)
+              expect(() => journal.append(...batch)).toThrow(InvariantError)
+              expect(imageOf(journal.state)).toEqual(before)
+            }
+            const left = imageOf(journal.state)
+            await close()
+            expect(imageOf((await readJournal(dir)).state)).toEqual(left)
+            refusals += refused ? 1 : 0
+          })
+        },
+      ),
+      { numRuns: 60 },
+    )
+    expect(refusals).toBeGreaterThan(10)
+  })
+
+  test('of one story always makes the same journal', () => {
+    fc.assert(
+      fc.property(steps({ minLength: 1, maxLength: 20 }), (life) => {
+        const encode = () =>
+          encodeRecords(
+            GENESIS,
+            live(life).story.map(([event]) => event),
+            1,
+          )
+        expect(encode()).toEqual(encode())
+      }),
+      { numRuns: 20 },
+    )
+  })
+})
+
+function isRefused(state: DaemonState, event: JournalEvent): boolean {
+  try {
+    applyEvent(structuredClone(state), event, 1_900_000_000_000)
+    return false
+  } catch {
+    return true
+  }
+}
+
+async function refusalOf(append: () => Promise<void>): Promise<boolean> {
+  try {
+    await append()
+    return false
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvariantError)
+    return true
+  }
+}

@@ -1,0 +1,115 @@
+import { parseCron } from '../../src/domain/cron.ts'
+import type { Intent } from '../../src/domain/intent.ts'
+import type { Permit, PermitRecord } from '../../src/domain/permit.ts'
+import type { Schedule } from '../../src/domain/schedule.ts'
+import type { DcaStrategy } from '../../src/domain/strategy.ts'
+import type { Asset } from '../../src/domain/token.ts'
+import { type BaseUnits, baseUnits } from '../../src/domain/units.ts'
+import {
+  PERMIT2,
+  SIMULATED_CHAIN_ID,
+  SPENDER,
+  USDC,
+  WALLET,
+  WETH,
+} from '../../src/simulate/stage.ts'
+
+export const MINUTE = 60_000
+export const HOUR = 3_600_000
+
+/** Whole USDC as base units. */
+export function usdc(amount: number): BaseUnits {
+  return baseUnits(BigInt(amount) * 10n ** 6n)
+}
+
+/** Thousandths of a WETH as base units. */
+export function milliWeth(amount: number): BaseUnits {
+  return baseUnits(BigInt(amount) * 10n ** 15n)
+}
+
+export const SELL_USDC: Asset = { token: USDC, native: false }
+export const BUY_WETH: Asset = { token: WETH, native: false }
+/** A strategy that names ETH. */
+export const ETH: Asset = { token: WETH, native: true }
+
+export function aSchedule(cron: string, changes: Partial<Schedule> = {}): Schedule {
+  const parsed = parseCron(cron)
+  if (!parsed.ok) throw new Error(`${cron}: ${parsed.message}`)
+  return {
+    cron,
+    pattern: parsed.pattern,
+    timezone: 'UTC',
+    missed: 'latest',
+    maxLatenessMs: HOUR,
+    ...changes,
+  }
+}
+
+/** 25 USDC into WETH at every full hour, without caps of its own. */
+export function aStrategy(changes: Partial<DcaStrategy> = {}): DcaStrategy {
+  return {
+    kind: 'dca',
+    name: 'hourly',
+    file: 'hourly.yaml',
+    enabled: true,
+    schedule: aSchedule('0 * * * *'),
+    slippageBps: 50,
+    limits: { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 3 },
+    sell: SELL_USDC,
+    buy: BUY_WETH,
+    size: { side: 'sell', amount: usdc(25) },
+    price: { min: undefined, max: undefined },
+    ...changes,
+  }
+}
+
+export const NOON_SECONDS = Date.UTC(2027, 2, 1, 12) / 1000
+
+export function anIntent(changes: Partial<Intent> = {}): Intent {
+  return {
+    id: `hourly:${NOON_SECONDS}:0`,
+    strategy: 'hourly',
+    slotSeconds: NOON_SECONDS,
+    leg: 0,
+    owner: WALLET,
+    recipient: WALLET,
+    sell: SELL_USDC,
+    buy: BUY_WETH,
+    size: { side: 'sell', amount: usdc(25) },
+    maxSell: usdc(25),
+    slippageBps: 50,
+    price: { min: undefined, max: undefined },
+    startBeforeMs: NOON_SECONDS * 1000 + HOUR,
+    ...changes,
+  }
+}
+
+/** 25 USDC for at least 9.9 thousandths of a WETH, for a minute from noon. */
+export function aPermit(changes: Partial<Permit> = {}): Permit {
+  return {
+    chainId: SIMULATED_CHAIN_ID,
+    permit2: PERMIT2,
+    owner: WALLET,
+    token: USDC.address,
+    amount: usdc(25),
+    spender: SPENDER,
+    nonce: 0xfeed_0001_0002_0003_0004_0005n,
+    deadlineSeconds: NOON_SECONDS + 60,
+    recipient: WALLET,
+    tokenOut: WETH.address,
+    minAmountOut: baseUnits(9_900_000_000_000_000n),
+    ...changes,
+  }
+}
+
+export function aPermitRecord(changes: Partial<PermitRecord> = {}): PermitRecord {
+  return {
+    ...aPermit(),
+    attempt: 1,
+    clientOrderId: `hourly:${NOON_SECONDS}:0:1`,
+    quoteId: 'quote-1',
+    digest: `0x${'ab'.repeat(32)}`,
+    fromBlock: 1n,
+    ...changes,
+  }
+}

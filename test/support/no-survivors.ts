@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const MARKER = 'TRANCHED_TEST_RUN'
+const GRACE_MS = 5_000
+const WATCHED = /anvil|tranched\.js|prometheus|pm2|God Daemon/i
+
+type Process = { readonly pid: number; readonly command: string }
+
+/**
+ * Fails the run when a process that a test started outlives it: a local EVM node, a daemon, a supervisor. Every child
+ * inherits this run's marker in its environment. Survivors are killed, so that the next run does not meet them.
+ */
+export function setup(): () => Promise<void> {
+  const marker = randomUUID()
+  process.env[MARKER] = marker
+  return async () => {
+    const survivors = await waitForEnd(`${MARKER}=${marker}`)
+    for (const { pid } of survivors) kill(pid)
+    if (survivors.length === 0) return
+    // The runner prints what a teardown throws, but does not fail for it.
+    process.exitCode = 1
+    const list = survivors.map(({ pid, command }) => `${pid} ${command}`).join('\n')
+    throw new Error(`processes that tests started are still running:\n${list}`)
+  }
+}
+
+async function waitForEnd(mark: string): Promise<readonly Process[]> {
+  const deadline = performance.now() + GRACE_MS
+  for (;;) {
+    const found = marked(mark)
+    if (found.length === 0 || performance.now() > deadline) return found
+    await sleep(100)
+  }
+}
+
+/** Reads /proc, so it watches on Linux only; CI runs there. */
+function marked(mark: string): readonly Process[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((name) => {
+      const environment = readProc(name, 'environ')
+      const command = readProc(name, 'cmdline').replaceAll('\0', ' ').trim()
+      const ours = environment.split('\0').includes(mark) && WATCHED.test(command)
+      return ours ? [{ pid: Number(name), command: command.slice(0, 200) }] : []
+    })
+}
+
+/** Empty for a process that ended meanwhile or belongs to somebody else. */
+function readProc(pid: string, file: 'environ' | 'cmdline'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself just now.
+  }
+}

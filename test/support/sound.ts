@@ -1,0 +1,23 @@
+import { expect } from 'vitest'
+import { violationsOf } from '../../src/simulate/invariants.ts'
+import type { World } from '../../src/simulate/world.ts'
+
+/** Nothing happened that never may, and the running daemon's memory is what its disk says. */
+export function expectSound(world: World): void {
+  expect(violationsOf(world)).toEqual([])
+  expect(world.state).toEqual(world.disk.fold())
+}
+
+/** Types of the journal's events, in order: what happened, at a glance. */
+export function eventTypes(world: World): string[] {
+  return world.disk.events().map(({ type }) => type)
+}
+
+/** How each slot of a strategy ended, in order, as `outcome reason`. */
+export function outcomes(world: World, strategy: string): string[] {
+  return world.disk.events().flatMap((event) => {
+    if (!('strategy' in event) || event.strategy !== strategy) return []
+    if (event.type === 'slots-missed') return [`missed ${event.count}`]
+    return event.type === 'slot-closed' ? [`${event.outcome} ${event.reason}`] : []
+  })
+}
