@@ -1,3 +1,4 @@
+import type { AnsweredDomain } from './domain/call.ts'
 import type { IntentId, Outcome } from './domain/intent.ts'
 import type {
   CloseReason,
@@ -119,6 +120,25 @@ export type TransactionDraft = {
   readonly maxPriorityFeePerGas: bigint
 }
 
+/** What a delegated account's transactions depend on, at one block. */
+export type AccountView = {
+  readonly blockNumber: bigint
+  readonly blockTimeSeconds: number
+  readonly baseFeePerGas: bigint
+  /** Wei. */
+  readonly balance: bigint
+  /** The account's own transaction nonce at the latest block. */
+  readonly transactionCount: number
+  /** The account's code: `0x`, an EIP-7702 delegation, or anything else. */
+  readonly code: Hex
+  /** Undefined where the code does not answer `nestedNonce()`. */
+  readonly nestedNonce: bigint | undefined
+  /** Undefined where the code does not answer `eip712Domain()`. */
+  readonly domain: AnsweredDomain | undefined
+  /** Deposit in the GasTank as the contract says, in wei. */
+  readonly gasTankBalance: bigint | undefined
+}
+
 export type Chain = {
   identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex }>>
   /** One batched request. */
@@ -151,6 +171,76 @@ export type Chain = {
       readonly latestNonce: number
     }>
   >
+}
+
+/** The chain that the aggregation service works on: what calls need beside the rest. */
+export type CallChain = Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> & {
+  /** One batched request. */
+  account(query: {
+    readonly account: Address
+    readonly gasTank: Address
+  }): Promise<ChainReply<AccountView>>
+  /** Runs a call without sending it; `refused` carries the revert reason. Gives the gas it used, estimated. */
+  simulate(call: {
+    readonly from: Address
+    readonly to: Address
+    readonly data: Hex
+    readonly value: bigint
+    readonly gas?: bigint
+  }): Promise<ChainReply<{ readonly gasUsed: bigint }>>
+  /** A mined transaction with its input and logs; undefined while the node does not know its receipt. */
+  trace(hash: Hex): Promise<ChainReply<CallTrace | undefined>>
+  /** Transactions of a contract since a block, newest last, that emitted any log naming the account. */
+  callsOf(query: {
+    readonly contract: Address
+    readonly account: Address
+    readonly fromBlock: bigint
+  }): Promise<ChainReply<readonly CallTrace[]>>
+}
+
+export type CallTrace = {
+  readonly hash: Hex
+  readonly success: boolean
+  readonly from: Address
+  readonly to: Address | undefined
+  readonly blockNumber: bigint
+  readonly gasUsed: bigint
+  readonly effectiveGasPrice: bigint
+  readonly input: Hex
+}
+
+/** Why the aggregation service gave no usable answer. Only `unavailable` leaves open whether a request took effect. */
+export type AggregatorFault =
+  | { readonly tag: 'accountNotFound'; readonly message: string }
+  | { readonly tag: 'insufficientBalance'; readonly message: string }
+  | { readonly tag: 'transactionNotFound'; readonly message: string }
+  | { readonly tag: 'unauthenticated'; readonly message: string }
+  /** Any other JSON-RPC error. */
+  | { readonly tag: 'rejected'; readonly message: string }
+  | { readonly tag: 'unavailable'; readonly message: string }
+
+export type AggregatorReply<Value> = Reply<Value, AggregatorFault>
+
+/** Wei in the GasTank as the service counts it. Available is balance less outstanding charge. */
+export type GasTankAccount = { readonly balance: bigint; readonly outstandingCharge: bigint }
+
+/** The transaction aggregation service. One JSON-RPC request a call, no retries. Never rejects. */
+export type Aggregator = {
+  /** Resolves with the transaction's hash, to be stored. Sending the same bytes again is harmless. */
+  sendRawTransaction(raw: Hex): Promise<AggregatorReply<Hex>>
+  /** The same for a bundle of exactly this one transaction. */
+  sendBundle(raw: Hex, blockNumber: bigint): Promise<AggregatorReply<Hex>>
+  /** The on-chain transaction that carried it; undefined until it has landed. A hint, to be checked on chain. */
+  receipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
+  /** The same by the hash of the on-chain batch. */
+  batchedReceipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
+  /** Authenticated by the wallet's signature over the body. */
+  accountInfo(account: Address): Promise<AggregatorReply<GasTankAccount>>
+  /** Whatever fields the service gives. */
+  transactionStatus(
+    hash: Hex,
+    token?: string,
+  ): Promise<AggregatorReply<Readonly<Record<string, unknown>>>>
 }
 
 /** Holds the key; the only thing that does. Both signatures are deterministic: the same input gives the same bytes. */

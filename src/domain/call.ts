@@ -1,0 +1,74 @@
+import type { Address, Hex } from './units.ts'
+
+/**
+ * One owner-authorized call of a delegated account, as TrustlessProposer verifies it: everything its EIP-712 digest
+ * is made of, and the account it acts for. Source: the aggregation service's interface, EIP-712 type `Call`.
+ */
+export type AccountCall = {
+  readonly chainId: number
+  readonly account: Address
+  /** What the signature's domain names: the proposer's own address or the account, as the delegated code answers. */
+  readonly verifyingContract: Address
+  readonly deadlineSeconds: number
+  /** The account's `nestedNonce` that this call uses up. At most one live signature per value (rule A1). */
+  readonly nonce: bigint
+  readonly target: Address
+  readonly value: bigint
+  readonly calldata: Hex
+  readonly gasLimit: bigint
+}
+
+export const CALL_PRIMARY_TYPE = 'Call'
+/** Frozen EIP-712 types of a call. */
+export const CALL_TYPES = {
+  Call: [
+    { name: 'deadline', type: 'uint256' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'target', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'calldata', type: 'bytes' },
+    { name: 'gasLimit', type: 'uint256' },
+  ],
+} as const
+
+export const PROPOSER_DOMAIN = { name: 'TrustlessProposer', version: '1' } as const
+
+/** The EIP-712 domain that a delegated account answers for itself (ERC-5267), as far as it is used. */
+export type AnsweredDomain = {
+  readonly name: string
+  readonly version: string
+  readonly chainId: bigint
+  readonly verifyingContract: Address
+  /** A salt or extensions would make another domain: then the answer is not accepted. */
+  readonly hasExtras: boolean
+}
+
+/**
+ * The contract that signatures must name. The interface says the proposer; code that computes its domain with its own
+ * address answers the account. Anything else is refused; no answer at all means what the interface says.
+ */
+export function resolveVerifyingContract(query: {
+  readonly answered: AnsweredDomain | undefined
+  readonly chainId: number
+  readonly proposer: Address
+  readonly account: Address
+}): Address | undefined {
+  const { answered, chainId, proposer, account } = query
+  if (answered === undefined) return proposer
+  const isExpected =
+    answered.name === PROPOSER_DOMAIN.name &&
+    answered.version === PROPOSER_DOMAIN.version &&
+    answered.chainId === BigInt(chainId) &&
+    !answered.hasExtras
+  const { verifyingContract } = answered
+  const isAllowed = verifyingContract === proposer || verifyingContract === account
+  return isExpected && isAllowed ? verifyingContract : undefined
+}
+
+const DELEGATION = /^0xef0100([0-9a-f]{40})$/
+
+/** The code that an EIP-7702 delegation points to; undefined for any other code, or none. */
+export function delegateOf(code: Hex): Address | undefined {
+  const match = DELEGATION.exec(code.toLowerCase())
+  return match === null ? undefined : `0x${match[1]}`
+}

@@ -1,0 +1,158 @@
+import type { IncomingMessage } from 'node:http'
+import type { Hex } from 'viem'
+import { ZodError, z } from 'zod'
+import { addressText, tokenAmountText } from '../wire/gasless.ts'
+import type { Deployment } from './evm/deploy.ts'
+import { fundToken } from './evm/deploy.ts'
+import type { Rpc } from './evm/rpc.ts'
+import type { Faults } from './faults.ts'
+import { type OrderBook, recordOf } from './gasless/orders.ts'
+import { type Answer, type Reply, readJson } from './http/json-server.ts'
+import { setFeed } from './market/feed-pusher.ts'
+import type { Market } from './market/market.ts'
+
+export type AdminDeps = {
+  readonly rpc: Rpc
+  readonly deployment: Deployment
+  readonly market: Market
+  readonly faults: Faults
+  readonly book: OrderBook
+  readonly genesisHash: Hex
+  /** Moves the market a step and pushes the feeds. */
+  readonly stepMarket: () => Promise<void>
+  /** While paused, prices and feeds move by hand only. */
+  readonly setMarketPaused: (paused: boolean) => void
+  /** Cuts every connection of the gasless service and refuses new ones for a while. */
+  readonly outage: (ms: number) => Promise<void>
+}
+
+const BODY_BYTES_MAX = 1024 * 1024
+const NATIVE = 'ETH'
+
+const fundSchema = z.strictObject({
+  address: addressText,
+  /** Symbol of a served token, or ETH. */
+  token: z.string(),
+  amount: tokenAmountText,
+})
+const priceSchema = z.strictObject({ token: z.string(), usd: tokenAmountText })
+const feedSchema = z.strictObject({
+  feed: addressText,
+  answer: z.string().regex(/^-?\d+$/),
+  startedAt: z.int().min(0),
+  updatedAt: z.int().min(0),
+})
+const outageSchema = z.strictObject({ ms: z.int().min(0).max(600_000) })
+const pausedSchema = z.strictObject({ paused: z.boolean() })
+const stepSchema = z.strictObject({ steps: z.int().min(1).max(10_000).default(1) })
+
+/** A request that cannot be carried out, with the reason for whoever sent it. */
+class AdminError extends Error {
+  override readonly name = 'AdminError'
+}
+
+/** Request handler of the admin port: the sandbox's own controls, no part of the service. */
+export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Promise<Answer> {
+  const routes: Readonly<Record<string, (body: unknown) => Promise<unknown> | unknown>> = {
+    'GET /faults': () => deps.faults.snapshot(),
+    'PUT /faults': (body) => {
+      deps.faults.set(body)
+      return deps.faults.snapshot()
+    },
+    'GET /orders': () => Array.from(deps.book.all(), recordOf),
+    'GET /state': () => stateOf(deps),
+    'POST /fund': (body) => fund(deps, fundSchema.parse(body)),
+    'POST /market/step': (body) => step(deps, stepSchema.parse(body)),
+    'PUT /market/price': (body) => setPrice(deps, priceSchema.parse(body)),
+    'PUT /market/paused': (body) => deps.setMarketPaused(pausedSchema.parse(body).paused),
+    'PUT /feed': (body) => setFeedRound(deps, feedSchema.parse(body)),
+    'POST /outage': (body) => deps.outage(outageSchema.parse(body).ms),
+  }
+  return async (request) => {
+    const path = (request.url ?? '/').split('?')[0]
+    const run = routes[`${request.method} ${path}`]
+    if (run === undefined) {
+      return problem(404, `no such route; there are ${Object.keys(routes).join(', ')}`)
+    }
+    if (hasNoBody(request)) return attempt(() => run({}))
+    const body = await readJson(request, BODY_BYTES_MAX)
+    return body.ok ? attempt(() => run(body.value)) : problem(400, `the body is ${body.problem}`)
+  }
+}
+
+function hasNoBody({ headers }: IncomingMessage): boolean {
+  return (headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined
+}
+
+async function attempt(run: () => Promise<unknown> | unknown): Promise<Reply> {
+  try {
+    return { status: 200, body: (await run()) ?? {} }
+  } catch (error) {
+    if (error instanceof ZodError) return problem(400, z.prettifyError(error))
+    if (error instanceof AdminError) return problem(400, error.message)
+    throw error
+  }
+}
+
+function problem(status: number, message: string): Reply {
+  return {
+    status,
+    body: { error: { code: status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST', message } },
+  }
+}
+
+async function stateOf(deps: AdminDeps): Promise<unknown> {
+  const block = await deps.rpc.call<{ number: Hex; timestamp: Hex; hash: Hex }>(
+    'eth_getBlockByNumber',
+    ['latest', false],
+  )
+  const counts = { pending: 0, filled: 0, failed: 0, expired: 0 }
+  for (const order of deps.book.all()) counts[order.status] += 1
+  const { tokens } = deps.deployment
+  return {
+    genesisHash: deps.genesisHash,
+    block: { number: Number(block.number), timestamp: Number(block.timestamp), hash: block.hash },
+    orders: counts,
+    usdPrices: Object.fromEntries(
+      tokens.map(({ symbol }) => [symbol, deps.market.usdPrice(symbol).toString()]),
+    ),
+  }
+}
+
+async function fund(deps: AdminDeps, asked: z.infer<typeof fundSchema>): Promise<void> {
+  const to = asked.address.toLowerCase() as Hex
+  const amount = BigInt(asked.amount)
+  if (asked.token === NATIVE) {
+    const balance = BigInt(await deps.rpc.call<Hex>('eth_getBalance', [to, 'latest']))
+    await deps.rpc.call('anvil_setBalance', [to, `0x${(balance + amount).toString(16)}`])
+    return
+  }
+  const token = deps.deployment.tokens.find(({ symbol }) => symbol === asked.token)
+  if (token === undefined) throw new AdminError(`no token ${asked.token}`)
+  await fundToken(deps.deployment.deployer, { token, to, amount })
+}
+
+async function step(deps: AdminDeps, { steps }: z.infer<typeof stepSchema>): Promise<void> {
+  for (let i = 1; i < steps; i += 1) deps.market.step()
+  await deps.stepMarket()
+}
+
+function setPrice(deps: AdminDeps, { token, usd }: z.infer<typeof priceSchema>): void {
+  if (!deps.deployment.tokens.some(({ symbol }) => symbol === token)) {
+    throw new AdminError(`no token ${token}`)
+  }
+  deps.market.setUsdPrice(token, BigInt(usd))
+}
+
+async function setFeedRound(deps: AdminDeps, asked: z.infer<typeof feedSchema>): Promise<void> {
+  const { feeds, sequencerFeed } = deps.deployment
+  const known = [sequencerFeed, ...feeds.map(({ address }) => address)]
+  const feed = known.find((address) => address.toLowerCase() === asked.feed.toLowerCase())
+  if (feed === undefined) throw new AdminError(`no feed ${asked.feed}`)
+  await setFeed(deps.deployment, {
+    feed,
+    answer: BigInt(asked.answer),
+    startedAt: BigInt(asked.startedAt),
+    updatedAt: BigInt(asked.updatedAt),
+  })
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Hex } from 'viem'
+import { stringify } from 'yaml'
+import type { Deployment } from './evm/deploy.ts'
+
+/** Places that a written config names. */
+export type ConfigPlaces = {
+  readonly stateDir: string
+  readonly strategiesDir: string
+  /** File that holds the trader's private key. */
+  readonly keyFile: string
+  readonly httpPort?: number | undefined
+}
+
+type ConfigSource = {
+  readonly rpcUrl: string
+  readonly gaslessUrl: string
+  readonly chainId: number
+  readonly deployment: Pick<
+    Deployment,
+    'permit2' | 'settlement' | 'sequencerFeed' | 'tokens' | 'feeds'
+  >
+  readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
+}
+
+const HTTP_PORT_DEFAULT = 9464
+
+/** A complete config in `mode: live` against this sandbox, as a plain object for YAML. */
+export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Record<string, unknown> {
+  const { deployment } = source
+  return {
+    mode: 'live',
+    stateDir: places.stateDir,
+    strategiesDir: places.strategiesDir,
+    http: { host: '127.0.0.1', port: places.httpPort ?? HTTP_PORT_DEFAULT },
+    log: { level: 'info' },
+    wallets: { trader: { privateKeyFile: places.keyFile } },
+    chains: { base: { chainId: source.chainId, rpcUrls: [source.rpcUrl] } },
+    gasless: {
+      baseUrl: source.gaslessUrl,
+      chain: 'base',
+      wallet: 'trader',
+      permit2: deployment.permit2,
+      spenders: [deployment.settlement],
+      slippageBps: 50,
+      routingPreference: 'auto',
+      approval: 'budget',
+      maxQuoteLifetime: '10m',
+      requestsPerSecond: 50,
+      wire: { ...source.routingWords },
+    },
+    tokens: Object.fromEntries(
+      deployment.tokens.map(({ symbol, address, decimals }) => [
+        symbol,
+        { chain: 'base', address, decimals },
+      ]),
+    ),
+    prices: Object.fromEntries(
+      deployment.feeds.map(({ base, quote, address }) => [
+        `${base}/${quote}`,
+        { feed: address, chain: 'base', maxAge: '1h', sequencerFeed: deployment.sequencerFeed },
+      ]),
+    ),
+    limits: {
+      maxDeviationBps: 200,
+      perDay: { USDC: '1000000', WETH: '300', DAI: '1000000', AERO: '1000000' },
+      perOrder: { USDC: '25000', WETH: '10', DAI: '25000', AERO: '25000' },
+    },
+  }
+}
+
+/**
+ * Writes a config and, beside it, the trader's throwaway key (`trader.key`), both 0600. Relative directories
+ * are taken from the working directory, so that the config means the same wherever it is read from.
+ */
+export async function writeSandboxConfig(options: {
+  readonly sandbox: {
+    readonly trader: { readonly privateKey: Hex }
+    config(places: ConfigPlaces): Record<string, unknown>
+  }
+  readonly file: string
+  readonly stateDir: string
+  readonly strategiesDir: string
+  readonly httpPort?: number | undefined
+}): Promise<{ file: string; keyFile: string }> {
+  const file = resolve(options.file)
+  const keyFile = join(dirname(file), 'trader.key')
+  const config = options.sandbox.config({
+    stateDir: resolve(options.stateDir),
+    strategiesDir: resolve(options.strategiesDir),
+    keyFile,
+    httpPort: options.httpPort,
+  })
+  await mkdir(dirname(file), { recursive: true })
+  await writePrivately(keyFile, `${options.sandbox.trader.privateKey}\n`)
+  await writePrivately(file, stringify(config))
+  return { file, keyFile }
+}
+
+/** Whoever waits for the file sees all of it or nothing. */
+async function writePrivately(file: string, text: string): Promise<void> {
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, file)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}

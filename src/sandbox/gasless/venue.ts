@@ -1,0 +1,96 @@
+import { GASLESS_CHAIN_ID } from '../../wire/gasless.ts'
+import type { Deployment } from '../evm/deploy.ts'
+import type { Faults } from '../faults.ts'
+import { type JsonServer, startJsonServer } from '../http/json-server.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
+import type { SandboxLog } from '../log.ts'
+import type { Market } from '../market/market.ts'
+import type { SandboxOptions } from '../options.ts'
+import { repeat } from '../repeat.ts'
+import { crashReply } from './envelope.ts'
+import { createOrderBook, type OrderBook } from './orders.ts'
+import { createGaslessService } from './service.ts'
+import { createSettlementWorker } from './settlement-worker.ts'
+
+/** The running gasless service. */
+export type GaslessVenue = {
+  readonly url: string
+  readonly book: OrderBook
+  /** Cuts all connections and refuses new ones for so long. */
+  outage(ms: number): Promise<void>
+}
+
+const RATE_LIMIT_DEFAULT: RateLimit = { limit: 600, windowMs: 10_000 }
+const ROUTING_WORDS_DEFAULT = { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' }
+const WORKER_TICK_MS = 50
+const SWEEP_MS = 30_000
+
+/** The operator's words in force. */
+export function routingWordsOf(options: SandboxOptions): { preferOwn: string; onlyOwn: string } {
+  return options.routingWords ?? ROUTING_WORDS_DEFAULT
+}
+
+/** Starts the REST service and what settles its orders; pushes onto `undo` how to end each part. */
+export async function startGasless(
+  options: SandboxOptions,
+  deps: { deployment: Deployment; market: Market; faults: Faults; log: SandboxLog },
+  undo: (() => Promise<void>)[],
+): Promise<GaslessVenue> {
+  const { deployment, market, faults, log } = deps
+  const feeBps = options.feeBps ?? 5
+  const book = createOrderBook()
+  const worker = createSettlementWorker(
+    {
+      settlement: deployment.settlement,
+      feeBps,
+      ordersPerTransaction: options.settlement?.ordersPerTransaction ?? 8,
+      sameOwnerInTransaction: options.settlement?.sameOwnerInTransaction ?? true,
+    },
+    { market, operator: deployment.operator, log },
+  )
+  undo.push(() => worker.stop())
+  undo.push(repeat(WORKER_TICK_MS, async () => worker.tick(Date.now()), log))
+  undo.push(repeat(SWEEP_MS, async () => book.sweep(Date.now()), log))
+  const handle = createGaslessService(
+    {
+      chainId: GASLESS_CHAIN_ID,
+      permit2: deployment.permit2,
+      settlement: deployment.settlement,
+      lifetimeSeconds: options.quoteLifetimeSeconds ?? 60,
+      feeBps,
+      listDomainType: options.listDomainType ?? false,
+      rateLimits: {
+        tokens: RATE_LIMIT_DEFAULT,
+        quote: RATE_LIMIT_DEFAULT,
+        orders: RATE_LIMIT_DEFAULT,
+        order: RATE_LIMIT_DEFAULT,
+        ...options.rateLimits,
+      },
+      rateLimitReset: options.rateLimitReset ?? 'epoch',
+      routingWords: routingWordsOf(options),
+    },
+    { tokens: deployment.tokens, market, book, faults, onAccepted: worker.add },
+  )
+  const listen = (port: number): Promise<JsonServer> =>
+    startJsonServer({ port, handle, onCrash: crashReply(log, 'gasless') })
+  let server = await listen(options.ports?.gasless ?? 0)
+  const { url } = server
+  let back: NodeJS.Timeout | undefined
+  undo.push(async () => {
+    clearTimeout(back)
+    await server.stop()
+  })
+  const outage = async (ms: number): Promise<void> => {
+    await server.stop()
+    clearTimeout(back)
+    back = setTimeout(() => {
+      listen(Number(new URL(url).port)).then(
+        (restarted) => {
+          server = restarted
+        },
+        (error: unknown) => log('gasless.restartFailed', { error: String(error) }),
+      )
+    }, ms)
+  }
+  return { url, book, outage }
+}

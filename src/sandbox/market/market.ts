@@ -1,0 +1,141 @@
+import type { SandboxToken } from '../tokens.ts'
+import { createPrng, nextGaussian } from './prng.ts'
+
+/** Where a trade is filled: the service's own pool, or somebody else's. */
+export type Venue = 'own' | 'external'
+
+export type MarketSettings = {
+  readonly seed: number
+  /** Depth of each side of one own pool, in whole US dollars. */
+  readonly ownDepthUsd: number
+  /** The own pool quotes nothing beyond this share of its depth, in basis points. */
+  readonly ownShareMaxBps: number
+  readonly externalDepthUsd: number
+  /** What external liquidity costs on top of its price impact. */
+  readonly externalSpreadBps: number
+}
+
+export const MARKET_DEFAULTS: Omit<MarketSettings, 'seed'> = {
+  ownDepthUsd: 2_000_000,
+  ownShareMaxBps: 2_500,
+  externalDepthUsd: 20_000_000,
+  externalSpreadBps: 10,
+}
+
+/** Two tokens, named so that they cannot be swapped by accident. */
+export type Pair = { readonly sell: SandboxToken; readonly buy: SandboxToken }
+
+export type Market = {
+  /** US dollars with 18 decimals for one whole token. */
+  usdPrice(symbol: string): bigint
+  /** `quote` units for one whole `base`, with the given decimals, rounded down. */
+  pairPrice(base: string, quote: string, decimals: number): bigint
+  /** Moves every price one step and lets the own pools drift back to balance. */
+  step(): void
+  /** Sets a price by hand. */
+  setUsdPrice(symbol: string, usd: bigint): void
+  /** Base units bought for `sellAmount`; undefined beyond the venue's depth. */
+  buyAmount(venue: Venue, pair: Pair, sellAmount: bigint): bigint | undefined
+  /** Base units that must be sold to buy exactly `buyAmount`, rounded up. */
+  sellAmount(venue: Venue, pair: Pair, buyAmount: bigint): bigint | undefined
+  /** Records a fill of the own pool, which moves its price. */
+  applyOwnFill(pair: Pair, sellAmount: bigint, buyAmount: bigint): void
+}
+
+const USD = 10n ** 18n
+const BPS = 10_000n
+const PPM = 1_000_000n
+/** Every step, arbitrage takes half of a pool's imbalance away. */
+const REVERSION = 2n
+
+/**
+ * A geometric random walk per token against the dollar, so that pair prices can never contradict each other,
+ * and constant-product pools around it. Same seed and same calls, same numbers.
+ */
+export function createMarket(tokens: readonly SandboxToken[], settings: MarketSettings): Market {
+  const walks = new Map(
+    tokens.map((token) => [
+      token.symbol,
+      {
+        token,
+        usd: token.startUsd,
+        prng: createPrng(settings.seed, `price:${token.symbol}`),
+      },
+    ]),
+  )
+  /** Dollars (18 decimals) the pool holds of the first token above its depth. */
+  const imbalances = new Map<string, bigint>()
+  const walkOf = (symbol: string) => {
+    const walk = walks.get(symbol)
+    if (walk === undefined) throw new Error(`the sandbox has no token ${symbol}`)
+    return walk
+  }
+  const usdPrice = (symbol: string): bigint => walkOf(symbol).usd
+  const toUsd = (token: SandboxToken, amount: bigint): bigint =>
+    (amount * usdPrice(token.symbol)) / 10n ** BigInt(token.decimals)
+  const fromUsd = (token: SandboxToken, usd: bigint): bigint =>
+    (usd * 10n ** BigInt(token.decimals)) / usdPrice(token.symbol)
+
+  const reserves = (venue: Venue, pair: Pair): { sell: bigint; buy: bigint } => {
+    if (venue === 'external') {
+      const depth = BigInt(settings.externalDepthUsd) * USD
+      return { sell: depth, buy: depth }
+    }
+    const depth = BigInt(settings.ownDepthUsd) * USD
+    const { key, sign } = poolOf(pair)
+    const imbalance = (imbalances.get(key) ?? 0n) * sign
+    return { sell: depth + imbalance, buy: depth - imbalance }
+  }
+  const spread = (venue: Venue): bigint =>
+    venue === 'external' ? BigInt(settings.externalSpreadBps) : 0n
+  const tooDeep = (venue: Venue, usd: bigint, reserve: bigint): boolean =>
+    venue === 'own' ? usd * BPS > reserve * BigInt(settings.ownShareMaxBps) : usd * 2n > reserve
+
+  return {
+    usdPrice,
+    pairPrice: (base, quote, decimals) =>
+      (usdPrice(base) * 10n ** BigInt(decimals)) / usdPrice(quote),
+    step() {
+      for (const walk of walks.values()) {
+        const drawn = Math.round(nextGaussian(walk.prng) * walk.token.stepSigmaPpm)
+        walk.usd = (walk.usd * (PPM + BigInt(drawn))) / PPM
+      }
+      for (const [key, imbalance] of imbalances) imbalances.set(key, imbalance / REVERSION)
+    },
+    setUsdPrice(symbol, usd) {
+      if (usd <= 0n) throw new Error('a price must be positive')
+      walkOf(symbol).usd = usd
+    },
+    buyAmount(venue, pair, sellAmount) {
+      const reserve = reserves(venue, pair)
+      const usdIn = toUsd(pair.sell, sellAmount)
+      if (tooDeep(venue, usdIn, reserve.sell)) return undefined
+      const usdOut = (reserve.buy * usdIn) / (reserve.sell + usdIn)
+      return fromUsd(pair.buy, (usdOut * (BPS - spread(venue))) / BPS)
+    },
+    sellAmount(venue, pair, buyAmount) {
+      const reserve = reserves(venue, pair)
+      const usdOut = ((toUsd(pair.buy, buyAmount) + 1n) * BPS) / (BPS - spread(venue)) + 1n
+      if (tooDeep(venue, usdOut, reserve.buy)) return undefined
+      const usdIn = (reserve.sell * usdOut) / (reserve.buy - usdOut) + 1n
+      return fromUsd(pair.sell, usdIn) + 1n
+    },
+    applyOwnFill(pair, sellAmount, buyAmount) {
+      const { key, sign } = poolOf(pair)
+      const moved = (toUsd(pair.sell, sellAmount) + toUsd(pair.buy, buyAmount)) / 2n
+      const limit = (BigInt(settings.ownDepthUsd) * USD) / 2n
+      const imbalance = (imbalances.get(key) ?? 0n) + moved * sign
+      imbalances.set(key, clamp(imbalance, limit))
+    },
+  }
+}
+
+function poolOf(pair: Pair): { key: string; sign: bigint } {
+  const [a, b] = [pair.sell.symbol, pair.buy.symbol]
+  return a < b ? { key: `${a}/${b}`, sign: 1n } : { key: `${b}/${a}`, sign: -1n }
+}
+
+function clamp(value: bigint, limit: bigint): bigint {
+  if (value > limit) return limit
+  return value < -limit ? -limit : value
+}

@@ -1,0 +1,41 @@
+import type { Hex } from 'viem'
+import type { Route } from './faults.ts'
+import type { RateLimit, ResetStyle } from './http/rate-limit.ts'
+import type { SandboxLog } from './log.ts'
+import type { MarketSettings } from './market/market.ts'
+
+/** What a sandbox can be told; everything has a default. */
+export type SandboxOptions = {
+  readonly log?: SandboxLog
+  /** Seed of the price process. Default 1. */
+  readonly seed?: number
+  /** EVM node binary. Default: the optional npm package, then `anvil` on the PATH. */
+  readonly anvilBin?: string | undefined
+  /** Loopback ports; default 0, any free one. */
+  readonly ports?: { readonly rpc?: number; readonly gasless?: number; readonly admin?: number }
+  /** Time between market steps, each pushed to the feeds. Default 1000; 0 leaves stepping to the admin port. */
+  readonly feedIntervalMs?: number
+  readonly market?: Partial<Omit<MarketSettings, 'seed'>>
+  /** Seconds a quote and its permit live. Default 60. */
+  readonly quoteLifetimeSeconds?: number
+  /** Default 5. */
+  readonly feeBps?: number
+  /** Whether quotes list EIP712Domain among the types. Default false. */
+  readonly listDomainType?: boolean
+  /** Per route; default 600 requests in 10 s each. */
+  readonly rateLimits?: Partial<Readonly<Record<Route, RateLimit>>>
+  /** Default epoch. */
+  readonly rateLimitReset?: ResetStyle
+  /** Words on the wire; default the neutral ones. */
+  readonly routingWords?: { readonly preferOwn: string; readonly onlyOwn: string }
+  readonly settlement?: {
+    /** Default 8. */
+    readonly ordersPerTransaction?: number
+    /** Default true; false makes each owner's transfers in a transaction those of one order. */
+    readonly sameOwnerInTransaction?: boolean
+  }
+  /** Contents of a faults file, parsed but not checked. */
+  readonly faults?: unknown
+  /** Default: a fresh one. */
+  readonly traderKey?: Hex
+}
