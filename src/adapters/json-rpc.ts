@@ -5,6 +5,7 @@ import {
   parseBatch,
   type RpcAnswers,
   type RpcCall,
+  type RpcExchange,
   type RpcTrouble,
   UnusableAnswer,
 } from './json-rpc-batch.ts'
@@ -15,7 +16,8 @@ export type RpcParse<Value> = (answers: RpcAnswers) => ChainReply<Value>
 
 export type JsonRpc = {
   /**
-   * One HTTP request with the calls as a batch. When the node is unavailable, or what it says is, the next node
+   * The calls as a batch, in one HTTP request that reads of the same route share when they are asked for in the
+   * same turn of the event loop; what becomes of it becomes of all of them. When the node is unavailable, or what it says is, the next node
    * is asked; the one that answered is asked first from then on. At most one request a node.
    */
   read<Value>(
@@ -47,7 +49,13 @@ const TIMEOUT_MS = 10_000
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 const CONNECTIONS_MAX = 32
 const MESSAGE_LENGTH_MAX = 200
+/** Statuses of a request all of whose answers could be used, and of one whose parser has a bug. */
+const USABLE = '200'
+const BROKEN = 'unusable'
 const WEB_ADDRESS = /[a-z][a-z0-9+.-]*:\/\/\S+/gi
+/** Calls of one shared request, at most: gateways refuse long batches. */
+const SHARED_CALLS_MAX = 40
+
 type Node = {
   readonly label: string
   readonly pool: Pool
@@ -66,28 +74,34 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
   let current = 0
   let nextId = 1
 
-  async function ask<Value>(
-    node: Node,
-    route: string,
-    calls: readonly RpcCall[],
-    parse: RpcParse<Value>,
-  ): Promise<{ reply: ChainReply<Value>; status: string }> {
+  /** Requests that reads asked for in this turn of the event loop may still join, by node and route. */
+  const joinable = new Map<string, Shared>()
+
+  async function exchange(node: Node, route: string, { calls, parts }: Shared): Promise<void> {
     const firstId = nextId
     nextId += calls.length
     const startedMs = clock.now()
     const body = await post(node, encodeBatch(calls, firstId), { timeoutMs, bodyBytesMax })
-    const exchange = body.ok
+    const read = body.ok
       ? parseBatch(body.text, { firstId, count: calls.length }, node.scrub)
       : body
-    const outcome = interpret(node, exchange, parse)
-    observe({
-      type: 'request',
-      service: 'rpc',
-      route,
-      status: outcome.status,
-      durationMs: clock.now() - startedMs,
+    const durationMs = clock.now() - startedMs
+    const status = parts.map((settle) => settle(read)).find((each) => each !== USABLE) ?? USABLE
+    observe({ type: 'request', service: 'rpc', route, status, durationMs })
+  }
+
+  /** The request that these calls go out with: one that is about to leave, or a new one. */
+  function joined(node: Node, route: string, calls: readonly RpcCall[]): Shared {
+    const key = `${node.label} ${route}`
+    const open = joinable.get(key)
+    if (open !== undefined && open.calls.length + calls.length <= SHARED_CALLS_MAX) return open
+    const fresh: Shared = { calls: [], parts: [] }
+    joinable.set(key, fresh)
+    setImmediate(() => {
+      if (joinable.get(key) === fresh) joinable.delete(key)
+      void exchange(node, route, fresh)
     })
-    return outcome
+    return fresh
   }
 
   return {
@@ -95,7 +109,11 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
       const first = current
       for (let tried = 1; ; tried++) {
         const index = (first + tried - 1) % nodes.length
-        const { reply, status } = await ask(nodeAt(nodes, index), route, calls, parse)
+        const node = nodeAt(nodes, index)
+        const request = joined(node, route, calls)
+        const { reply, status } = await takePart(request, calls, (read) =>
+          interpret(node, read, parse),
+        )
         const usable = reply.ok || reply.fault.tag !== 'unavailable'
         if (usable) current = index
         if (usable || tried >= nodes.length) return reply
@@ -103,10 +121,55 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
       }
     },
     async send(route, calls, parse) {
-      return (await ask(nodeAt(nodes, current), route, calls, parse)).reply
+      const node = nodeAt(nodes, current)
+      const request: Shared = { calls: [], parts: [] }
+      const outcome = takePart(request, calls, (read) => interpret(node, read, parse))
+      void exchange(node, route, request)
+      return (await outcome).reply
     },
     async close() {
       await Promise.all(nodes.map((node) => node.pool.close()))
+    },
+  }
+}
+
+/** A batch under way to a node, with what is to be done with each caller's part of its answer. */
+type Shared = {
+  readonly calls: RpcCall[]
+  /** Gives how the part ended, for the metrics. Never throws. */
+  readonly parts: ((read: RpcExchange) => string)[]
+}
+
+/** Adds calls to a request; resolves to what is made of their answers. */
+function takePart<Outcome extends { readonly status: string }>(
+  request: Shared,
+  calls: readonly RpcCall[],
+  interpretPart: (read: RpcExchange) => Outcome,
+): Promise<Outcome> {
+  const first = request.calls.push(...calls) - calls.length
+  return new Promise((resolve, reject) => {
+    request.parts.push((read) => {
+      try {
+        const outcome = interpretPart(partOf(read, first))
+        resolve(outcome)
+        return outcome.status
+      } catch (error) {
+        reject(error)
+        return BROKEN
+      }
+    })
+  })
+}
+
+/** The answers to the calls of one caller, which begin at `first`. */
+function partOf(read: RpcExchange, first: number): RpcExchange {
+  if (!read.ok) return read
+  const { answers } = read
+  return {
+    ok: true,
+    answers: {
+      result: (index) => answers.result(first + index),
+      error: (index) => answers.error(first + index),
     },
   }
 }
@@ -226,7 +289,7 @@ function interpret<Value>(
 ): { reply: ChainReply<Value>; status: string } {
   if (!exchange.ok) return { reply: silent(node, exchange.message), status: exchange.status }
   try {
-    return { reply: parse(exchange.answers), status: '200' }
+    return { reply: parse(exchange.answers), status: USABLE }
   } catch (error) {
     if (!(error instanceof UnusableAnswer)) throw error
     return { reply: silent(node, error.message), status: 'unusable' }

@@ -9,7 +9,7 @@ const FILES: readonly (readonly [to: string, from: string])[] = [
   ['config/live.yaml', 'config/live.example.yaml'],
   ['config/sandbox.yaml', 'config/sandbox.yaml'],
   ['strategies/weekly-eth.yaml', 'strategies/weekly-eth.yaml'],
-  ['strategies/sandbox/every-5s-weth.yaml', 'strategies/sandbox/every-5s-weth.yaml'],
+  ['strategies/sandbox/buy-weth.yaml', 'strategies/sandbox/buy-weth.yaml'],
 ]
 
 /** Private keys and state belong in no repository. */

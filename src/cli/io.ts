@@ -2,6 +2,8 @@
 export const EXIT = { done: 0, failed: 1, usage: 2, stateInUse: 75, badConfig: 78 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
+export const DEFAULT_CONFIG = 'config/sandbox.yaml'
+
 /** What a command may touch of its process. */
 export type Io = {
   readonly stdout: NodeJS.WriteStream

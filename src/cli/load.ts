@@ -8,8 +8,6 @@ import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
 
-export const DEFAULT_CONFIG = 'config/sandbox.yaml'
-
 /** Options that every command which reads a config takes. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { StateCorruptError, StateLockedError } from '../domain/errors.ts'
-import { EXIT, type ExitCode, type Io } from './io.ts'
-import { DEFAULT_CONFIG } from './load.ts'
+import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from './io.ts'
 import { VERSION } from './version.ts'
 
 const DURATION = /^(\d{1,9})(ms|s|m|h)$/

@@ -1,5 +1,5 @@
 import { isAddress } from 'viem/utils'
-import { z } from 'zod'
+import * as z from 'zod'
 import { isTimezone } from '../domain/timezone.ts'
 import { type Address, parseAddress, parseRatio } from '../domain/units.ts'
 import { nearest } from './nearest.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { WalletSource } from '../domain/settings.ts'
 import { aggregatorSchema } from './aggregator-schema.ts'
 import {

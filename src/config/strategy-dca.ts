@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { DcaStrategy, OrderSize, PriceBounds, StrategyLimits } from '../domain/strategy.ts'
 import type { Asset } from '../domain/token.ts'
 import { type BaseUnits, compareRatio, formatAmount, mulDivDown } from '../domain/units.ts'

@@ -60,7 +60,8 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
 
   try {
     const startedAtMs = clock.now()
-    await bind(input, context)
+    if (!(await bind(input, context)))
+      return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
     await scheduleStrategies(input, context)
     observe({
       type: 'daemon-started',
@@ -100,12 +101,15 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
   observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
 }
 
-/** Ties a fresh state to its chain and wallet; refuses a state that belongs to others. */
-async function bind(input: DaemonInput, context: OrderContext): Promise<void> {
+/**
+ * Ties a fresh state to its chain and wallet; refuses a state that belongs to others. False when the daemon was asked
+ * to stop before its chain could be known: then nothing of the state may be followed or changed.
+ */
+async function bind(input: DaemonInput, context: OrderContext): Promise<boolean> {
   const { chain, journal, signer, clock } = context.ports
   for (;;) {
     const reply = await askChain(context, 'identifying the chain', () => chain.identity())
-    if (context.closing.aborted) return
+    if (context.closing.aborted) return false
     if (!reply.ok) {
       await clock.sleep(context.policy.backoffMsMax, context.closing)
       continue
@@ -118,7 +122,8 @@ async function bind(input: DaemonInput, context: OrderContext): Promise<void> {
     const { bound } = journal.state
     if (bound === undefined) {
       const owner = signer.address
-      return journal.append({ type: 'bound', mode: input.mode, chainId, genesisHash, owner })
+      await journal.append({ type: 'bound', mode: input.mode, chainId, genesisHash, owner })
+      return true
     }
     if (bound.chainId !== chainId || bound.genesisHash !== genesisHash)
       throw new WrongStateError(
@@ -128,7 +133,7 @@ async function bind(input: DaemonInput, context: OrderContext): Promise<void> {
       throw new WrongStateError(
         `the state directory belongs to wallet ${bound.owner}, the config names ${signer.address}: use another stateDir`,
       )
-    return
+    return true
   }
 }
 

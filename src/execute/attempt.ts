@@ -1,5 +1,5 @@
 import { clientOrderId, type Intent } from '../domain/intent.ts'
-import { type LimitHit, type LimitReason, limitHit } from '../domain/limits.ts'
+import { type LimitHit, type LimitReason, limitHit, livePermits } from '../domain/limits.ts'
 import type { Permit, PermitRecord } from '../domain/permit.ts'
 import { isFresh } from '../domain/policy.ts'
 import type { Quote, QuoteRequest, ServiceFault } from '../domain/quote.ts'
@@ -8,7 +8,7 @@ import type { OpenIntent } from '../domain/state.ts'
 import type { Hex } from '../domain/units.ts'
 import type { ChainView } from '../ports.ts'
 import { askChain, askService, closeIntent, type OrderContext, trustedNow } from './context.ts'
-import { ensureAllowance, unwrapRest, wrapIfNative } from './prepare.ts'
+import { ensureAllowance, isUnwrapping, leaveNoWeth, wrapIfNative } from './prepare.ts'
 import { verify } from './verify.ts'
 
 /** One verified quote, ready to be recorded and signed. */
@@ -63,6 +63,8 @@ function mayNotStart(context: OrderContext, open: OpenIntent): End | undefined {
       reason: 'permit-cancelled',
       detail: 'its permit nonce was used without a fill that can be found',
     }
+  if (isUnwrapping(context, intent))
+    return { tag: 'failed', reason: 'attempts-exhausted', detail: 'it was given up before a crash' }
   if (open.attempt > context.policy.attemptsMax)
     return { tag: 'failed', reason: lastFailure(open), detail: open.ended?.message ?? 'no fill' }
   if (context.ports.clock.now() > intent.startBeforeMs)
@@ -192,6 +194,7 @@ async function signAndSubmit(
   const hit = capFor(context, intent, permit, time.nowMs)
   if (hit !== undefined)
     return { tag: 'skipped', reason: hit.reason, detail: `${hit.used} of ${hit.cap} is used` }
+  if (!coversLivePermits(context, intent, signable)) return { tag: 'again' }
   const record: PermitRecord = {
     ...permit,
     attempt: open.attempt,
@@ -218,6 +221,16 @@ async function signAndSubmit(
   })
   await recordFirstReply(context, intent, record, reply)
   return { tag: 'sent' }
+}
+
+/** Another order of the token may have been signed since the allowance was read: it must be enough for both. */
+function coversLivePermits(
+  context: OrderContext,
+  intent: Intent,
+  { view, permit }: Signable,
+): boolean {
+  const promised = livePermits(context.ports.journal.state, intent.sell.token)
+  return (view.allowances.get(permit.token) ?? 0n) >= promised + permit.amount
 }
 
 function capFor(
@@ -265,7 +278,7 @@ async function recordFirstReply(
 
 /** Closes a planned intent without a fill; what was wrapped for it is unwrapped first. */
 async function giveUp(context: OrderContext, open: OpenIntent, why: End): Promise<void> {
-  if (!(await unwrapRest(context, open)) && context.stop.aborted) return
+  if (!(await leaveNoWeth(context, open))) return
   const outcome = why.tag === 'failed' ? failedOutcome(why.reason) : why.tag
   await closeIntent(context, open, { outcome, reason: why.reason, detail: why.detail })
   if (why.tag === 'failed')

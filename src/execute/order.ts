@@ -1,14 +1,10 @@
 import { assertNever } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
-import { backoffMs } from '../domain/policy.ts'
 import type { OpenIntent } from '../domain/state.ts'
 import { attemptOrder } from './attempt.ts'
 import { closeIntent, type OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
-import { unwrapRest } from './prepare.ts'
-
-/** Tries to unwrap after a fill before the intent is closed with the WETH left as it is. */
-const UNWRAP_TRIES_MAX = 20
+import { leaveNoWeth } from './prepare.ts'
 
 /**
  * Carries one intent from wherever the journal says it is to its outcome. A new intent starts at the top; one found
@@ -42,11 +38,6 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
 
 /** After a proven fill only our own unwrapping is left; then the slot has its outcome. */
 async function finish(context: OrderContext, open: OpenIntent): Promise<void> {
-  const { clock, random } = context.ports
-  for (let tries = 1; tries <= UNWRAP_TRIES_MAX; tries += 1) {
-    if (await unwrapRest(context, open)) break
-    if (context.stop.aborted) return
-    await clock.sleep(backoffMs(context.policy, tries, random.jitter()), context.stop)
-  }
+  if (!(await leaveNoWeth(context, open))) return
   await closeIntent(context, open, { outcome: 'filled', reason: 'filled' })
 }

@@ -1,8 +1,10 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils'
 import type { Intent } from '../domain/intent.ts'
 import { dayAllowance, livePermits } from '../domain/limits.ts'
+import { backoffMs } from '../domain/policy.ts'
 import type { FailureReason } from '../domain/reason.ts'
-import type { OpenIntent } from '../domain/state.ts'
+import type { DaemonState, OpenIntent } from '../domain/state.ts'
+import type { Token } from '../domain/token.ts'
 import { maxOf } from '../domain/units.ts'
 import type { ChainView } from '../ports.ts'
 import type { OrderContext } from './context.ts'
@@ -13,6 +15,9 @@ const ABI = parseAbi([
   'function deposit()',
   'function withdraw(uint256 amount)',
 ])
+
+/** Answers against an unwrapping before the intent is closed without it. */
+const UNWRAP_TRIES_MAX = 20
 
 /** `ready`: nothing was to do. `changed`: the chain moved, so what was read before is old. */
 export type Prepared =
@@ -39,7 +44,8 @@ export async function wrapIfNative(context: OrderContext, intent: Intent): Promi
 
 /**
  * Raises the Permit2 allowance of the sell token when it does not cover this intent beside the permits that are
- * live already, by the operator's approval policy.
+ * live already, by the operator's approval policy. Other intents that wait for their signature are covered at once:
+ * an approval replaces the one before, so that several of one slot would take the allowance from each other.
  */
 export async function ensureAllowance(
   context: OrderContext,
@@ -47,9 +53,11 @@ export async function ensureAllowance(
   view: ChainView,
 ): Promise<Prepared> {
   const { token } = intent.sell
-  const required = livePermits(context.ports.journal.state, token) + intent.maxSell
+  const { state } = context.ports.journal
+  const live = livePermits(state, token)
   const allowance = view.allowances.get(token.address) ?? 0n
-  if (allowance >= required) return { tag: 'ready' }
+  if (allowance >= live + intent.maxSell) return { tag: 'ready' }
+  const required = live + plannedSells(state, token)
   const outcome = await callOnce(context, {
     id: undefined,
     purpose: 'approve',
@@ -64,6 +72,15 @@ export async function ensureAllowance(
     value: 0n,
   })
   return prepared(outcome)
+}
+
+function plannedSells(state: DaemonState, token: Token): bigint {
+  let sum = 0n
+  for (const open of state.intents.values()) {
+    if (open.state === 'planned' && open.intent.sell.token.address === token.address)
+      sum += open.intent.maxSell
+  }
+  return sum
 }
 
 function approvalAmount(context: OrderContext, intent: Intent, required: bigint): bigint {
@@ -89,14 +106,38 @@ function dayBudget(context: OrderContext, intent: Intent): bigint {
 
 /**
  * Turns WETH back into ETH where the strategy names ETH: what an order bought, or what was wrapped for an order and
- * not sold. True when nothing is left to do.
+ * not sold. A wrapping that is still under way is followed to its end first, for its nonce cannot be taken back. True
+ * when the intent may be closed, which it is with the WETH left as it is after UNWRAP_TRIES_MAX answers that say no;
+ * false when the daemon stops before.
  */
-export async function unwrapRest(context: OrderContext, open: OpenIntent): Promise<boolean> {
+export async function leaveNoWeth(context: OrderContext, open: OpenIntent): Promise<boolean> {
+  const { clock, random } = context.ports
+  for (let tries = 1; tries <= UNWRAP_TRIES_MAX; ) {
+    const outcome = await unwrapRest(context, open)
+    if (outcome === undefined || outcome.tag === 'stopped') return outcome === undefined
+    if (outcome.tag !== 'unsent') return true
+    await clock.sleep(backoffMs(context.policy, tries, random.jitter()), context.stop)
+    // A silent node is no answer: nothing else can be traded meanwhile either.
+    if (outcome.why !== 'unavailable') tries += 1
+  }
+  return true
+}
+
+/** Undefined when nothing is left to unwrap. */
+async function unwrapRest(
+  context: OrderContext,
+  open: OpenIntent,
+): Promise<CallOutcome | undefined> {
   const { intent } = open
+  if (context.stop.aborted) return { tag: 'stopped' }
+  if (context.ports.journal.state.transactions.has(wrapId(intent))) {
+    const wrapping = await wrapIfNative(context, intent)
+    if (wrapping.tag === 'stopped') return wrapping
+  }
   const amount = restToUnwrap(context, open)
-  if (amount === 0n) return true
-  const outcome = await callOnce(context, {
-    id: `${intent.id}:unwrap`,
+  if (amount === 0n) return undefined
+  return callOnce(context, {
+    id: unwrapId(intent),
     purpose: 'unwrap',
     intentId: intent.id,
     strategy: intent.strategy,
@@ -104,18 +145,30 @@ export async function unwrapRest(context: OrderContext, open: OpenIntent): Promi
     data: encodeFunctionData({ abi: ABI, functionName: 'withdraw', args: [amount] }),
     value: 0n,
   })
-  return outcome.tag !== 'stopped' && outcome.tag !== 'unsent'
 }
 
 function restToUnwrap(context: OrderContext, open: OpenIntent): bigint {
   const { intent, fill } = open
   if (intent.buy.native) return fill?.received ?? 0n
+  // A permit that was used for something unknown may have taken what was wrapped; other WETH is not the intent's.
+  if (open.died === 'cancelled') return 0n
   const wrapped = context.ports.journal.state.endedTransactions.get(wrapId(intent)) === 'mined'
   return wrapped ? intent.maxSell - (fill?.paid ?? 0n) : 0n
 }
 
 function wrapId(intent: Intent): string {
   return `${intent.id}:wrap`
+}
+
+function unwrapId(intent: Intent): string {
+  return `${intent.id}:unwrap`
+}
+
+/** Whether what was wrapped for an intent is on its way back: it was given up, even if the process died over that. */
+export function isUnwrapping(context: OrderContext, intent: Intent): boolean {
+  const { transactions, endedTransactions } = context.ports.journal.state
+  const id = unwrapId(intent)
+  return transactions.has(id) || endedTransactions.has(id)
 }
 
 function prepared(outcome: CallOutcome): Prepared {

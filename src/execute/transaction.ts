@@ -30,8 +30,11 @@ export type CallOutcome =
 
 /** Replacements of one transaction, each a quarter dearer: about nine times the first fee at the end. */
 const REPLACEMENTS_MAX = 10
-/** Polls in a row that must see the nonce used without any receipt of ours before a transaction counts as lost. */
-const LOST_POLLS = 5
+/**
+ * Polls in a row that must see the nonce used without any receipt of ours before a transaction counts as lost. About
+ * two minutes: nodes know receipts later than nonces, and a mined wrapping taken for lost is never unwrapped.
+ */
+const LOST_POLLS = 120
 
 /**
  * Makes a wallet call happen once: recorded before it is broadcast, followed to its receipt, its fee raised while

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { createPrng, type Prng } from './market/prng.ts'
 
 /** Ways in which a quote may be dishonest. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from '../domain/quote.ts'
 import type { RoutingPreference } from '../domain/settings.ts'
 import { type Address, type BaseUnits, baseUnits, type Hex } from '../domain/units.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /**
  * Shapes of the gasless swap service's REST interface (version 0.1.0, prefix `/api/v1`).

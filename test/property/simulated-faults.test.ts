@@ -17,7 +17,8 @@ import {
 import { expectSound } from '../support/sound.ts'
 
 const FILE = 'test/property/simulated-faults.test.ts'
-const SEEDS = 60
+/** More worlds for a longer search: SIMULATED_WORLDS=500. */
+const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 60)
 const DAYS = 1.5
 
 const CAPPED = { perDay: usdc(300), total: usdc(400), cooldownMs: 0, maxOpenIntents: 2 }

@@ -1,10 +1,13 @@
 import { parseCron } from '../../src/domain/cron.ts'
 import type { Intent } from '../../src/domain/intent.ts'
 import type { Permit, PermitRecord } from '../../src/domain/permit.ts'
+import type { FeedReading } from '../../src/domain/price.ts'
 import type { Schedule } from '../../src/domain/schedule.ts'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
 import type { Asset } from '../../src/domain/token.ts'
 import { type BaseUnits, baseUnits } from '../../src/domain/units.ts'
+import type { ChainView } from '../../src/ports.ts'
+import { makeOffer, type Offer } from '../../src/simulate/offer.ts'
 import {
   PERMIT2,
   SIMULATED_CHAIN_ID,
@@ -100,6 +103,54 @@ export function aPermit(changes: Partial<Permit> = {}): Permit {
     minAmountOut: baseUnits(9_900_000_000_000_000n),
     ...changes,
   }
+}
+
+/** A reading of WETH/USDC at 2,500, as fresh as a reading can be at noon. */
+export function aReading(changes: Partial<FeedReading> = {}): FeedReading {
+  const answer = 2_500n * 10n ** 8n
+  return { answer, decimals: 8, updatedAtSeconds: NOON_SECONDS, sequencer: undefined, ...changes }
+}
+
+/** A block at noon in which the wallet has plenty of everything and every allowance. */
+export function aView(changes: Partial<ChainView> = {}): ChainView {
+  const plenty = 10n ** 24n
+  const amounts = new Map([
+    [USDC.address, plenty],
+    [WETH.address, plenty],
+  ])
+  return {
+    blockNumber: 1_000n,
+    blockTimeSeconds: NOON_SECONDS,
+    nativeBalance: plenty,
+    ownerHasCode: false,
+    balances: amounts,
+    allowances: amounts,
+    readings: new Map([['WETH/USDC', aReading()]]),
+    permitNonceUsed: false,
+    ...changes,
+  }
+}
+
+/** What an honest service offers at noon, at 2,500 and for a minute, for an intent. */
+export function anOffer(intent: Intent = anIntent()): Offer {
+  return makeOffer({
+    request: {
+      from: intent.owner,
+      receiver: intent.recipient,
+      sellToken: intent.sell.token.address,
+      buyToken: intent.buy.token.address,
+      size: intent.size,
+      slippageBps: intent.slippageBps,
+    },
+    id: 'quote-1',
+    price: { num: 2_500n * 10n ** 6n, den: 10n ** 18n },
+    nonce: 0xfeed_0001_0002_0003_0004_0005n,
+    chainId: SIMULATED_CHAIN_ID,
+    permit2: PERMIT2,
+    spender: SPENDER,
+    nowMs: NOON_SECONDS * 1000,
+    lifetimeMs: 60_000,
+  })
 }
 
 export function aPermitRecord(changes: Partial<PermitRecord> = {}): PermitRecord {

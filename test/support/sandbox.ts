@@ -10,11 +10,15 @@ import {
   parseAbi,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { SandboxToken } from '../../src/sandbox/tokens.ts'
-import type { WireOrder, WireQuoteResponse } from '../../src/wire/gasless.ts'
+import {
+  errorResponseSchema,
+  type WireOrder,
+  type WireQuoteResponse,
+} from '../../src/wire/gasless.ts'
 
 const ERC20 = parseAbi([
   'function approve(address spender, uint256 amount) returns (bool)',
@@ -185,5 +189,24 @@ export async function settled(sandbox: Sandbox, orderId: string): Promise<WireOr
     if (body.status !== 'pending') return body
     if (Date.now() > giveUpAt) throw new Error(`order ${orderId} is still pending`)
     await sleep(POLL_MS)
+  }
+}
+
+/** The answer is the error envelope with this status and code. */
+export function expectError(
+  response: Response,
+  status: number,
+  code: string,
+  message?: RegExp,
+): void {
+  expect(response.status).toBe(status)
+  expect(errorResponseSchema.parse(response.body).error.code).toBe(code)
+  if (message !== undefined) expect(response.body.error.message).toMatch(message)
+}
+
+/** The answer carries the three rate-limit headers, as numbers in text. */
+export function expectRateHeaders(response: Response): void {
+  for (const name of ['limit', 'remaining', 'reset']) {
+    expect(response.headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/)
   }
 }

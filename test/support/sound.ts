@@ -21,3 +21,12 @@ export function outcomes(world: World, strategy: string): string[] {
     return event.type === 'slot-closed' ? [`${event.outcome} ${event.reason}`] : []
   })
 }
+
+/** Lets the world run until so many permits were signed, in steps too short for anything to fill. */
+export async function untilSigned(world: World, signatures: number): Promise<void> {
+  for (let steps = 0; steps < 10_000; steps += 1) {
+    if (world.watch.signatures >= signatures) return
+    await world.runFor(50)
+  }
+  expect(world.watch.signatures).toBe(signatures)
+}
