@@ -285,6 +285,7 @@ export type Observation =
       readonly type: 'strategy-scheduled'
       readonly strategy: string
       readonly nextSlotSeconds: number | undefined
+      readonly lastFillAtMs: number | undefined
     }
   | {
       readonly type: 'slot-opened'
@@ -302,7 +303,6 @@ export type Observation =
       readonly detail?: string
       /** More than one only for a run of missed slots. */
       readonly count: number
-      readonly nextSlotSeconds: number | undefined
     }
   | (Subject & {
       readonly type: 'quote-verified'

@@ -63,7 +63,7 @@ async function skipSlot(input: SlotInput, skip: Skip): Promise<readonly IntentId
     reason: skip.reason,
   } as const
   await context.ports.journal.append(closed)
-  context.ports.observe({ ...closed, detail: skip.detail, count: 1, nextSlotSeconds: undefined })
+  context.ports.observe({ ...closed, detail: skip.detail, count: 1 })
   return []
 }
 

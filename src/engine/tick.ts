@@ -44,7 +44,12 @@ export function createAgenda(input: AgendaInput): Agenda {
     const slot = nextSlot(strategy.schedule, after)
     if (slot === undefined) next.delete(strategy.name)
     else next.set(strategy.name, slot)
-    observe({ type: 'strategy-scheduled', strategy: strategy.name, nextSlotSeconds: slot })
+    observe({
+      type: 'strategy-scheduled',
+      strategy: strategy.name,
+      nextSlotSeconds: slot,
+      lastFillAtMs: record?.lastFillAtMs,
+    })
   }
   for (const strategy of strategies) refresh(strategy)
 
@@ -114,7 +119,6 @@ async function recordMissed(context: OrderContext, { strategy, due }: Owed): Pro
     outcome: 'missed',
     reason: 'missed',
     count: run.count ?? 1,
-    nextSlotSeconds: undefined,
   })
 }
 

@@ -123,7 +123,6 @@ export async function closeIntent(
     reason: end.reason,
     ...(end.detail === undefined ? {} : { detail: end.detail }),
     count: 1,
-    nextSlotSeconds: undefined,
   })
 }
 

@@ -1,0 +1,39 @@
+// pm2 start ecosystem.config.cjs
+// TRANCHED_CONFIG=/etc/tranched/live.yaml pm2 start ecosystem.config.cjs    another config file
+//
+// pm2 keeps the environment of the shell that starts it, in plain text, in its dump file: give keys as keystore files
+// (`wallets: { trader: { keystore, passwordFile } }`), not as environment variables.
+module.exports = {
+  apps: [
+    {
+      name: 'tranched',
+      script: 'dist/tranched.js',
+      args: ['run', '--config', process.env.TRANCHED_CONFIG || 'config/live.yaml'],
+      cwd: __dirname,
+      interpreter: process.execPath,
+
+      // One process: a second one would be refused by the lock. Cluster mode runs two at once during a reload.
+      exec_mode: 'fork',
+      instances: 1,
+
+      // The daemon says when its state is loaded and its services answer.
+      wait_ready: true,
+      listen_timeout: 60_000,
+
+      // A stop lets open orders end, which takes up to 30 s; only then may pm2 kill.
+      kill_timeout: 40_000,
+      // The signal is for the daemon alone: it ends its own children once the orders are through.
+      treekill: false,
+
+      // Crashes are restarted after 1 s, then 1.5 s, up to 15 s. Not restarted: 75 another daemon holds the state
+      // directory, 78 the config must be mended first (pm2 goes on to list the app as "waiting restart"). Code 0 must
+      // not stand here: pm2 takes a daemon that the kernel killed, for want of memory say, for one that ended with 0.
+      exp_backoff_restart_delay: 1_000,
+      stop_exit_codes: [75, 78],
+
+      // The daemon writes times itself.
+      time: false,
+      merge_logs: true,
+    },
+  ],
+}

@@ -1,0 +1,154 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+const REQUEST_TIMEOUT_MS = 5_000
+const CONNECTIONS_MAX = 64
+const HEADER_BYTES_MAX = 8_192
+const CLOSE_TIMEOUT_MS = 1_000
+
+/** Answer of a probe. `details` are shown beside it; they must be JSON-safe and free of secrets. */
+export type Probe = {
+  readonly ok: boolean
+  /** Why not; empty when ok. */
+  readonly reasons: readonly string[]
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+export type HttpServerOptions = {
+  readonly host: string
+  /** 0 picks a free port. */
+  readonly port: number
+  readonly metrics: { readonly contentType: string; render(): Promise<string> }
+  /** Is the loop alive? A supervisor may restart the process when not. */
+  readonly health: () => Probe
+  /** Is the state loaded, the lock held, is every service reachable? */
+  readonly ready: () => Probe
+}
+
+export type HttpServer = {
+  /** Base URL without a trailing slash. */
+  readonly address: string
+  readonly port: number
+  /** Stops listening, lets running answers end for a second, then cuts them off. */
+  close(): Promise<void>
+}
+
+/** Another program, or another daemon, listens where this one should. */
+export class PortInUseError extends Error {
+  override readonly name = 'PortInUseError'
+}
+
+type Reply = { readonly status: number; readonly contentType: string; readonly body: string }
+
+/**
+ * Serves `/metrics`, `/healthz` and `/readyz`, and nothing that changes anything. Rejects with a message that names the
+ * port and the remedy when it cannot listen.
+ */
+export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: HEADER_BYTES_MAX,
+    },
+    (request, response) => void answer(request, response, options),
+  )
+  server.maxConnections = CONNECTIONS_MAX
+  // Also cuts off clients that never read their answer.
+  server.setTimeout(2 * REQUEST_TIMEOUT_MS, (socket: Socket) => socket.destroy())
+  await listen(server, options)
+  // Listening on host and port: the address is never a pipe's name.
+  const { port } = server.address() as AddressInfo
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host
+  return { address: `http://${host}:${port}`, port, close: () => close(server) }
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: HttpServerOptions,
+): Promise<void> {
+  const reply = await replyTo(request, options).catch(brokenReply)
+  // A body is never read, so the connection cannot be used again after one.
+  if (hasBody(request)) response.setHeader('connection', 'close')
+  if (reply.status === 405) response.setHeader('allow', 'GET')
+  response.writeHead(reply.status, {
+    'content-type': reply.contentType,
+    'content-length': Buffer.byteLength(reply.body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  response.end(reply.body)
+}
+
+async function replyTo(request: IncomingMessage, options: HttpServerOptions): Promise<Reply> {
+  if (request.method !== 'GET') return json(405, { error: 'only GET is served here' })
+  const [path] = (request.url ?? '/').split('?', 1)
+  switch (path) {
+    case '/metrics':
+      return {
+        status: 200,
+        contentType: options.metrics.contentType,
+        body: await options.metrics.render(),
+      }
+    case '/healthz':
+      return probeReply(options.health())
+    case '/readyz':
+      return probeReply(options.ready())
+    default:
+      return json(404, { error: 'not found; try /metrics, /healthz or /readyz' })
+  }
+}
+
+function probeReply({ ok, reasons, details }: Probe): Reply {
+  return json(ok ? 200 : 503, { status: ok ? 'ok' : 'unavailable', reasons, ...details })
+}
+
+/** The cause stays inside: an error's text may carry what no visitor should read. */
+function brokenReply(): Reply {
+  return json(500, { error: 'could not make the answer' })
+}
+
+function json(status: number, value: unknown): Reply {
+  return {
+    status,
+    contentType: 'application/json; charset=utf-8',
+    body: `${JSON.stringify(value)}\n`,
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'] ?? '0'
+  return length !== '0' || headers['transfer-encoding'] !== undefined
+}
+
+function listen(server: Server, at: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, at)))
+    server.listen({ host: at.host, port: at.port }, () => {
+      server.removeAllListeners('error')
+      resolve()
+    })
+  })
+}
+
+function listenError(error: NodeJS.ErrnoException, at: { host: string; port: number }): Error {
+  const remedy = 'set http.host and http.port in the config (port 0 picks a free one)'
+  const where = `http port ${at.port} on ${at.host}`
+  if (error.code === 'EADDRINUSE')
+    return new PortInUseError(`${where} is in use: stop what holds it, or ${remedy}`)
+  return new Error(`${where} cannot be opened (${error.code}): ${remedy}`, { cause: error })
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const cutOff = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
+    server.close(() => {
+      clearTimeout(cutOff)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

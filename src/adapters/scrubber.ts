@@ -1,0 +1,238 @@
+/** Takes secrets out of everything that is about to be written down. */
+export type Scrubber = {
+  /**
+   * Registers a private key, password or URL. It is hidden from then on in every spelling that is likely to reach a
+   * log: either case, with or without 0x, percent-encoded, JSON-escaped, as hex, base64 or decimal. Of a URL the parts
+   * that may carry a token are hidden on their own as well. Text shorter than 8 characters is not registered: hiding
+   * it would eat ordinary words.
+   */
+  add(secret: string): void
+  /** The text without registered secrets, signatures, raw transactions and tokens inside web addresses. */
+  text(text: string): string
+  /**
+   * A plain, JSON-safe copy without secrets, at every depth: errors with their causes, maps, sets and keys included.
+   * Bytes become their length, functions vanish, cycles and excess depth are named.
+   */
+  value(value: unknown): unknown
+}
+
+const MASK = '***'
+const SECRET_LENGTH_MIN = 8
+const TEXT_LENGTH_MAX = 4_096
+/** Read before the cut, so that a secret that lies across the cut is still seen whole. */
+const TEXT_READ_MAX = 65_536
+const DEPTH_MAX = 8
+const NODES_MAX = 2_000
+/** Of one list, map or object. */
+const ENTRIES_MAX = 100
+
+/** 65-byte signatures and anything longer: raw transactions, calldata. Hashes and digests have 64 digits. */
+const LONG_HEX = /(?:0x)?[0-9a-f]{128,}/gi
+const LONG_HEX_DIGITS = 128
+const KEY_DIGITS = 64
+const WEB_ADDRESS = /\b(?!file:)[a-z][a-z0-9+.-]*:\/\/[^\s"'<>`),\]}]+/gi
+const PLAIN_SEGMENT = /^(?:[a-z][a-z.-]{0,15}|v\d{1,3})$/
+const HEX_TEXT = /^(?:0x)?(?:[0-9a-f]{2})+$/i
+const KEY_TEXT = /^\s*(?:0x)?[0-9a-f]{64}\s*$/i
+/** Control characters other than line break and tab: text of a service must not drive the operator's terminal. */
+const CONTROL = /[^\P{Cc}\n\t]/gu
+
+const SECRET_FIELD =
+  /(?:private_?key|password|passphrase|mnemonic|seed_?phrase|secret|api_?key|authorization|signature)$/i
+const KEY_FIELD = /(?:keys?|^[rs])$/i
+const SECRET_IN_TEXT =
+  /((?:private_?key|password|passphrase|mnemonic|secret|api_?key)["']?\s*[:=]\s*["']?)[^\s"',;&}]+/gi
+const KEY_IN_TEXT = /(\bkey["']?\s*[:=]?\s*["']?)(?:0x)?[0-9a-f]{64}\b/gi
+
+type Walk = { readonly ancestors: object[]; nodesLeft: number; underKey: boolean }
+
+/** One scrubber a process: what it learns through `add` holds for the log and the webhooks. */
+export function createScrubber(): Scrubber {
+  const known = new Set<string>()
+  let pattern: RegExp | undefined
+
+  function text(raw: string): string {
+    const read = raw.length > TEXT_READ_MAX ? raw.slice(0, TEXT_READ_MAX) : raw
+    const clean = withoutPatterns(withoutKnown(read))
+    return clean.length > TEXT_LENGTH_MAX ? `${clean.slice(0, TEXT_LENGTH_MAX)}...` : clean
+  }
+
+  function withoutKnown(raw: string): string {
+    if (pattern === undefined || raw.length < SECRET_LENGTH_MIN) return raw
+    return raw.replace(pattern, MASK)
+  }
+
+  return {
+    add(secret) {
+      for (const spelling of spellings(secret.trim())) known.add(spelling)
+      if (known.size > 0) pattern = anyOf(known)
+    },
+    text,
+    value: (value) => scrub(value, { ancestors: [], nodesLeft: NODES_MAX, underKey: false }, text),
+  }
+}
+
+function anyOf(known: ReadonlySet<string>): RegExp {
+  const longestFirst = [...known].sort((a, b) => b.length - a.length)
+  return new RegExp(
+    longestFirst.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'),
+    'gi',
+  )
+}
+
+/** Each pattern is tried only on text that could match it: most log text is a short word. */
+function withoutPatterns(raw: string): string {
+  let text = raw.replace(CONTROL, ' ')
+  if (text.includes(':') || text.includes('=')) text = text.replace(SECRET_IN_TEXT, `$1${MASK}`)
+  if (text.includes('://')) text = text.replace(WEB_ADDRESS, maskAddress)
+  if (text.length > KEY_DIGITS) text = text.replace(KEY_IN_TEXT, `$1${MASK}`)
+  if (text.length >= LONG_HEX_DIGITS) text = text.replace(LONG_HEX, describeHex)
+  return text
+}
+
+function describeHex(hex: string): string {
+  return `<${hex.replace(/^0x/i, '').length} hex digits>`
+}
+
+/** Scheme, host and the plain words of the path stay; credentials, query, fragment and token-like segments do not. */
+function maskAddress(address: string): string {
+  const hostStart = address.indexOf('://') + 3
+  const [location = ''] = address.slice(hostStart).split(/[?#]/, 1)
+  const [authority = '', ...segments] = location.split('/')
+  const host = authority.slice(authority.lastIndexOf('@') + 1)
+  const path = segments.map((part) => (part === '' || PLAIN_SEGMENT.test(part) ? part : MASK))
+  const rest = location.length < address.length - hostStart ? `?${MASK}` : ''
+  return address.slice(0, hostStart) + [host, ...path].join('/') + rest
+}
+
+function spellings(secret: string): string[] {
+  const forms = [secret, ...(URL.canParse(secret) ? urlSecrets(new URL(secret)) : [])]
+  return forms.flatMap(encodings).filter((form) => form.length >= SECRET_LENGTH_MIN)
+}
+
+function encodings(secret: string): string[] {
+  if (secret.length < SECRET_LENGTH_MIN) return []
+  const bytes = HEX_TEXT.test(secret)
+    ? Buffer.from(secret.replace(/^0x/i, ''), 'hex')
+    : Buffer.from(secret)
+  const hex = bytes.toString('hex')
+  return [
+    secret,
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+    hex,
+    BigInt(`0x${hex}`).toString(),
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+  ]
+}
+
+function urlSecrets(url: URL): string[] {
+  const segments = url.pathname.split('/').filter((part) => !PLAIN_SEGMENT.test(part))
+  const query = [...url.searchParams.values(), url.search.slice(1)]
+  const parts = [url.username, url.password, ...segments, ...query, url.hash.slice(1)]
+  return parts.flatMap((part) => [part, decoded(part)])
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+type ScrubText = (text: string) => string
+
+function scrub(value: unknown, walk: Walk, text: ScrubText): unknown {
+  switch (typeof value) {
+    case 'string':
+      return walk.underKey && KEY_TEXT.test(value) ? MASK : text(value)
+    case 'bigint':
+      return text(value.toString())
+    case 'number':
+    case 'boolean':
+      return value
+    case 'object':
+      return value === null ? null : scrubObject(value, walk, text)
+    default:
+      return undefined
+  }
+}
+
+function scrubObject(value: object, walk: Walk, text: ScrubText): unknown {
+  if (walk.ancestors.includes(value)) return '[circular]'
+  if (walk.ancestors.length >= DEPTH_MAX) return '[nested too deep]'
+  if (walk.nodesLeft <= 0) return '[cut]'
+  walk.nodesLeft -= 1
+  walk.ancestors.push(value)
+  try {
+    return scrubParts(value, walk, text)
+  } catch {
+    // A getter or toJSON of foreign making threw: there is nothing to show, and logging must not fail.
+    return '[unreadable]'
+  } finally {
+    walk.ancestors.pop()
+  }
+}
+
+function scrubParts(value: object, walk: Walk, text: ScrubText): unknown {
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
+    return `[${value.byteLength} bytes]`
+  if (value instanceof Error) return scrubEntries(errorEntries(value), walk, text)
+  if (value instanceof Map) return scrubEntries(value, walk, text)
+  if (Array.isArray(value) || value instanceof Set) return scrubItems([...value], walk, text)
+  if ('toJSON' in value && typeof value.toJSON === 'function')
+    return scrub(value.toJSON(), walk, text)
+  return scrubEntries(Object.entries(value), walk, text)
+}
+
+function scrubItems(items: readonly unknown[], walk: Walk, text: ScrubText): unknown[] {
+  const clean = items.slice(0, ENTRIES_MAX).map((item) => scrub(item, walk, text))
+  return items.length > ENTRIES_MAX ? [...clean, `[${items.length - ENTRIES_MAX} more]`] : clean
+}
+
+/** Only what tells an error apart: packages hang whole requests, keys included, on other properties. */
+function errorEntries(error: Error & { code?: unknown; errors?: unknown }): [string, unknown][] {
+  return [
+    ['type', error.name],
+    ['message', error.message],
+    ['code', error.code],
+    ['stack', error.stack],
+    ['cause', error.cause],
+    ['errors', error.errors],
+  ]
+}
+
+function scrubEntries(
+  entries: Iterable<readonly [unknown, unknown]>,
+  walk: Walk,
+  text: ScrubText,
+): Record<string, unknown> {
+  const clean: [string, unknown][] = []
+  for (const [key, value] of entries) {
+    if (clean.length >= ENTRIES_MAX) break
+    const name = fieldName(key)
+    const safe = SECRET_FIELD.test(name) ? maskField(value) : scrubField(name, value, walk, text)
+    if (safe !== undefined) clean.push([text(name), safe])
+  }
+  return Object.fromEntries(clean)
+}
+
+/** Map keys that are objects are only named: their text form could be a key's bytes. */
+function fieldName(key: unknown): string {
+  if (typeof key === 'string') return key
+  return typeof key === 'object' || typeof key === 'symbol' ? `[${typeof key}]` : String(key)
+}
+
+function maskField(value: unknown): unknown {
+  return value === undefined || value === null || typeof value === 'boolean' ? value : MASK
+}
+
+function scrubField(name: string, value: unknown, walk: Walk, text: ScrubText): unknown {
+  const before = walk.underKey
+  walk.underKey = before || KEY_FIELD.test(name)
+  const safe = scrub(value, walk, text)
+  walk.underKey = before
+  return safe
+}

@@ -1,0 +1,75 @@
+import { join } from 'node:path'
+import { ROOT, runProcess } from './process.ts'
+
+const PM2 = join(ROOT, 'node_modules/pm2/bin/pm2')
+const ECOSYSTEM = join(ROOT, 'ecosystem.config.cjs')
+
+/** What pm2 knows of an app. */
+export type App = {
+  readonly pid: number
+  readonly status: string
+  readonly restarts: number
+  readonly exitCode: number | undefined
+  readonly outFile: string
+  readonly errorFile: string
+}
+
+/** A pm2 of its own: own home directory, own background process. End it with `kill`. */
+export type Pm2 = {
+  /** `pm2 start ecosystem.config.cjs` with a config; returns once pm2 says that it is started, or gave up. */
+  start(config: string): Promise<string>
+  stop(): Promise<string>
+  app(): Promise<App>
+  kill(): Promise<void>
+}
+
+/** Uses `home` as PM2_HOME. */
+export function createPm2(home: string): Pm2 {
+  const run = async (args: readonly string[], env: Record<string, string> = {}) => {
+    const { stdout, stderr } = await runProcess(process.execPath, [PM2, ...args], {
+      env: { ...env, PM2_HOME: home, PM2_DISABLE_VERSION_CHECK: 'true' },
+    })
+    return { stdout, all: stdout + stderr }
+  }
+  return {
+    async start(config) {
+      return (await run(['start', ECOSYSTEM], { TRANCHED_CONFIG: config })).all
+    },
+    async stop() {
+      return (await run(['stop', 'tranched'])).all
+    },
+    async app() {
+      const { stdout } = await run(['jlist'])
+      return appOf(stdout)
+    },
+    async kill() {
+      await run(['kill'])
+    },
+  }
+}
+
+type Listed = {
+  readonly pid: number
+  readonly pm2_env: {
+    readonly status: string
+    readonly restart_time: number
+    readonly exit_code?: number
+    readonly pm_out_log_path: string
+    readonly pm_err_log_path: string
+  }
+}
+
+/** pm2 may say other things before the list. */
+function appOf(stdout: string): App {
+  const listed = JSON.parse(stdout.slice(stdout.lastIndexOf('\n[{') + 1)) as readonly Listed[]
+  const [app] = listed
+  if (app === undefined) throw new Error(`pm2 lists no app: ${stdout}`)
+  return {
+    pid: app.pid,
+    status: app.pm2_env.status,
+    restarts: app.pm2_env.restart_time,
+    exitCode: app.pm2_env.exit_code,
+    outFile: app.pm2_env.pm_out_log_path,
+    errorFile: app.pm2_env.pm_err_log_path,
+  }
+}

@@ -1,0 +1,156 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findBinary } from './binary.ts'
+import {
+  freePort,
+  PROGRAM,
+  type Running,
+  runProcess,
+  startProcess,
+  temporaryDirectory,
+  until,
+} from './process.ts'
+
+type Series = {
+  readonly metric: Readonly<Record<string, string>>
+  readonly value: [number, string]
+}
+
+/** What dashboards and alerts are built on. The daemon's own names, as the gasless venue fills them. */
+const NAMES = [
+  'tranched_build_info',
+  'tranched_fills_total',
+  'tranched_journal_append_duration_seconds_bucket',
+  'tranched_journal_records_total',
+  'tranched_last_fill_timestamp_seconds',
+  'tranched_next_slot_timestamp_seconds',
+  'tranched_open_permits',
+  'tranched_order_duration_seconds_bucket',
+  'tranched_queue_depth',
+  'tranched_queue_wait_seconds_bucket',
+  'tranched_ratelimit_remaining',
+  'tranched_request_duration_seconds_bucket',
+  'tranched_requests_total',
+  'tranched_slot_lateness_seconds_bucket',
+  'tranched_slots_total',
+  'tranched_unresolved_intents',
+  'tranched_wallet_balance',
+]
+
+let directory: Awaited<ReturnType<typeof temporaryDirectory>>
+let daemon: Running
+let prometheus: Running
+let daemonUrl: string
+let prometheusUrl: string
+
+beforeAll(async () => {
+  directory = await temporaryDirectory()
+  const [daemonPort, prometheusPort] = [await freePort(), await freePort()]
+  daemonUrl = `http://127.0.0.1:${daemonPort}`
+  prometheusUrl = `http://127.0.0.1:${prometheusPort}`
+  const stateDir = join(directory.path, 'state')
+  const flags = ['--state-dir', stateDir, '--http-port', `${daemonPort}`]
+  daemon = startProcess(process.execPath, [
+    PROGRAM,
+    'run',
+    '--config',
+    'config/sandbox.yaml',
+    ...flags,
+  ])
+  prometheus = await startPrometheus(daemonPort, prometheusPort)
+})
+
+afterAll(async () => {
+  await Promise.all([daemon?.stop(), prometheus?.stop()])
+  await directory?.remove()
+})
+
+async function startPrometheus(daemonPort: number, port: number): Promise<Running> {
+  const storage = join(directory.path, 'tsdb')
+  const config = join(directory.path, 'prometheus.yml')
+  await mkdir(storage)
+  await writeFile(
+    config,
+    [
+      'global: { scrape_interval: 1s, scrape_timeout: 1s }',
+      'scrape_configs:',
+      '  - job_name: tranched',
+      `    static_configs: [{ targets: ["127.0.0.1:${daemonPort}"] }]`,
+    ].join('\n'),
+  )
+  return startProcess(findBinary('prometheus'), [
+    `--config.file=${config}`,
+    `--storage.tsdb.path=${storage}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ])
+}
+
+async function query(promql: string): Promise<readonly Series[]> {
+  const url = `${prometheusUrl}/api/v1/query?query=${encodeURIComponent(promql)}`
+  const answer = (await (await fetch(url)).json()) as {
+    status: string
+    data: { result: readonly Series[] }
+  }
+  if (answer.status !== 'success') throw new Error(`query failed: ${JSON.stringify(answer)}`)
+  return answer.data.result
+}
+
+function firstAnswer(promql: string): Promise<readonly Series[]> {
+  return until(`an answer to ${promql}`, async () => {
+    const series = await query(promql)
+    return series.length > 0 ? series : undefined
+  }).catch((error: unknown) => {
+    throw new Error(`the daemon said:\n${daemon.output().slice(-3_000)}`, { cause: error })
+  })
+}
+
+test('Prometheus scrapes the running daemon and sees its fills', async () => {
+  const fills = await firstAnswer('tranched_fills_total > 0')
+  expect(fills[0]?.metric).toMatchObject({
+    __name__: 'tranched_fills_total',
+    venue: 'gasless',
+    strategy: expect.stringMatching(/^[a-z0-9-]+$/),
+  })
+  expect(await query('up{job="tranched"} == 1')).toHaveLength(1)
+})
+
+test('rates and quantiles over what was scraped can be computed', async () => {
+  const busy = await firstAnswer('sum(rate(tranched_requests_total[30s])) > 0')
+  expect(Number(busy[0]?.value[1])).toBeGreaterThan(0)
+  const slow = await firstAnswer(
+    'histogram_quantile(0.5, sum by (le) (rate(tranched_order_duration_seconds_bucket[30s]))) > 0',
+  )
+  expect(Number(slow[0]?.value[1])).toBeLessThan(60)
+})
+
+test('every documented series of the venue reaches Prometheus', async () => {
+  await firstAnswer('tranched_fills_total > 0')
+  const series = await firstAnswer('group by (__name__) ({__name__=~"tranched_.+"})')
+  expect(series.map(({ metric }) => metric['__name__']).sort()).toEqual(
+    expect.arrayContaining(NAMES),
+  )
+})
+
+test('promtool finds nothing wrong with what the running daemon serves', async () => {
+  await firstAnswer('tranched_fills_total > 0')
+  const input = await (await fetch(`${daemonUrl}/metrics`)).text()
+  const promtool = findBinary('promtool')
+  expect(await runProcess(promtool, ['check', 'metrics'], { input })).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  })
+})
+
+test('no label holds an id, a hash or an address', async () => {
+  const input = await (await fetch(`${daemonUrl}/metrics`)).text()
+  const values = [...input.matchAll(/[a-z_]+="([^"]*)"/g)].map((match) => match[1] ?? '')
+  expect(values.length).toBeGreaterThan(50)
+  expect(values.filter((value) => /0x|:\d|[0-9a-f]{16}/.test(value))).toEqual([])
+})
+
+test('the probes of a daemon that trades answer 200', async () => {
+  for (const path of ['healthz', 'readyz'])
+    expect((await fetch(`${daemonUrl}/${path}`)).status, path).toBe(200)
+})
