@@ -5,6 +5,7 @@ import { limitHit, livePermits } from '../domain/limits.ts'
 import { acceptPrice } from '../domain/price.ts'
 import type { SkipReason } from '../domain/reason.ts'
 import type { SlotSeconds } from '../domain/schedule.ts'
+import type { DaemonState } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Asset } from '../domain/token.ts'
 import type { OrderContext } from '../execute/context.ts'
@@ -75,7 +76,8 @@ function openCountSkip(input: SlotInput): Decision | undefined {
   const open = record?.openSlots.length ?? 0
   if (open >= strategy.limits.maxOpenIntents)
     return { tag: 'skip', reason: 'too-many-open', detail: `${open} slots are still in flight` }
-  const last = record?.lastOrderAtMs
+  if (strategy.limits.cooldownMs === 0) return undefined
+  const last = lastStartMs(state, strategy.name)
   if (last !== undefined && nowMs - last < strategy.limits.cooldownMs)
     return {
       tag: 'skip',
@@ -83,6 +85,15 @@ function openCountSkip(input: SlotInput): Decision | undefined {
       detail: `free again in ${Math.ceil((strategy.limits.cooldownMs - (nowMs - last)) / 1000)} s`,
     }
   return undefined
+}
+
+/** When the strategy last began an order or opened a slot whose order is still to come. */
+function lastStartMs(state: DaemonState, strategy: string): number | undefined {
+  let last = state.strategies.get(strategy)?.lastOrderAtMs
+  for (const open of state.intents.values()) {
+    if (open.intent.strategy === strategy) last = Math.max(last ?? 0, open.openedAtMs)
+  }
+  return last
 }
 
 /** Applies the caps to what a strategy wants. The same caps are applied again when a permit is about to be signed. */

@@ -1,5 +1,6 @@
 import type { IntentId } from '../domain/intent.ts'
 import { hasLivePermit } from '../domain/order.ts'
+import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
 import type { PriceFeed } from '../domain/price.ts'
 import type { SlotSeconds } from '../domain/schedule.ts'
 import type { Strategy } from '../domain/strategy.ts'
@@ -67,33 +68,50 @@ export function createAgenda(input: AgendaInput): Agenda {
     return owed
   }
 
-  const attend = async (owed: readonly Owed[], nowMs: number): Promise<readonly IntentId[]> => {
+  const read = async (owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> => {
     const view = await readMarket(
       context,
       owed.map(({ strategy }) => strategy),
     )
-    if (view === undefined) {
-      retryAtMs = clock.now() + VIEW_RETRY_MS
-      return []
+    if (view === undefined) retryAtMs = clock.now() + VIEW_RETRY_MS
+    else {
+      walletReadAtMs = nowMs
+      reportBalances(input, view)
     }
-    walletReadAtMs = nowMs
-    reportBalances(input, view)
-    const taken = owed.flatMap(({ strategy, due }) =>
-      due.attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
-    )
-    return (await Promise.all(taken)).flat()
+    return view
+  }
+
+  /**
+   * A clock that runs ahead must not use up slots whose time has not come: nothing is accounted for that the newest
+   * block does not nearly know of. What is left is owed, and looked at again soon.
+   */
+  const believed = (owed: readonly Owed[], view: ChainView, nowMs: number): readonly Owed[] => {
+    const blockTimeMs = view.blockTimeSeconds * 1000
+    if (nowMs <= blockTimeMs + CHAIN_LAG_MS_MAX) return owed
+    retryAtMs = clock.now() + VIEW_RETRY_MS
+    const seconds = Math.round((nowMs - blockTimeMs) / 1000)
+    observe({ type: 'clock-trouble', detail: `the newest block is ${seconds} s old` })
+    return dueAt(blockTimeMs + CHAIN_LAG_MS_MAX)
   }
 
   return {
     async tick() {
       const nowMs = clock.now()
       reportOpen(context)
-      const owed = dueAt(nowMs)
-      const toAttend = owed.filter(({ due }) => due.attend.length > 0)
+      const due = dueAt(nowMs)
+      const idle = due.length === 0 && Math.abs(nowMs - walletReadAtMs) < WALLET_READ_MS
+      // Set by a clock that has since been set back, a retry may seem far ahead.
+      const waiting = nowMs < retryAtMs && retryAtMs - nowMs <= VIEW_RETRY_MS
+      if (idle || waiting) return []
+      retryAtMs = 0
+      const view = await read(due, nowMs)
+      if (view === undefined) return []
+      const owed = believed(due, view, nowMs)
       await Promise.all(owed.map((each) => recordMissed(context, each)))
-      const idle = toAttend.length === 0 && nowMs - walletReadAtMs < WALLET_READ_MS
-      const waiting = nowMs < retryAtMs
-      const started = idle || waiting ? [] : await attend(toAttend, nowMs)
+      const taken = owed.flatMap(({ strategy, due: { attend } }) =>
+        attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
+      )
+      const started = (await Promise.all(taken)).flat()
       for (const { strategy } of owed) refresh(strategy)
       return started
     },

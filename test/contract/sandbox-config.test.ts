@@ -41,12 +41,12 @@ test('config and key are private files, and nothing else is left beside them', a
   const { directory, file, keyFile } = await written()
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(statSync(keyFile).mode & 0o777).toBe(0o600)
-  expect((await readdir(directory)).sort()).toEqual(['live.yaml', 'trader.key'])
+  expect((await readdir(directory)).sort()).toEqual(['live.yaml', 'operator.key', 'trader.key'])
   const key = (await readFile(keyFile, 'utf8')).trim()
   expect(privateKeyToAddress(key as `0x${string}`)).toBe(sandbox().trader.address)
 })
 
-test('writing again replaces both files', async () => {
+test('writing again replaces the files', async () => {
   const { directory, file } = await written()
   await writeSandboxConfig({
     sandbox: sandbox(),
@@ -55,7 +55,7 @@ test('writing again replaces both files', async () => {
     strategiesDir: directory,
   })
   expect(parse(await readFile(file, 'utf8')).stateDir).toBe('/other')
-  expect(await readdir(directory)).toHaveLength(2)
+  expect(await readdir(directory)).toHaveLength(3)
 })
 
 test('the template has exactly the keys of a real config', () => {

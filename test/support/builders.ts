@@ -1,6 +1,6 @@
 import { parseCron } from '../../src/domain/cron.ts'
 import type { Intent } from '../../src/domain/intent.ts'
-import type { Permit, PermitRecord } from '../../src/domain/permit.ts'
+import type { Permit } from '../../src/domain/permit.ts'
 import type { FeedReading } from '../../src/domain/price.ts'
 import type { Schedule } from '../../src/domain/schedule.ts'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
@@ -151,16 +151,4 @@ export function anOffer(intent: Intent = anIntent()): Offer {
     nowMs: NOON_SECONDS * 1000,
     lifetimeMs: 60_000,
   })
-}
-
-export function aPermitRecord(changes: Partial<PermitRecord> = {}): PermitRecord {
-  return {
-    ...aPermit(),
-    attempt: 1,
-    clientOrderId: `hourly:${NOON_SECONDS}:0:1`,
-    quoteId: 'quote-1',
-    digest: `0x${'ab'.repeat(32)}`,
-    fromBlock: 1n,
-    ...changes,
-  }
 }

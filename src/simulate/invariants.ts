@@ -1,0 +1,140 @@
+import type { IntentId } from '../domain/intent.ts'
+import type { JournalEvent } from '../domain/journal.ts'
+import { DAY_MS } from '../domain/limits.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import type { Address } from '../domain/units.ts'
+import { nextSlot } from '../engine/calendar.ts'
+import type { MinedTransaction } from './ledger.ts'
+import { WALLET } from './stage.ts'
+import { recordedPermits } from './watch.ts'
+import type { World } from './world.ts'
+
+/** One permit that really executed. */
+type Spending = {
+  readonly intentId: IntentId | undefined
+  readonly strategy: string
+  readonly nonce: bigint
+  readonly token: Address
+  readonly amount: bigint
+  readonly timeMs: number
+  readonly mined: MinedTransaction
+}
+
+/** Everything that a world has done which it may never do, in words; empty for a sound one. */
+export function violationsOf(world: World): readonly string[] {
+  const events = world.disk.events()
+  const spendings = spendingsOf(world, events)
+  return [
+    ...world.watch.violations,
+    ...doubleFills(spendings),
+    ...wrongBooks(events, spendings),
+    ...passedCaps(world, spendings),
+    ...world.strategies.flatMap((strategy) => brokenSlots(strategy, events)),
+  ]
+}
+
+function spendingsOf(world: World, events: readonly JournalEvent[]): readonly Spending[] {
+  const owners = new Map(
+    recordedPermits(events).map(({ intentId, permit }) => [permit.nonce, intentId]),
+  )
+  return world.ledger.transactions.flatMap((mined) =>
+    mined.settled.map(({ nonce, token }, index) => {
+      const intentId = owners.get(nonce)
+      const outs = mined.transfers.filter(({ from }) => from === WALLET)
+      const strategy = intentId?.split(':')[0] ?? ''
+      const timeMs = mined.timeSeconds * 1000
+      return { intentId, strategy, nonce, token, amount: outs[index]?.amount ?? 0n, timeMs, mined }
+    }),
+  )
+}
+
+function doubleFills(spendings: readonly Spending[]): string[] {
+  const counts = new Map<string, number>()
+  for (const { intentId } of spendings) {
+    const key = intentId ?? 'an order without a record'
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  const unknown = counts.has('an order without a record') ? ['an unrecorded order executed'] : []
+  const doubled = [...counts].filter(([, count]) => count > 1)
+  return [...unknown, ...doubled.map(([id, count]) => `${id} executed ${count} times`)]
+}
+
+/** Each proof must name the transaction and the amount of its own order, and each execution must be proven in the end. */
+function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spending[]): string[] {
+  const found: string[] = []
+  const closed = new Set<IntentId>()
+  const proven = new Set<IntentId>()
+  for (const event of events) {
+    if (event.type === 'intent-closed') closed.add(event.intentId)
+    if (event.type !== 'fill-proven') continue
+    proven.add(event.intentId)
+    const real = spendings.find(({ intentId }) => intentId === event.intentId)
+    if (real?.mined.hash !== event.fill.txHash || real.amount !== event.fill.paid)
+      found.push(`${event.intentId} is proven by a transaction that is not its own`)
+  }
+  for (const { intentId, mined } of spendings) {
+    if (intentId === undefined || !closed.has(intentId) || proven.has(intentId)) continue
+    if (mined.transfers.every(({ amount }) => amount > 1n))
+      found.push(`${intentId} was closed as not filled, but it executed`)
+  }
+  return found
+}
+
+function passedCaps(world: World, spendings: readonly Spending[]): string[] {
+  const found: string[] = []
+  for (const strategy of world.strategies) {
+    const own = spendings.filter(({ strategy: name }) => name === strategy.name)
+    const { perDay, total } = strategy.limits
+    if (perDay !== undefined && mostInDay(own) > perDay)
+      found.push(`${strategy.name} spent ${mostInDay(own)} in a day, its cap is ${perDay}`)
+    const spent = own.reduce((sum, { amount }) => sum + amount, 0n)
+    if (total !== undefined && spent > total)
+      found.push(`${strategy.name} spent ${spent}, its total is ${total}`)
+    const { address, symbol } = strategy.sell.token
+    const most = mostInDay(spendings.filter(({ token }) => token === address))
+    const cap = world.account.perDay.get(symbol)
+    if (cap !== undefined && most > cap)
+      found.push(`the account spent ${most} ${symbol} in a day, its cap is ${cap}`)
+  }
+  return found
+}
+
+/** The most that was spent in any 24 hours; `spendings` are in order of time. */
+function mostInDay(spendings: readonly Spending[]): bigint {
+  let most = 0n
+  let sum = 0n
+  let oldest = 0
+  for (const { amount, timeMs } of spendings) {
+    sum += amount
+    for (;;) {
+      const first = spendings[oldest]
+      if (first === undefined || timeMs - first.timeMs < DAY_MS) break
+      sum -= first.amount
+      oldest += 1
+    }
+    if (sum > most) most = sum
+  }
+  return most
+}
+
+/** The journal accounts for the slots of a strategy one after the other, leaving out none and repeating none. */
+function brokenSlots({ name, schedule }: Strategy, events: readonly JournalEvent[]): string[] {
+  const found: string[] = []
+  const open = new Set<number>()
+  let last: number | undefined
+  const advance = (first: number, until: number): void => {
+    const expected = last === undefined ? undefined : nextSlot(schedule, last)
+    if (first !== expected) found.push(`${name}: slot ${first} follows ${last}, not ${expected}`)
+    last = until
+  }
+  for (const event of events) {
+    if (!('strategy' in event) || event.strategy !== name) continue
+    if (event.type === 'strategy-scheduled') last = event.fromSeconds
+    else if (event.type === 'slots-missed') advance(event.firstSeconds, event.lastSeconds)
+    else if (event.type === 'slot-opened') {
+      advance(event.slotSeconds, event.slotSeconds)
+      open.add(event.slotSeconds)
+    } else if (!open.delete(event.slotSeconds)) advance(event.slotSeconds, event.slotSeconds)
+  }
+  return found
+}

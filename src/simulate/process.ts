@@ -1,0 +1,57 @@
+import type { SeededRandom } from './random.ts'
+import type { VirtualClock } from './virtual-clock.ts'
+
+/** Thrown into code that still runs in the instant its process died. Nobody gets to see it. */
+export class ProcessDied extends Error {
+  override readonly name = 'ProcessDied'
+}
+
+/**
+ * The daemon's operating-system process: it dies in an instant, and from then on neither hears nor does anything. A
+ * request that it sent before still arrives.
+ */
+export class SimulatedProcess {
+  #alive = true
+  readonly #clock: VirtualClock
+  readonly #random: SeededRandom
+
+  constructor(clock: VirtualClock, random: SeededRandom) {
+    this.#clock = clock
+    this.#random = random
+  }
+
+  get alive(): boolean {
+    return this.#alive
+  }
+
+  die(): void {
+    this.#alive = false
+    this.#clock.forgetProcess()
+  }
+
+  /** Asks the world: `answer` runs where the request arrives, the promise resolves when the reply is back. */
+  ask<Answer>(answer: () => Answer, latencyMsMax: number): Promise<Answer> {
+    if (!this.#alive) return never()
+    const thereMs = this.#random.between(1, latencyMsMax)
+    const backMs = this.#random.between(1, latencyMsMax)
+    const sentAtMs = this.#clock.trueMs
+    return new Promise((resolve) => {
+      let reply: { readonly value: Answer } | undefined
+      this.#clock.schedule(sentAtMs + thereMs, () => {
+        reply = { value: answer() }
+      })
+      this.#clock.processTimer(thereMs + backMs, () => {
+        if (reply !== undefined) resolve(reply.value)
+      })
+    })
+  }
+
+  requireAlive(): void {
+    if (!this.#alive) throw new ProcessDied()
+  }
+}
+
+/** What a dead process waits for. */
+export function never<Value>(): Promise<Value> {
+  return new Promise(() => undefined)
+}

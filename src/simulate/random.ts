@@ -1,0 +1,53 @@
+import type { Hex } from '../domain/units.ts'
+
+/** Seeded random numbers (sfc32): the same seed gives the same sequence on every machine. */
+export type SeededRandom = {
+  /** Uniform in [0, 1). */
+  next(): number
+  /** Uniform integer in [from, to]. */
+  between(from: number, to: number): number
+  /** True with probability `p`. Draws a number only when the answer is open. */
+  chance(p: number): boolean
+  hex(bytes: number): Hex
+  /** An independent stream, so that one part of a world drawing more does not change the others. */
+  fork(label: string): SeededRandom
+}
+
+const WARM_UP = 12
+const TWO_POW_32 = 4_294_967_296
+
+export function createRandom(seed: string): SeededRandom {
+  let [a, b, c, counter] = [fnv1a(seed, 1), fnv1a(seed, 2), fnv1a(seed, 3), 1]
+  const word = (): number => {
+    const sum = (((a + b) | 0) + counter) | 0
+    counter = (counter + 1) | 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) | 0
+    c = (((c << 21) | (c >>> 11)) + sum) | 0
+    return sum >>> 0
+  }
+  for (let i = 0; i < WARM_UP; i += 1) word()
+  const next = (): number => word() / TWO_POW_32
+  return {
+    next,
+    between: (from, to) => from + Math.floor(next() * (to - from + 1)),
+    chance: (p) => p >= 1 || (p > 0 && next() < p),
+    hex(bytes) {
+      let text = ''
+      while (text.length < bytes * 2) text += word().toString(16).padStart(8, '0')
+      return `0x${text.slice(0, bytes * 2)}`
+    },
+    fork: (label) => createRandom(`${seed}/${label}`),
+  }
+}
+
+/** 32 bytes that depend on the whole text. Stands in for hashes and signatures; no cryptography. */
+export function fingerprint(text: string): Hex {
+  return createRandom(text).hex(32)
+}
+
+function fnv1a(text: string, salt: number): number {
+  let hash = Math.imul(0x811c9dc5 ^ salt, 0x9e3779b1)
+  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash
+}

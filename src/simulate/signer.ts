@@ -1,0 +1,61 @@
+import type { Address, Hex } from '../domain/units.ts'
+import type { Signer, TransactionDraft } from '../ports.ts'
+import type { SimulatedProcess } from './process.ts'
+import { fingerprint } from './random.ts'
+
+export type SimulatedSignerOptions = {
+  readonly address: Address
+  readonly process: SimulatedProcess
+  /** Called in the instant before a permit's signature exists. */
+  readonly onSign: (digest: Hex) => void
+}
+
+/** Signs without a key: whoever knows the address can check the signature, which is enough for a simulation. */
+export function createSimulatedSigner({
+  address,
+  process,
+  onSign,
+}: SimulatedSignerOptions): Signer {
+  return {
+    address,
+    signDigest(digest) {
+      process.requireAlive()
+      onSign(digest)
+      return simulatedSignature(address, digest)
+    },
+    signTransaction(draft) {
+      process.requireAlive()
+      const raw = encodeTransaction(draft)
+      return { raw, hash: fingerprint(raw) }
+    },
+  }
+}
+
+/** The one valid signature of an owner over a digest. */
+export function simulatedSignature(owner: Address, digest: Hex): Hex {
+  return `${fingerprint(`${owner} ${digest}`)}${fingerprint(`${digest} ${owner}`).slice(2)}1b`
+}
+
+function encodeTransaction(draft: TransactionDraft): Hex {
+  const { chainId, from, to, data, value, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = draft
+  const fields = [chainId, from, to, data, value, nonce, gas, maxFeePerGas, maxPriorityFeePerGas]
+  return `0x${Buffer.from(fields.join(' ')).toString('hex')}`
+}
+
+/** The transaction in raw bytes that `signTransaction` made; undefined for other bytes. */
+export function decodeTransaction(raw: Hex): TransactionDraft | undefined {
+  const fields = Buffer.from(raw.slice(2), 'hex').toString().split(' ')
+  const [chainId, from, to, data, value, nonce, gas, maxFeePerGas, maxPriorityFeePerGas] = fields
+  if (maxPriorityFeePerGas === undefined) return undefined
+  return {
+    chainId: Number(chainId),
+    from: from as Address,
+    to: to as Address,
+    data: data as Hex,
+    value: BigInt(value ?? 0),
+    nonce: Number(nonce),
+    gas: BigInt(gas ?? 0),
+    maxFeePerGas: BigInt(maxFeePerGas ?? 0),
+    maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
+  }
+}

@@ -1,0 +1,51 @@
+import type { PriceFeed } from '../domain/price.ts'
+import type { AccountLimits, GaslessSettings } from '../domain/settings.ts'
+import { type Token, WETH_BASE_ADDRESS } from '../domain/token.ts'
+import { type Address, baseUnits } from '../domain/units.ts'
+
+/** The tokens, feed, contracts and wallet that every simulated world has. */
+
+export const SIMULATED_CHAIN_ID = 8453
+
+const base = { chain: 'base', chainId: SIMULATED_CHAIN_ID } as const
+
+export const USDC: Token = {
+  ...base,
+  symbol: 'USDC',
+  address: '0x00000000000000000000000000000000000a0001',
+  decimals: 6,
+}
+export const WETH: Token = { ...base, symbol: 'WETH', address: WETH_BASE_ADDRESS, decimals: 18 }
+
+export const WETH_USDC: PriceFeed = {
+  pair: 'WETH/USDC',
+  base: WETH,
+  quote: USDC,
+  feed: '0x00000000000000000000000000000000000f0001',
+  maxAgeSeconds: 3_600,
+  sequencerFeed: undefined,
+}
+
+export const PERMIT2: Address = '0x000000000022d473030f116ddee9f6b43ac78ba3'
+export const SPENDER: Address = '0x00000000000000000000000000000000005e7713'
+export const WALLET: Address = '0x00000000000000000000000000000000000000aa'
+
+export const GASLESS: GaslessSettings = {
+  baseUrl: 'http://service.invalid',
+  chain: 'base',
+  wallet: 'trader',
+  permit2: PERMIT2,
+  spenders: [SPENDER],
+  slippageBps: 50,
+  routingPreference: 'auto',
+  approval: 'budget',
+  maxQuoteLifetimeMs: 600_000,
+  requestsPerSecond: 5,
+  wire: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
+}
+
+export const ACCOUNT: AccountLimits = {
+  maxDeviationBps: 200,
+  perDay: new Map([['USDC', baseUnits(1_000_000_000n)]]),
+  perOrder: new Map([['USDC', baseUnits(250_000_000n)]]),
+}

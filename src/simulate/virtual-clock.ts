@@ -1,0 +1,131 @@
+import type { Clock } from '../ports.ts'
+
+/** Longest time without a wake-up, as of the real clock. */
+const HEARTBEAT_MS = 60_000
+/** Timers that may fire without time passing before the world counts as stuck in a loop. */
+const STANDSTILL_MAX = 20_000
+
+type Owner = 'process' | 'world'
+
+type Timer = {
+  readonly atMs: number
+  readonly owner: Owner
+  readonly fire: () => void
+  cancelled: boolean
+}
+
+/**
+ * Time of a simulated world. It stands still while anything can run and then jumps to the next timer. Timers belong to
+ * the daemon's process or to the world around it: a crash forgets the former, a stall delays them.
+ */
+export class VirtualClock {
+  /** What the machine's clock shows ahead of true time; what an administrator or NTP changes. */
+  offsetMs = 0
+  #trueMs: number
+  #stalledUntilMs = Number.NEGATIVE_INFINITY
+  #timers: Timer[] = []
+
+  constructor(startMs: number) {
+    this.#trueMs = startMs
+  }
+
+  /** True time, epoch milliseconds. Blocks and the service go by it. */
+  get trueMs(): number {
+    return this.#trueMs
+  }
+
+  /** Runs something in the world at a true time, whatever becomes of the daemon. */
+  schedule(atMs: number, fire: () => void): void {
+    this.#insert({ atMs: Math.max(atMs, this.#trueMs), owner: 'world', fire, cancelled: false })
+  }
+
+  /** A timer of the daemon's process. Returns what cancels it. */
+  processTimer(delayMs: number, fire: () => void): () => void {
+    const atMs = this.#trueMs + Math.max(0, delayMs)
+    const timer: Timer = { atMs, owner: 'process', fire, cancelled: false }
+    this.#insert(timer)
+    return () => {
+      timer.cancelled = true
+    }
+  }
+
+  /** The process is gone: none of its timers fires any more. */
+  forgetProcess(): void {
+    this.#timers = this.#timers.filter(({ owner }) => owner === 'world')
+    this.#stalledUntilMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** The process does not run for a while; the world does. */
+  stall(ms: number): void {
+    this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#trueMs + ms)
+  }
+
+  /** The port that the daemon sees: local time, monotonic sleeps. */
+  asPort(): Clock {
+    const now = (): number => this.#trueMs + this.offsetMs
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => this.#sleep(ms, signal)
+    return {
+      now,
+      sleep,
+      wake: (atMs, signal) => sleep(Math.min(HEARTBEAT_MS, atMs - now()), signal),
+    }
+  }
+
+  /** Lets the world run to a true time. Everything that can happen until then has happened when it resolves. */
+  async runUntil(untilMs: number): Promise<void> {
+    await turn()
+    let standstill = 0
+    for (;;) {
+      const timer = this.#timers[0]
+      if (timer === undefined || timer.atMs > untilMs) break
+      this.#timers.shift()
+      if (timer.cancelled || this.#postponed(timer)) continue
+      standstill = timer.atMs > this.#trueMs ? 0 : standstill + 1
+      if (standstill > STANDSTILL_MAX)
+        throw new Error(`simulation does not advance at ${this.#trueMs}: a loop without a pause`)
+      this.#trueMs = Math.max(this.#trueMs, timer.atMs)
+      timer.fire()
+      await turn()
+    }
+    this.#trueMs = Math.max(this.#trueMs, untilMs)
+  }
+
+  #postponed(timer: Timer): boolean {
+    if (timer.owner === 'world' || timer.atMs >= this.#stalledUntilMs) return false
+    this.#insert({ ...timer, atMs: this.#stalledUntilMs })
+    return true
+  }
+
+  #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const cancel = this.processTimer(ms, () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      })
+      const onAbort = (): void => {
+        cancel()
+        resolve()
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+
+  /** Keeps the timers in order of time, those of one time in order of arrival. */
+  #insert(timer: Timer): void {
+    let low = 0
+    let high = this.#timers.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const other = this.#timers[middle]
+      if (other !== undefined && other.atMs <= timer.atMs) low = middle + 1
+      else high = middle
+    }
+    this.#timers.splice(low, 0, timer)
+  }
+}
+
+/** One turn of the event loop: every promise chain that can run has run when it resolves, for there is no real I/O. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,256 @@
+import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
+import type { AccountLimits, GaslessSettings } from '../domain/settings.ts'
+import type { DaemonState } from '../domain/state.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import type { Address, Hex } from '../domain/units.ts'
+import { runDaemon } from '../engine/daemon.ts'
+import { createTurns, type OrderContext } from '../execute/context.ts'
+import { createPermitHasher } from '../execute/permit-digest.ts'
+import type { Observation, Ports } from '../ports.ts'
+import { createSimulatedChain, noChainFaults } from './chain.ts'
+import { createSimulatedGasless } from './gasless.ts'
+import { createSimulatedJournal, SimulatedDisk } from './journal.ts'
+import { Ledger } from './ledger.ts'
+import { Market } from './market.ts'
+import { Mempool } from './mempool.ts'
+import { never, ProcessDied, SimulatedProcess } from './process.ts'
+import { createRandom, type SeededRandom } from './random.ts'
+import { SimulatedService } from './service.ts'
+import { noServiceFaults } from './service-faults.ts'
+import { createSimulatedSigner } from './signer.ts'
+import {
+  ACCOUNT,
+  GASLESS,
+  PERMIT2,
+  SIMULATED_CHAIN_ID,
+  SPENDER,
+  USDC,
+  WALLET,
+  WETH,
+  WETH_USDC,
+} from './stage.ts'
+import { VirtualClock } from './virtual-clock.ts'
+import { Watch } from './watch.ts'
+
+const DRAIN_MS = 30_000
+/** Midnight UTC on Monday, 1 March 2027. */
+const START_MS = 1_803_859_200_000
+
+export type WorldOptions = {
+  /** The same seed and the same calls give the same world, byte for byte. */
+  readonly seed: string
+  readonly startMs?: number
+  readonly strategies: readonly Strategy[]
+  readonly account?: Partial<AccountLimits>
+  readonly gasless?: Partial<GaslessSettings>
+  readonly policy?: Partial<ExecutionPolicy>
+}
+
+type Run = {
+  readonly process: SimulatedProcess
+  readonly shutdown: AbortController
+  readonly state: DaemonState
+  ended: { readonly error: unknown } | 'returned' | undefined
+}
+
+/**
+ * A machine with the real daemon on it, a chain, the service and a market, all in memory and on virtual time. The
+ * daemon can be crashed, restarted, stalled and lied to; the watch sees what may never happen.
+ */
+export class World {
+  readonly clock: VirtualClock
+  readonly ledger: Ledger
+  readonly mempool: Mempool
+  readonly market: Market
+  readonly service: SimulatedService
+  readonly disk = new SimulatedDisk()
+  readonly chainFaults = noChainFaults()
+  readonly serviceFaults = noServiceFaults()
+  readonly observations: Observation[] = []
+  readonly watch: Watch
+  readonly account: AccountLimits
+  readonly gasless: GaslessSettings
+  readonly initialWeth = 50n * 10n ** 18n
+  /** What the strategy files say at the next start. */
+  strategies: readonly Strategy[]
+  /** How long each submission waits in the queue. */
+  queueDelayMs = 0
+  /** How long the machine is down after a crash point. */
+  restartAfterMs = 3_000
+  readonly #random: SeededRandom
+  readonly #policy: ExecutionPolicy
+  readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
+  #run: Run | undefined
+
+  constructor(options: WorldOptions) {
+    const random = createRandom(options.seed)
+    this.#random = random
+    this.clock = new VirtualClock(options.startMs ?? START_MS)
+    this.ledger = new Ledger(this.clock)
+    const { clock, ledger, chainFaults, serviceFaults } = this
+    this.mempool = new Mempool({
+      ledger,
+      clock,
+      random: random.fork('mempool'),
+      loses: () => chainFaults.losesTransaction,
+      delayBlocksMax: () => chainFaults.minesAfterBlocksMax,
+    })
+    this.market = new Market({ ledger, clock, random: random.fork('market') })
+    this.service = new SimulatedService({
+      ledger,
+      clock,
+      random: random.fork('service'),
+      faults: serviceFaults,
+      chainId: SIMULATED_CHAIN_ID,
+      permit2: PERMIT2,
+      spender: SPENDER,
+      priceOf: (sell, buy) => this.market.priceOf(sell, buy),
+      hashPermit: this.#hashPermit,
+    })
+    this.strategies = options.strategies
+    this.account = { ...ACCOUNT, ...options.account }
+    this.gasless = { ...GASLESS, ...options.gasless }
+    this.#policy = { ...DEFAULT_POLICY, ...options.policy }
+    this.watch = new Watch({ disk: this.disk, ledger, clock })
+    ledger.setBalance('native', WALLET, 10n ** 19n)
+    ledger.setBalance(USDC.address, WALLET, 100_000n * 10n ** 6n)
+    ledger.setBalance(WETH.address, WALLET, this.initialWeth)
+  }
+
+  /** The state of the running daemon, or what a new one would find. */
+  get state(): DaemonState {
+    return this.#run?.process.alive ? this.#run.state : this.disk.fold()
+  }
+
+  /** How the last daemon ended: still running, returned, or rejected with an error. */
+  get ended(): Run['ended'] {
+    return this.#run?.ended
+  }
+
+  balance(asset: Address | 'native'): bigint {
+    return this.ledger.balance(asset, WALLET)
+  }
+
+  /** Starts the daemon; a daemon that is running is killed first. */
+  start(): void {
+    this.#run?.process.die()
+    const process = new SimulatedProcess(this.clock, this.#random.fork(`net ${this.disk.appends}`))
+    const ports = this.#portsOf(process)
+    const shutdown = new AbortController()
+    const run: Run = { process, shutdown, state: ports.journal.state, ended: undefined }
+    this.#run = run
+    const done = runDaemon({
+      mode: 'sandbox',
+      wallet: 'trader',
+      context: this.#contextOf(ports),
+      strategies: this.strategies.filter(({ enabled }) => enabled),
+      drainMs: DRAIN_MS,
+      shutdown: shutdown.signal,
+      onReady: () => undefined,
+      onTick: () => undefined,
+    })
+    done.then(
+      () => {
+        run.ended = 'returned'
+      },
+      (error: unknown) => {
+        run.ended = { error }
+        if (process.alive && !(error instanceof ProcessDied))
+          this.watch.report(`the daemon ended: ${String(error)}`)
+      },
+    )
+  }
+
+  async runFor(ms: number): Promise<void> {
+    await this.clock.runUntil(this.clock.trueMs + ms)
+  }
+
+  /** The machine loses power. */
+  crash(): void {
+    this.#run?.process.die()
+  }
+
+  /** Asks the daemon to drain and return, as SIGTERM does. */
+  stop(cause: string): void {
+    this.#run?.shutdown.abort(cause)
+  }
+
+  /**
+   * Ends all faults and runs until nothing is open, at most an hour. False when something stays open. An approval does
+   * not count: one that a dead process recorded waits for the wallet's next transaction.
+   */
+  async calmDown(): Promise<boolean> {
+    Object.assign(this.chainFaults, noChainFaults())
+    Object.assign(this.serviceFaults, noServiceFaults())
+    this.clock.offsetMs = 0
+    for (let minutes = 0; minutes < 60; minutes += 1) {
+      await this.runFor(60_000)
+      const { intents, transactions } = this.disk.fold()
+      const unsettled = [...transactions.values()].some(
+        ({ record }) => record.purpose !== 'approve',
+      )
+      if (intents.size === 0 && !unsettled) return true
+    }
+    return false
+  }
+
+  #portsOf(process: SimulatedProcess): Ports {
+    const { clock, ledger, mempool, disk, service } = this
+    const random = this.#random.fork(`process ${disk.appends} ${clock.trueMs}`)
+    const jitter = random.fork('jitter')
+    return {
+      clock: clock.asPort(),
+      random: { jitter: () => jitter.next() },
+      gasless: createSimulatedGasless({
+        service,
+        faults: this.serviceFaults,
+        random: random.fork('gasless'),
+        process,
+        clock,
+        tokens: [USDC, WETH],
+      }),
+      chain: createSimulatedChain({
+        ledger,
+        mempool,
+        faults: this.chainFaults,
+        random: random.fork('chain'),
+        process,
+        chainId: SIMULATED_CHAIN_ID,
+      }),
+      signer: createSimulatedSigner({
+        address: WALLET,
+        process,
+        onSign: (digest: Hex) => this.watch.signing(digest),
+      }),
+      journal: createSimulatedJournal({ disk, clock, process, crash: () => this.#crashPoint() }),
+      queue: {
+        run: async (route, task) => {
+          if (route === 'submit') await clock.asPort().sleep(this.queueDelayMs)
+          return process.alive ? task() : never()
+        },
+      },
+      observe: (event) => {
+        if (process.alive) this.observations.push(event)
+      },
+    }
+  }
+
+  #crashPoint(): void {
+    this.crash()
+    this.clock.schedule(this.clock.trueMs + this.restartAfterMs, () => this.start())
+  }
+
+  #contextOf(ports: Ports): Omit<OrderContext, 'closing' | 'stop'> {
+    return {
+      ports,
+      policy: this.#policy,
+      chainId: SIMULATED_CHAIN_ID,
+      gasless: this.gasless,
+      account: this.account,
+      strategies: new Map(this.strategies.map((strategy) => [strategy.name, strategy])),
+      feedFor: (a, b) => (a.symbol !== b.symbol ? WETH_USDC : undefined),
+      hashPermit: this.#hashPermit,
+      walletTurn: createTurns(),
+    }
+  }
+}

@@ -1,0 +1,271 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { readJournal } from '../../src/adapters/journal-file.ts'
+import type { Fill, JournalEvent } from '../../src/domain/journal.ts'
+import { hasLivePermit } from '../../src/domain/order.ts'
+import type { PermitRecord } from '../../src/domain/permit.ts'
+import type { OrderRecord } from '../../src/sandbox/gasless/orders.ts'
+import { collect } from '../support/state-directory.ts'
+import { adminCall, balancesOf, nodeCall, type Rehearsal } from './rehearsal.ts'
+
+type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
+type FillEvent = { readonly permit: PermitRecord; readonly fill: Fill }
+
+/** Journal, service and chain of one rehearsal, held against each other. */
+export type Audit = {
+  /** What does not fit together, each in a sentence. Empty when all accounts agree. */
+  readonly discrepancies: readonly string[]
+  readonly fills: number
+  /** Signatures that may still be executed. */
+  readonly livePermits: number
+  /** Orders that the service says it took. */
+  readonly orders: readonly OrderRecord[]
+  /** Own transactions by purpose, mined ones only. */
+  readonly mined: Readonly<Record<'approve' | 'wrap' | 'unwrap', number>>
+  /** Own transactions that are in a block without the journal having noticed. */
+  readonly unfollowed: number
+  readonly events: readonly JournalEvent[]
+}
+
+/** Compares three independent accounts of what happened. The daemon must not be running. */
+export async function audit(rehearsal: Rehearsal): Promise<Audit> {
+  const view = await readJournal(rehearsal.stateDir)
+  const events = (await collect(view.records())).map(({ event }) => event)
+  const orders = await adminCall<readonly OrderRecord[]>(rehearsal.report, 'GET', '/orders')
+  const permits = new Map(
+    all(events, 'permit-recorded').map(({ permit }) => [permit.clientOrderId, permit]),
+  )
+  const fills = all(events, 'fill-proven').flatMap(({ intentId, attempt, fill }): FillEvent[] => {
+    const permit = permits.get(`${intentId}:${attempt}`)
+    return permit === undefined ? [] : [{ permit, fill }]
+  })
+  const transactions = await walletTransactions(rehearsal, events)
+  const discrepancies = [
+    ...orderMismatches(events, permits, orders),
+    ...doubleFills(events, orders),
+    ...unprovenFills(fills, orders),
+    ...slotMismatches(events),
+    ...(await balanceMismatches(rehearsal, transactions, fills)),
+    ...leaks(rehearsal),
+    ...exposedFiles(rehearsal.stateDir),
+  ]
+  return {
+    discrepancies,
+    fills: fills.length,
+    livePermits: [...view.state.intents.values()].filter(({ state }) => hasLivePermit(state))
+      .length,
+    orders,
+    mined: minedByPurpose(transactions),
+    unfollowed: transactions.filter(({ isEnded }) => !isEnded).length,
+    events,
+  }
+}
+
+/** The journal's events of one type, oldest first. */
+export function all<Type extends JournalEvent['type']>(
+  events: readonly JournalEvent[],
+  type: Type,
+): readonly EventOf<Type>[] {
+  return events.filter((event): event is EventOf<Type> => event.type === type)
+}
+
+function orderMismatches(
+  events: readonly JournalEvent[],
+  permits: ReadonlyMap<string, PermitRecord>,
+  orders: readonly OrderRecord[],
+): readonly string[] {
+  const found: string[] = []
+  const byId = new Map(orders.map((order) => [order.orderId, order]))
+  const seen = new Set<string>()
+  for (const order of orders) {
+    const permit = permits.get(order.clientOrderId ?? '')
+    if (permit === undefined) found.push(`order ${order.clientOrderId} has no permit on record`)
+    else if (permit.nonce.toString() !== order.nonce || permit.quoteId !== order.quoteId)
+      found.push(`order ${order.clientOrderId} is not what its permit says`)
+    if (seen.has(order.clientOrderId ?? '')) found.push(`${order.clientOrderId} was ordered twice`)
+    seen.add(order.clientOrderId ?? '')
+  }
+  for (const { orderId, intentId, attempt } of all(events, 'order-accepted'))
+    if (byId.get(orderId)?.clientOrderId !== `${intentId}:${attempt}`)
+      found.push(`${intentId}:${attempt} was journaled as order ${orderId}, which is another`)
+  return found
+}
+
+function doubleFills(
+  events: readonly JournalEvent[],
+  orders: readonly OrderRecord[],
+): readonly string[] {
+  const proven = all(events, 'fill-proven').map(({ intentId }): string => intentId)
+  const filled = orders.filter(({ status }) => status === 'filled').map(intentOf)
+  return [
+    ...repeated(proven).map((id) => `the journal has two fills of ${id}`),
+    ...repeated(filled).map((id) => `the service filled ${id} twice`),
+  ]
+}
+
+function unprovenFills(
+  fills: readonly FillEvent[],
+  orders: readonly OrderRecord[],
+): readonly string[] {
+  const proven = new Map(fills.map((each) => [each.permit.clientOrderId, each.fill]))
+  const filled = orders.filter(({ status }) => status === 'filled')
+  const found = filled.flatMap((order): string[] => {
+    const fill = proven.get(order.clientOrderId ?? '')
+    if (fill === undefined) return [`the filled order ${order.clientOrderId} is not proven`]
+    const isSame =
+      fill.txHash === order.txHash &&
+      fill.paid.toString() === order.executedSellAmount &&
+      fill.received.toString() === order.executedBuyAmount
+    return isSame ? [] : [`the fill of ${order.clientOrderId} is not what the service executed`]
+  })
+  const executed = new Set(filled.map(({ clientOrderId }) => clientOrderId))
+  for (const id of proven.keys())
+    if (!executed.has(id)) found.push(`the service knows nothing of the proven fill of ${id}`)
+  return found
+}
+
+function slotMismatches(events: readonly JournalEvent[]): readonly string[] {
+  const closed = all(events, 'slot-closed').map((slot) => `${slot.strategy}:${slot.slotSeconds}`)
+  const opened = all(events, 'slot-opened').map((slot) => `${slot.strategy}:${slot.slotSeconds}`)
+  return [
+    ...repeated(closed).map((slot) => `slot ${slot} has two outcomes`),
+    ...repeated(opened).map((slot) => `slot ${slot} was opened twice`),
+  ]
+}
+
+/** What the journal says has moved, in the order: fills, wraps and unwraps, gas of mined transactions. */
+async function balanceMismatches(
+  rehearsal: Rehearsal,
+  transactions: readonly WalletTransaction[],
+  fills: readonly FillEvent[],
+): Promise<readonly string[]> {
+  const { report, config, before } = rehearsal
+  const { tokens } = parse(readFileSync(config, 'utf8')) as {
+    tokens: Record<string, { address: string }>
+  }
+  const symbols = new Map(
+    Object.entries(tokens).map(([symbol, { address }]) => [address.toLowerCase(), symbol]),
+  )
+  const moved = new Map<string, bigint>()
+  const move = (symbol: string, amount: bigint): void => {
+    moved.set(symbol, (moved.get(symbol) ?? 0n) + amount)
+  }
+  for (const { permit, fill } of fills) {
+    move(symbols.get(permit.token.toLowerCase()) ?? permit.token, -fill.paid)
+    move(symbols.get(permit.tokenOut.toLowerCase()) ?? permit.tokenOut, fill.received)
+  }
+  for (const { record, receipt } of transactions) {
+    const wrapped = isSuccess(receipt) ? wrappedBy(record) : 0n
+    move('WETH', wrapped)
+    move('ETH', -wrapped)
+    move('ETH', -BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice))
+  }
+  const after = await balancesOf(report, config)
+  const found = [...after].flatMap(([symbol, balance]): string[] => {
+    const delta = balance - (before.get(symbol) ?? 0n)
+    const said = moved.get(symbol) ?? 0n
+    return delta === said ? [] : [`${symbol} moved by ${delta} on chain, by ${said} in the journal`]
+  })
+  const sent = await nodeCall<string>(report, 'eth_getTransactionCount', [report.trader, 'latest'])
+  if (BigInt(sent) !== BigInt(transactions.length))
+    found.push(`the wallet sent ${BigInt(sent)} transactions, ${transactions.length} are journaled`)
+  return found
+}
+
+type WalletTransaction = {
+  readonly record: EventOf<'transaction-recorded'>['transaction']
+  readonly receipt: Receipt
+  readonly isEnded: boolean
+}
+
+type Receipt = {
+  readonly status: string
+  readonly gasUsed: string
+  readonly effectiveGasPrice: string
+}
+
+/**
+ * Journaled transactions that are in a block. One that a crash left open counts as well: the journal names its hash,
+ * and a later start may not have had a reason to ask for it yet.
+ */
+async function walletTransactions(
+  { report }: Rehearsal,
+  events: readonly JournalEvent[],
+): Promise<readonly WalletTransaction[]> {
+  const ended = new Set(all(events, 'transaction-ended').map(({ hash }) => hash))
+  const found: WalletTransaction[] = []
+  for (const { transaction } of all(events, 'transaction-recorded')) {
+    const { hash } = transaction
+    const receipt = await nodeCall<Receipt | null>(report, 'eth_getTransactionReceipt', [hash])
+    if (receipt !== null) found.push({ record: transaction, receipt, isEnded: ended.has(hash) })
+  }
+  return found
+}
+
+/** WETH made of ETH by a wallet transaction; negative for an unwrap. */
+function wrappedBy({ purpose, value, data }: WalletTransaction['record']): bigint {
+  if (purpose === 'wrap') return value
+  return purpose === 'unwrap' ? -BigInt(`0x${data.slice(10)}`) : 0n
+}
+
+function minedByPurpose(transactions: readonly WalletTransaction[]): Audit['mined'] {
+  const mined = { approve: 0, wrap: 0, unwrap: 0 }
+  for (const { record, receipt } of transactions) if (isSuccess(receipt)) mined[record.purpose] += 1
+  return mined
+}
+
+function isSuccess({ status }: Receipt): boolean {
+  return BigInt(status) === 1n
+}
+
+/** As long as a signature or longer, as a signed transaction is. Hashes, nonces and addresses are shorter. */
+const SIGNATURE = /[0-9a-fA-F]{128}/
+
+/** Places where the wallet's key can be read, in any usual notation, and logs that show something signed. */
+function leaks({ key, stateDir, daemons, sandboxOutput }: Rehearsal): readonly string[] {
+  const files = filesUnder(stateDir).map((file) => [file, readFileSync(file, 'utf8')] as const)
+  const outputs = daemons.map((each, index) => [`daemon ${index + 1}`, each.output()] as const)
+  const logs = [...outputs, ['the sandbox', sandboxOutput()] as const]
+  return [
+    ...[...files, ...logs]
+      .filter(([, text]) => mentionsKey(text, key))
+      .map(([place]) => `${place} holds the wallet's key`),
+    ...logs
+      .filter(([, text]) => SIGNATURE.test(text))
+      .map(([place]) => `${place} shows a signature`),
+  ]
+}
+
+/** Whether a text holds a private key as hex of any case, as a decimal number, or in base 64. */
+export function mentionsKey(text: string, key: string): boolean {
+  const hex = key.replace(/^0x/, '').toLowerCase()
+  const base64 = Buffer.from(hex, 'hex').toString('base64').replace(/=+$/, '')
+  const base64Url = Buffer.from(hex, 'hex').toString('base64url')
+  if (text.toLowerCase().includes(hex)) return true
+  return [BigInt(`0x${hex}`).toString(), base64, base64Url].some((form) => text.includes(form))
+}
+
+/** Files that somebody else on the machine may read. */
+export function exposedFiles(dir: string): readonly string[] {
+  return filesUnder(dir)
+    .filter((file) => (statSync(file).mode & 0o777) !== 0o600)
+    .map((file) => `${file} has mode ${(statSync(file).mode & 0o777).toString(8)}`)
+}
+
+function filesUnder(dir: string): readonly string[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+}
+
+function intentOf({ clientOrderId }: OrderRecord): string {
+  return (clientOrderId ?? '').replace(/:\d+$/, '')
+}
+
+function repeated(values: readonly string[]): readonly string[] {
+  const seen = new Set<string>()
+  const twice = new Set<string>()
+  for (const value of values) (seen.has(value) ? twice : seen).add(value)
+  return [...twice]
+}

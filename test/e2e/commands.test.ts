@@ -1,0 +1,122 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT, run } from '../support/cli.ts'
+import { temporaryDirectory } from '../support/state-directory.ts'
+import { audit, mentionsKey } from './books.ts'
+import { everySecond, startRehearsal } from './rehearsal.ts'
+
+test('status and history tell the same of a daemon that runs and of one that has stopped', async () => {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const told = (...args: string[]) => run([...args, '--config', rehearsal.config])
+  const early = await told('status')
+  expect([early.code, early.stderr]).toEqual([1, expect.stringMatching(/there is no state here/)])
+
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  const running = await told('status')
+  expect(running.code).toBe(0)
+  expect(running.stdout).toMatch(new RegExp(`^running for .*, pid ${daemon.pid} \\(live, state in`))
+  expect(running.stdout).toMatch(/buy-weth: dca 25 USDC -> WETH; \d+ fills, spent \d+ USDC/)
+  const asData = JSON.parse((await told('status', '--json')).stdout)
+  expect(asData.running.pid).toBe(daemon.pid)
+  expect(asData.wallet).toBe(rehearsal.report.trader.toLowerCase())
+  expect(JSON.parse((await told('history', '--json')).stdout).length).toBeGreaterThan(0)
+  expect((await daemon.stop()).code).toBe(0)
+
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  const stopped = await told('status')
+  expect(stopped.stdout).toMatch(/^not running \(live, state in/)
+  expect(stopped.stdout).toMatch(new RegExp(`; ${books.fills} fills, spent ${books.fills * 25} US`))
+  const slots = JSON.parse((await told('history', '--json', '--limit', '1000')).stdout)
+  const filled = slots.filter((slot: { outcome: string }) => slot.outcome === 'filled')
+  expect(filled).toHaveLength(books.fills)
+  expect(filled[0]).toMatchObject({ strategy: 'buy-weth', attempts: 1 })
+  expect(filled[0].fills[0].paid).toBe('25 USDC')
+  const proven = filled.map(({ fills }: { fills: { txHash: string }[] }) => fills[0]?.txHash)
+  expect(new Set(proven)).toEqual(new Set(books.orders.map(({ txHash }) => txHash)))
+  const lines = (await told('history')).stdout
+  expect(lines).toMatch(/^\d{4}-\d\d-\d\dT[\d:]+Z {2}buy-weth {2}filled {2}25 USDC -> 0\.\d+ WETH/m)
+  expect((await told('history', '--json', '--strategy', 'other')).stdout.trim()).toBe('[]')
+}, 60_000)
+
+test('--json keeps stdout for data and moves the log to stderr', async () => {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const { code, stdout, stderr } = await rehearsal.daemon(['--json', '--for', '1s']).ended()
+  expect(code).toBe(0)
+  expect(stdout).toBe('')
+  expect(stderr).toMatch(/strategy buy-weth/)
+}, 60_000)
+
+test('init makes a directory that validates as it stands, and replaces nothing in it later', async () => {
+  const dir = temporaryDirectory()
+  const made = await run(['init'], { cwd: dir })
+  expect([made.code, made.stderr]).toEqual([0, ''])
+  expect(made.stdout).toMatch(/wrote config\/sandbox\.yaml/)
+  expect(readFileSync(join(dir, '.gitignore'), 'utf8')).toMatch(/^keys\/$/m)
+  expect(statSync(join(dir, 'keys')).mode & 0o777).toBe(0o700)
+  const validated = await run(['validate'], { cwd: dir })
+  expect([validated.code, validated.stdout]).toEqual([0, expect.stringMatching(/ok \(mode sand/)])
+  const env = {
+    BASE_RPC_URL: 'https://rpc.example',
+    GASLESS_URL: 'https://swap.example',
+    GASLESS_SPENDER: `0x${'12'.repeat(20)}`,
+  }
+  const live = await run(['validate', '--config', 'config/live.yaml'], { cwd: dir, env })
+  expect([live.code, live.stderr]).toEqual([0, ''])
+
+  const own = '# mine now\n'
+  writeFileSync(join(dir, 'config/live.yaml'), own)
+  const again = await run(['init', '--json'], { cwd: dir })
+  expect(again.code).toBe(0)
+  expect(JSON.parse(again.stdout)).toMatchObject({ written: [] })
+  expect(readFileSync(join(dir, 'config/live.yaml'), 'utf8')).toBe(own)
+}, 30_000)
+
+test('--version prints the version of the package, and every command explains itself', async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
+  const help = await run(['--help'])
+  expect(help.code).toBe(0)
+  const commands = [...help.stdout.matchAll(/^ {2}([a-z]+) .*\S$/gm)].map(([, name = '']) => name)
+  expect(commands).toEqual(
+    expect.arrayContaining(['run', 'init', 'validate', 'status', 'history', 'wallet', 'sandbox']),
+  )
+  for (const command of commands) {
+    const { code, stdout } = await run([command, '--help'])
+    expect([command, code]).toEqual([command, 0])
+    expect(stdout).toMatch(/^Usage: tranched/)
+  }
+}, 30_000)
+
+test('a wallet is made, imported and shown without its key ever being printed', async () => {
+  const dir = temporaryDirectory()
+  const key = `0x${'7c'.repeat(32)}`
+  writeFileSync(join(dir, 'pass'), 'correct horse battery staple\n', { mode: 0o600 })
+  writeFileSync(join(dir, 'key'), `${key}\n`, { mode: 0o600 })
+  const wallet = (...args: string[]) => run(['wallet', ...args], { cwd: dir })
+  const password = ['--password-file', 'pass']
+
+  const made = await wallet('new', '--out', 'new.json', ...password, '--json')
+  expect([made.code, made.stderr]).toEqual([0, ''])
+  const shown = await wallet('address', '--keystore', 'new.json', ...password)
+  expect(shown.code).toBe(0)
+  expect(shown.stdout).toContain(JSON.parse(made.stdout).address)
+  const imported = await wallet(
+    ...['import', '--private-key-file', 'key', '--out', 'imported.json', ...password],
+  )
+  expect(imported.code).toBe(0)
+  const address = (await wallet('address', '--private-key-file', 'key')).stdout.trim()
+  expect(address).toMatch(/0x[0-9a-fA-F]{40}/)
+  expect(imported.stdout).toContain(/0x[0-9a-fA-F]{40}/.exec(address)?.[0])
+
+  for (const file of ['new.json', 'imported.json'])
+    expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600)
+  const texts = [made, shown, imported].flatMap(({ stdout, stderr }) => [stdout, stderr])
+  texts.push(readFileSync(join(dir, 'imported.json'), 'utf8'))
+  expect(texts.filter((text) => mentionsKey(text, key))).toEqual([])
+  const before = readFileSync(join(dir, 'new.json'))
+  expect((await wallet('new', '--out', 'new.json', ...password)).code).not.toBe(0)
+  expect(readFileSync(join(dir, 'new.json'))).toEqual(before)
+}, 30_000)

@@ -1,0 +1,51 @@
+import { expect, test, vi } from 'vitest'
+import { audit } from './books.ts'
+import { everySecond, metricsOf, startRehearsal } from './rehearsal.ts'
+
+/** What the firewall calls each way in which the sandbox can falsify a quote. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  wrongSpender: 'spender-not-allowed',
+  wrongToken: 'sell-token-mismatch',
+  higherAmount: 'digest-mismatch',
+  foreignRecipient: 'recipient-mismatch',
+  otherTokenOut: 'buy-token-mismatch',
+  lowerMinAmountOut: 'amount-mismatch',
+  longDeadline: 'deadline-mismatch',
+  otherVerifyingContract: 'permit2-mismatch',
+  otherChainId: 'permit2-mismatch',
+  extraTypeField: 'typed-data-malformed',
+  badPrice: 'price-deviation',
+}
+
+test('every dishonest quote is refused by name, nothing is signed for it, and honest ones go on being filled', async () => {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  const expected = new Map<string, number>()
+  for (const [tampering, reason] of Object.entries(REFUSALS)) {
+    expected.set(reason, (expected.get(reason) ?? 0) + 1)
+    const sample = `tranched_refusals_total{strategy="buy-weth",reason="${reason}"}`
+    await rehearsal.fault([{ kind: 'tamper', tampering, count: 1 }])
+    await vi.waitFor(
+      async () => {
+        const refusals = (await metricsOf(daemon)).get(sample)
+        expect(refusals, tampering).toBe(expected.get(reason))
+      },
+      { timeout: 10_000, interval: 25 },
+    )
+  }
+  const before = fillsIn(daemon.output())
+  await vi.waitFor(() => expect(fillsIn(daemon.output())).toBeGreaterThan(before), 10_000)
+  expect((await daemon.stop()).code).toBe(0)
+
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  const refused = books.events.filter(
+    (event) => event.type === 'slot-closed' && event.outcome === 'refused',
+  )
+  expect(refused.length).toBe(Object.keys(REFUSALS).length)
+}, 90_000)
+
+function fillsIn(output: string): number {
+  return output.split('"event":"filled"').length - 1
+}

@@ -1,0 +1,87 @@
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { ROOT, type Running, start } from '../support/cli.ts'
+import { descendantsOf, untilGone } from '../support/kill.ts'
+import { temporaryDirectory } from '../support/state-directory.ts'
+import { exposedFiles, mentionsKey } from './books.ts'
+import { EXAMPLES, examples, metricsOf, writeStrategies } from './rehearsal.ts'
+
+const EVM_GONE_WITHIN_MS = 3_000
+
+type Embedded = { readonly dir: string; readonly stateDir: string; readonly daemon: Running }
+
+/** `tranched run` on its shipped sandbox config, with the shipped strategies on a faster schedule. */
+function startEmbedded(...more: readonly string[]): Embedded {
+  const dir = temporaryDirectory()
+  mkdirSync(join(dir, 'config'))
+  copyFileSync(join(ROOT, 'config/sandbox.yaml'), join(dir, 'config/sandbox.yaml'))
+  writeStrategies(join(dir, 'strategies/sandbox'), examples('* * * * * *'))
+  const daemon = start(['run', '--http-port', '0', ...more], { cwd: dir })
+  return { dir, stateDir: join(dir, 'data/sandbox'), daemon }
+}
+
+/** The local chain's processes, found as children of the daemon: others on this machine have their own. */
+async function evmOf(daemon: Running): Promise<readonly number[]> {
+  await daemon.sees(/metrics at/)
+  const pids = descendantsOf(daemon.pid)
+  const commands = pids.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+  expect(commands.some((command) => /anvil\0.*--chain-id\0/.test(command))).toBe(true)
+  return pids
+}
+
+async function untilFilled(daemon: Running): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const metrics = [...(await metricsOf(daemon))]
+      const fills = metrics.filter(([name]) => name.startsWith('tranched_fills_total'))
+      expect(fills.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(0)
+    },
+    { timeout: 30_000, interval: 100 },
+  )
+}
+
+test('a bare run shows what it will do, fills orders, stops by itself and leaves no local chain behind', async () => {
+  const { stateDir, daemon } = startEmbedded('--for', '6s')
+  const evm = await evmOf(daemon)
+  await daemon.sees(/state in .*data\/sandbox/)
+  await daemon.sees(/gasless service http:\/\/127\.0\.0\.1:\d+, chain base/)
+  for (const name of EXAMPLES)
+    await daemon.sees(new RegExp(`strategy ${name}: dca .*next \\d{4}-.*\\(in \\d+s\\)`))
+  await untilFilled(daemon)
+  await daemon.sees(/filled [a-z-]+: [\d.]+ [A-Z]+ -> [\d.]+ [A-Z]+ in/)
+
+  const { code, stdout } = await daemon.ended()
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/stopping \(--for 6s\)/)
+  await untilGone(evm, EVM_GONE_WITHIN_MS)
+
+  const key = readFileSync(join(stateDir, 'trader.key'), 'utf8').trim()
+  const texts = [stdout, ...['journal.jsonl', 'state.json', 'sandbox.json'].map(readState)]
+  function readState(name: string): string {
+    return readFileSync(join(stateDir, name), 'utf8')
+  }
+  expect(texts.filter((text) => mentionsKey(text, key))).toEqual([])
+  expect(exposedFiles(stateDir)).toEqual([])
+}, 60_000)
+
+test('a daemon that is killed takes its local chain with it within three seconds, and starts anew at once', async () => {
+  const { dir, daemon } = startEmbedded()
+  const evm = await evmOf(daemon)
+  await daemon.sees(/opened buy-weth/)
+  await daemon.killHard()
+  await untilGone(evm, EVM_GONE_WITHIN_MS)
+
+  const again = start(['run', '--http-port', '0', '--for', '1s'], { cwd: dir })
+  expect((await again.ended()).code).toBe(0)
+}, 60_000)
+
+test('a terminal that interrupts the whole process group still lets orders in flight finish', async () => {
+  const { daemon } = startEmbedded()
+  await daemon.sees(/placed buy-weth/)
+  process.kill(-daemon.pid, 'SIGINT')
+  const { code, stdout } = await daemon.ended()
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/stopping \(SIGINT\)/)
+  expect(stdout).toMatch(/filled buy-weth/)
+}, 60_000)

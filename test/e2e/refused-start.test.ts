@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { run } from '../support/cli.ts'
+import { audit } from './books.ts'
+import { everySecond, type Rehearsal, startRehearsal } from './rehearsal.ts'
+
+/** A state directory with some filled orders, whose daemon has stopped. */
+async function tradedState(): Promise<Rehearsal> {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+  return rehearsal
+}
+
+test('a second daemon on the same state directory exits with 75 and names the process that holds it', async () => {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const first = rehearsal.daemon()
+  await first.sees(/metrics at/)
+  const second = rehearsal.daemon()
+  const { code, stderr } = await second.ended()
+  expect(code).toBe(75)
+  expect(stderr).toContain(`${join(rehearsal.stateDir, 'lock')}: held by process ${first.pid}`)
+  expect((await first.stop()).code).toBe(0)
+}, 60_000)
+
+test('damaged state stops the start with the file and the remedy, and is left as it is', async () => {
+  const { config, stateDir } = await tradedState()
+  const journal = join(stateDir, 'journal.jsonl')
+  const snapshot = join(stateDir, 'state.json')
+  for (const file of [journal, snapshot]) copyFileSync(file, `${file}.good`)
+  const damages: readonly { file: string; damage: () => void; says: RegExp }[] = [
+    { file: journal, damage: () => flipMiddleByte(journal), says: /line \d+/ },
+    { file: journal, damage: () => cutAtLine(journal, 0.5), says: /it ends after line \d+/ },
+    { file: journal, damage: () => truncateSync(journal, 0), says: /it ends after line 0/ },
+    { file: journal, damage: () => rmSync(journal), says: /it is missing/ },
+    { file: snapshot, damage: () => rmSync(snapshot), says: /missing/ },
+    { file: snapshot, damage: () => flipMiddleByte(snapshot), says: /./ },
+    { file: snapshot, damage: () => truncateSync(snapshot, 0), says: /./ },
+  ]
+  for (const { file, damage, says } of damages) {
+    for (const each of [journal, snapshot]) copyFileSync(`${each}.good`, each)
+    damage()
+    const before = contentsOf(file)
+    const { code, stderr } = await run(['run', '--config', config, '--http-port', '0'])
+    expect(code, stderr).toBe(1)
+    expect(stderr).toMatch(says)
+    expect(stderr).toContain(`${file}: `)
+    expect(stderr).toMatch(/bring back state.json and journal.jsonl together/)
+    expect(contentsOf(file)).toBe(before)
+  }
+  expect((await run(['status', '--config', config])).code).toBe(1)
+}, 90_000)
+
+test('an append that a power cut has torn is left out with a warning, and trading goes on', async () => {
+  const rehearsal = await tradedState()
+  const journal = join(rehearsal.stateDir, 'journal.jsonl')
+  writeFileSync(journal, `${readFileSync(journal, 'utf8')}{"seq":9999,"atMs":17`)
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/was cut short \(21 bytes left out\)/)
+  await daemon.sees(/filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+  expect((await audit(rehearsal)).discrepancies).toEqual([])
+}, 60_000)
+
+test('state that belongs to another chain is refused with 78, whichever sandbox made it', async () => {
+  const [made, other] = await Promise.all([
+    startRehearsal(everySecond('buy-weth')),
+    startRehearsal(everySecond('buy-weth')),
+  ])
+  const first = made.daemon()
+  await first.sees(/metrics at/)
+  await first.stop()
+  const { code, stderr } = await other.daemon(['--state-dir', made.stateDir]).ended()
+  expect(code).toBe(78)
+  expect(stderr).toMatch(/the state directory belongs to another chain .*: use another stateDir/)
+  expect(stderr).not.toMatch(/^\s+at /m)
+}, 60_000)
+
+test('the embedded sandbox never touches state that a live run has made', async () => {
+  const { dir, stateDir } = await tradedState()
+  const config = join(dir, 'sandbox.yaml')
+  writeFileSync(config, `mode: sandbox\nstateDir: ${stateDir}\nstrategiesDir: ./strategies\n`)
+  const before = contentsOf(join(stateDir, 'journal.jsonl'))
+  const { code, stderr } = await run(['run', '--config', config, '--http-port', '0'])
+  expect(code).toBe(78)
+  expect(stderr).toMatch(/this directory holds state that no sandbox run has made/)
+  expect(contentsOf(join(stateDir, 'journal.jsonl'))).toBe(before)
+}, 60_000)
+
+test('a metrics port that is taken is named, with what to do, and nothing is traded', async () => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void holder.close())
+  await once(holder, 'listening')
+  const { port } = holder.address() as AddressInfo
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const { code, stderr } = await rehearsal.daemon(['--http-port', String(port)]).ended()
+  expect([1, 78]).toContain(code)
+  expect(stderr).toContain(`http port ${port} on 127.0.0.1 is in use: stop what holds it`)
+  expect(stderr).not.toMatch(/^\s+at /m)
+}, 60_000)
+
+function flipMiddleByte(file: string): void {
+  const data = readFileSync(file)
+  const middle = Math.floor(data.length / 2)
+  data[middle] = (data[middle] ?? 0) ^ 1
+  writeFileSync(file, data)
+}
+
+function cutAtLine(file: string, share: number): void {
+  const text = readFileSync(file, 'utf8')
+  const end = text.indexOf('\n', Math.floor(text.length * share)) + 1
+  writeFileSync(file, text.slice(0, end))
+}
+
+function contentsOf(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, 'latin1') : undefined
+}

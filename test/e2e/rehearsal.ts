@@ -1,0 +1,206 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { writeSandboxConfig } from '../../src/sandbox/config-out.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { ROOT, type Running, type StartOptions, start } from '../support/cli.ts'
+import { temporaryDirectory } from '../support/state-directory.ts'
+
+/** What `tranched sandbox --json` says of itself. */
+export type SandboxReport = {
+  readonly rpcUrl: string
+  readonly gaslessUrl: string
+  readonly adminUrl: string
+  readonly trader: string
+}
+
+/** A running sandbox, and the files of a daemon that trades on it. */
+export type Rehearsal = {
+  readonly dir: string
+  readonly config: string
+  readonly stateDir: string
+  readonly report: SandboxReport
+  /** What the sandbox printed so far. */
+  readonly sandboxOutput: () => string
+  /** The wallet's key as the sandbox wrote it, for searching output for it. */
+  readonly key: string
+  readonly before: Balances
+  /** Every daemon that was started on it. */
+  readonly daemons: readonly Running[]
+  daemon(args?: readonly string[], options?: StartOptions): Running
+  /** Replaces the sandbox's faults. */
+  fault(rules: readonly Readonly<Record<string, unknown>>[]): Promise<void>
+}
+
+/** Base units by token symbol; ETH among them. */
+export type Balances = ReadonlyMap<string, bigint>
+
+/** Strategy files by name. Text is written as it is; an object becomes YAML. */
+export type StrategyFiles = Readonly<Record<string, string | object>>
+
+/** A DCA strategy that is due every second, for when a test needs orders and does not care which. */
+export function everySecond(name: string, changes: object = {}): StrategyFiles {
+  return {
+    [name]: {
+      name,
+      kind: 'dca',
+      schedule: { cron: '* * * * * *', missed: 'all', maxLateness: '60s' },
+      sell: 'USDC',
+      buy: 'WETH',
+      amount: '25',
+      limits: { perDay: '100000' },
+      ...changes,
+    },
+  }
+}
+
+export const EXAMPLES = ['buy-weth', 'buy-exact-weth', 'dai-to-eth', 'eth-to-usdc'] as const
+
+/** The shipped sandbox strategies on a faster schedule. */
+export function examples(cron: string): StrategyFiles {
+  return Object.fromEntries(
+    EXAMPLES.map((name) => {
+      const text = readFileSync(join(ROOT, `strategies/sandbox/${name}.yaml`), 'utf8')
+      return [name, text.replace(/cron: "[^"]+"/, `cron: "${cron}"`)]
+    }),
+  )
+}
+
+/** Writes strategy files into `dir`, which is made. */
+export function writeStrategies(dir: string, files: StrategyFiles): void {
+  mkdirSync(dir, { recursive: true })
+  for (const [name, file] of Object.entries(files)) {
+    const text = typeof file === 'string' ? file : stringify(file)
+    writeFileSync(join(dir, `${name}.yaml`), text)
+  }
+}
+
+/** Starts a sandbox in a process of its own, with a config for the daemon; all of it ends with the test. */
+export async function startRehearsal(files: StrategyFiles): Promise<Rehearsal> {
+  const { dir, strategiesDir, stateDir, config } = layOut(files)
+  const args = ['--config-out', config, '--state-dir', stateDir, '--strategies-dir', strategiesDir]
+  const sandbox = start(['sandbox', '--json', ...args])
+  const [text] = await sandbox.sees(/^\{[\s\S]*^\}$/m)
+  return rehearse({ dir, stateDir, config }, JSON.parse(text), sandbox.output)
+}
+
+/** The same with a sandbox inside the test's own process, which can be told more than the command line can. */
+export async function startRehearsalInside(
+  files: StrategyFiles,
+  options: Parameters<typeof startSandbox>[0],
+): Promise<Rehearsal> {
+  const { dir, strategiesDir, stateDir, config } = layOut(files)
+  const sandbox = await startSandbox(options)
+  onTestFinished(() => sandbox.stop())
+  await writeSandboxConfig({ sandbox, file: config, stateDir, strategiesDir })
+  const report = { ...sandbox, trader: sandbox.trader.address }
+  return rehearse({ dir, stateDir, config }, report, () => '')
+}
+
+function layOut(files: StrategyFiles) {
+  const dir = temporaryDirectory()
+  const strategiesDir = join(dir, 'strategies')
+  writeStrategies(strategiesDir, files)
+  return { dir, strategiesDir, stateDir: join(dir, 'state'), config: join(dir, 'config/live.yaml') }
+}
+
+async function rehearse(
+  places: Pick<Rehearsal, 'dir' | 'stateDir' | 'config'>,
+  report: SandboxReport,
+  sandboxOutput: () => string,
+): Promise<Rehearsal> {
+  const daemons: Running[] = []
+  return {
+    ...places,
+    report,
+    sandboxOutput,
+    key: readFileSync(join(places.dir, 'config/trader.key'), 'utf8').trim(),
+    before: await balancesOf(report, places.config),
+    daemons,
+    daemon(more = [], options = {}) {
+      const args = ['run', '--config', places.config, '--http-port', '0', ...more]
+      const daemon = start(args, options)
+      daemons.push(daemon)
+      return daemon
+    },
+    async fault(rules) {
+      await adminCall(report, 'PUT', '/faults', { rules })
+    },
+  }
+}
+
+/** Lets the daemon reach the service and the node under other addresses. */
+export function redirect(config: string, to: { gaslessUrl: string; rpcUrl: string }): void {
+  const settings = parse(readFileSync(config, 'utf8'))
+  settings.gasless.baseUrl = to.gaslessUrl
+  settings.chains.base.rpcUrls = [to.rpcUrl]
+  writeFileSync(config, stringify(settings))
+}
+
+const JSON_BODY = { 'content-type': 'application/json' }
+
+/** A call of the sandbox's admin port. Throws what it says about a bad one. */
+export async function adminCall<Reply>(
+  { adminUrl }: Pick<SandboxReport, 'adminUrl'>,
+  method: 'GET' | 'PUT' | 'POST',
+  path: string,
+  body?: object,
+): Promise<Reply> {
+  const sent = body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) }
+  const reply = await fetch(`${adminUrl}${path}`, { method, ...sent })
+  if (!reply.ok) throw new Error(`${method} ${path}: ${await reply.text()}`)
+  return (await reply.json()) as Reply
+}
+
+/** One call of the sandbox's node. */
+export async function nodeCall<Result>(
+  { rpcUrl }: Pick<SandboxReport, 'rpcUrl'>,
+  method: string,
+  params: readonly unknown[],
+): Promise<Result> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const init = { method: 'POST', headers: JSON_BODY, body }
+  const reply = (await (await fetch(rpcUrl, init)).json()) as {
+    result?: Result
+    error?: { message: string }
+  }
+  if (reply.result === undefined) throw new Error(`${method}: ${reply.error?.message}`)
+  return reply.result
+}
+
+const BALANCE_OF = '0x70a08231'
+
+/** What the wallet owns on the chain: coin, and every token that the config names. */
+export async function balancesOf(report: SandboxReport, config: string): Promise<Balances> {
+  const { tokens } = parse(readFileSync(config, 'utf8')) as {
+    tokens: Record<string, { address: string }>
+  }
+  const owner = report.trader.slice(2).padStart(64, '0')
+  const balances = new Map<string, bigint>()
+  const coin = await nodeCall<string>(report, 'eth_getBalance', [report.trader, 'latest'])
+  balances.set('ETH', BigInt(coin))
+  for (const [symbol, { address }] of Object.entries(tokens)) {
+    const call = { to: address, data: `${BALANCE_OF}${owner}` }
+    balances.set(symbol, BigInt(await nodeCall<string>(report, 'eth_call', [call, 'latest'])))
+  }
+  return balances
+}
+
+/** What a daemon's /metrics answers. */
+export async function metricsTextOf(daemon: Running): Promise<string> {
+  const [, url = ''] = await daemon.sees(/metrics at (http:[^"\s]+)/)
+  return (await fetch(url)).text()
+}
+
+/** The samples in it, by name and labels as they are printed. */
+export async function metricsOf(daemon: Running): Promise<ReadonlyMap<string, number>> {
+  const lines = (await metricsTextOf(daemon)).split('\n')
+  const samples = lines.filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    samples.map((line) => {
+      const at = line.lastIndexOf(' ')
+      return [line.slice(0, at), Number(line.slice(at + 1))]
+    }),
+  )
+}

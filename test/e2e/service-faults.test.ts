@@ -1,0 +1,74 @@
+import { expect, test, vi } from 'vitest'
+import { audit } from './books.ts'
+import { adminCall, everySecond, metricsOf, type Rehearsal, startRehearsal } from './rehearsal.ts'
+
+const BAD_LUCK = [
+  { kind: 'rateLimit', retryAfterSeconds: 1 },
+  { kind: 'errorBefore' },
+  { kind: 'errorAfter' },
+  { kind: 'dropBefore' },
+  { kind: 'dropAfter' },
+  { kind: 'slow', delayMs: 400 },
+]
+
+const LIES = [
+  { kind: 'lieFailed' },
+  { kind: 'lieFilled' },
+  { kind: 'notFoundYet', forMs: 1_500 },
+  { kind: 'lateFill', delayMs: 2_000 },
+]
+
+/** Two strategies, so that orders of one wallet are in flight side by side. */
+function twoStrategies() {
+  return {
+    ...everySecond('buy-weth'),
+    ...everySecond('sell-weth', { sell: 'WETH', buy: 'USDC', amount: '0.01' }),
+  }
+}
+
+/** Waits until every rule of the sandbox has been applied so often. */
+async function untilApplied(rehearsal: Rehearsal, times: number): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const rules = await appliedRules(rehearsal)
+      expect(rules.filter(({ applied }) => applied < times)).toEqual([])
+    },
+    { timeout: 40_000, interval: 100 },
+  )
+}
+
+async function appliedRules({ report }: Rehearsal): Promise<readonly { applied: number }[]> {
+  const { rules } = await adminCall<{ rules: { applied: number }[] }>(report, 'GET', '/faults')
+  return rules
+}
+
+test('limits, errors, lost and slow replies on every route leave the accounts in balance', async () => {
+  const rehearsal = await startRehearsal(twoStrategies())
+  await rehearsal.fault(BAD_LUCK.map((rule) => ({ ...rule, probability: 0.06 })))
+  const daemon = rehearsal.daemon()
+  await untilApplied(rehearsal, 3)
+  const metrics = await metricsOf(daemon)
+  await rehearsal.fault([])
+  await daemon.sees(/filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+
+  const retries = [...metrics.keys()].filter((name) => name.startsWith('tranched_retries_total'))
+  expect(retries.some((name) => name.includes('cause="rateLimited"'))).toBe(true)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  expect(books.fills).toBeGreaterThanOrEqual(3)
+}, 120_000)
+
+test('a service that lies about its orders, hides them or fills them late is not believed against the chain', async () => {
+  const rehearsal = await startRehearsal(twoStrategies())
+  await rehearsal.fault(LIES.map((rule) => ({ ...rule, probability: 0.3 })))
+  const daemon = rehearsal.daemon()
+  await untilApplied(rehearsal, 2)
+  await rehearsal.fault([])
+  await daemon.stop()
+
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  expect(books.fills).toBeGreaterThanOrEqual(3)
+  expect(books.livePermits).toBe(0)
+}, 120_000)

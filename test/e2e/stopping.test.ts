@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { audit } from './books.ts'
+import { everySecond, startRehearsal } from './rehearsal.ts'
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} in the middle of an order finishes that order, takes no new slot, and exits with 0`, async () => {
+    const rehearsal = await startRehearsal(everySecond('buy-weth'))
+    await rehearsal.fault([{ kind: 'lateFill', delayMs: 2_500 }])
+    const daemon = rehearsal.daemon()
+    await daemon.sees(/placed buy-weth/)
+    daemon.signal(signal)
+    const { code, stdout } = await daemon.ended()
+
+    expect(code).toBe(0)
+    const stopping = stdout.indexOf(`stopping (${signal})`)
+    expect(stopping).toBeGreaterThan(0)
+    expect(stdout.slice(stopping)).toMatch(/filled buy-weth/)
+    expect(stdout.slice(stopping)).not.toMatch(/opened buy-weth/)
+    const books = await audit(rehearsal)
+    expect(books.discrepancies).toEqual([])
+    expect(books.livePermits).toBe(0)
+  }, 60_000)
+}
+
+test('a second signal ends the daemon at once, and the next start finishes the order without signing again', async () => {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  await rehearsal.fault([{ kind: 'lateFill', delayMs: 6_000 }])
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/placed buy-weth/)
+  daemon.signal('SIGTERM')
+  await daemon.sees(/stopping \(SIGTERM\)/)
+  daemon.signal('SIGTERM')
+  expect((await daemon.ended()).code).toBe(1)
+  const left = await audit(rehearsal)
+  expect(left.livePermits).toBeGreaterThan(0)
+  expect(left.fills).toBe(0)
+
+  await rehearsal.fault([])
+  const next = rehearsal.daemon()
+  await next.sees(/filled buy-weth/)
+  expect((await next.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  expect(books.livePermits).toBe(0)
+  expect(books.orders.every(({ clientOrderId }) => clientOrderId?.endsWith(':1'))).toBe(true)
+}, 60_000)
