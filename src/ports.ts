@@ -104,6 +104,7 @@ export type PermitView = {
   readonly blockNumber: bigint
   readonly blockTimeSeconds: number
   readonly nonceUsed: boolean
+  readonly ownerHasCode: boolean
   /** The transaction asked about; undefined while the node does not know a receipt for it. */
   readonly transaction: TransactionTrace | undefined
 }
@@ -140,10 +141,11 @@ export type AccountView = {
 }
 
 export type Chain = {
-  identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex }>>
+  /** Which chain the node serves, and the time of its newest block. */
+  identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex; blockTimeSeconds: number }>>
   /** One batched request. */
   view(query: ViewQuery): Promise<ChainReply<ChainView>>
-  /** Nonce bit, head and, when named, a transaction's receipt: one batched request. */
+  /** Nonce bit, head, whether the owner has code and, when named, a transaction's receipt: one batched request. */
   permit(query: {
     readonly owner: Address
     readonly nonce: bigint
@@ -361,14 +363,14 @@ export type Observation =
     })
   | {
       readonly type: 'request'
-      readonly service: 'gasless' | 'rpc'
+      readonly service: 'gasless' | 'rpc' | 'aggregator'
       readonly route: string
       readonly status: string
       readonly durationMs: number
     }
   | {
       readonly type: 'retry'
-      readonly service: 'gasless' | 'rpc'
+      readonly service: 'gasless' | 'rpc' | 'aggregator'
       readonly route: string
       readonly cause: string
     }

@@ -1,48 +1,19 @@
 import { decodeErrorResult, encodeFunctionData } from 'viem/utils'
 import type { Address, Hex } from '../domain/units.ts'
 import { UnusableAnswer } from './json-rpc-batch.ts'
-
-/** Multicall3, at the same address on every chain it was deployed to. */
-export const MULTICALL3: Address = '0xca11bde05977b3631167028862be2a173976ca11'
+import {
+  type BlockReading,
+  type ContractRead,
+  decodeMulticall,
+  encodeMulticall,
+  firstWord,
+  wordAt,
+} from './multicall3.ts'
 
 const view = { type: 'function', stateMutability: 'view' } as const
 const word = [{ name: '', type: 'uint256' }] as const
 
 const ABI = [
-  {
-    type: 'function',
-    stateMutability: 'payable',
-    name: 'aggregate3',
-    inputs: [
-      {
-        name: 'calls',
-        type: 'tuple[]',
-        components: [
-          { name: 'target', type: 'address' },
-          { name: 'allowFailure', type: 'bool' },
-          { name: 'callData', type: 'bytes' },
-        ],
-      },
-    ],
-    outputs: [
-      {
-        name: 'results',
-        type: 'tuple[]',
-        components: [
-          { name: 'success', type: 'bool' },
-          { name: 'returnData', type: 'bytes' },
-        ],
-      },
-    ],
-  },
-  { ...view, name: 'getBlockNumber', inputs: [], outputs: word },
-  { ...view, name: 'getCurrentBlockTimestamp', inputs: [], outputs: word },
-  {
-    ...view,
-    name: 'getEthBalance',
-    inputs: [{ name: 'account', type: 'address' }],
-    outputs: word,
-  },
   { ...view, name: 'balanceOf', inputs: [{ name: 'owner', type: 'address' }], outputs: word },
   {
     ...view,
@@ -85,10 +56,7 @@ export type Round = {
 }
 
 /** Answers of one block. What reverted or answered nothing is absent. */
-export type Readings = {
-  readonly blockNumber: bigint
-  readonly blockTimeSeconds: number
-  readonly nativeBalance: bigint
+export type Readings = BlockReading & {
   readonly balances: ReadonlyMap<Address, bigint>
   readonly allowances: ReadonlyMap<Address, bigint>
   readonly rounds: ReadonlyMap<Address, Round>
@@ -103,9 +71,6 @@ const TEMPLATES_MAX = 64
  */
 const WORD_DIGITS = 64
 const PADDING_DIGITS = 56
-const RESULTS_MAX = 10_000
-/** No answer is longer, in bytes. */
-const OFFSET_MAX = 2 ** 26
 
 /**
  * Encoder of multicalls. Queries differ only in the nonce word from one order to the next, so that the rest is
@@ -131,15 +96,8 @@ export function createReadEncoder(): (reads: Reads) => Hex {
 
 function encodeReads(reads: Reads): Hex {
   const { owner, permit2 } = reads
-  const call = (target: Address, callData: Hex) => ({ target, allowFailure: true, callData })
-  const calls = [
-    call(MULTICALL3, encodeFunctionData({ abi: ABI, functionName: 'getBlockNumber' })),
-    call(MULTICALL3, encodeFunctionData({ abi: ABI, functionName: 'getCurrentBlockTimestamp' })),
-    call(
-      MULTICALL3,
-      encodeFunctionData({ abi: ABI, functionName: 'getEthBalance', args: [owner] }),
-    ),
-  ]
+  const call = (target: Address, callData: Hex): ContractRead => ({ target, callData })
+  const calls: ContractRead[] = []
   for (const token of reads.tokens) {
     calls.push(
       call(token, encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [owner] })),
@@ -157,20 +115,14 @@ function encodeReads(reads: Reads): Hex {
     const args = [owner, reads.permitNonce >> 8n] as const
     calls.push(call(permit2, encodeFunctionData({ abi: ABI, functionName: 'nonceBitmap', args })))
   }
-  return encodeFunctionData({ abi: ABI, functionName: 'aggregate3', args: [calls] })
+  return encodeMulticall(owner, calls)
 }
 
 /** Reads a multicall's return data. Throws UnusableAnswer for data that is no answer to these reads. */
 export function decodeReads(reads: Reads, data: Hex): Readings {
-  const results = decodeResults(data)
+  const { answers, ...block } = decodeMulticall(data, readCount(reads))
   let next = 0
-  const take = (): Hex | undefined => {
-    const result = results[next++]
-    return result?.success === true ? result.returnData : undefined
-  }
-  const blockNumber = required(firstWord(take()))
-  const blockTimeSeconds = Number(required(firstWord(take())))
-  const nativeBalance = required(firstWord(take()))
+  const take = (): Hex | undefined => answers[next++]
   const balances = new Map<Address, bigint>()
   const allowances = new Map<Address, bigint>()
   for (const token of reads.tokens) {
@@ -185,56 +137,11 @@ export function decodeReads(reads: Reads, data: Hex): Readings {
     reads.permitNonce === undefined
       ? undefined
       : ((bitmap(firstWord(take())) >> (reads.permitNonce & 255n)) & 1n) === 1n
-  if (next !== results.length) throw new UnusableAnswer('the multicall answered another question')
-  return {
-    blockNumber,
-    blockTimeSeconds,
-    nativeBalance,
-    balances,
-    allowances,
-    rounds,
-    decimals,
-    nonceUsed,
-  }
+  return { ...block, balances, allowances, rounds, decimals, nonceUsed }
 }
 
-/**
- * `aggregate3`'s `(bool success, bytes returnData)[]`. Read by hand, with every offset and length held against the
- * data: a general decoder takes ten times as long, twice an order.
- */
-function decodeResults(data: Hex): readonly { success: boolean; returnData: Hex }[] {
-  if (data === '0x') throw new UnusableAnswer(`no Multicall3 at ${MULTICALL3}`)
-  const list = 2 * offsetAt(data, 0)
-  const count = offsetAt(data, list)
-  const items = list + WORD_DIGITS
-  if (count > RESULTS_MAX) throw otherShape()
-  return Array.from({ length: count }, (_, index) => {
-    const tuple = items + 2 * offsetAt(data, items + index * WORD_DIGITS)
-    const success = offsetAt(data, tuple)
-    const bytes = tuple + 2 * offsetAt(data, tuple + WORD_DIGITS)
-    const start = bytes + WORD_DIGITS
-    const end = start + 2 * offsetAt(data, bytes)
-    if (success > 1 || 2 + end > data.length) throw otherShape()
-    return { success: success === 1, returnData: `0x${data.slice(2 + start, 2 + end)}` }
-  })
-}
-
-/** A word at a digit's place that must be a small number: an offset, a length, a count or a flag. */
-function offsetAt(data: Hex, at: number): number {
-  const digits = data.slice(2 + at, 2 + at + WORD_DIGITS)
-  if (digits.length !== WORD_DIGITS) throw otherShape()
-  const value = Number.parseInt(digits, 16)
-  if (value > OFFSET_MAX) throw otherShape()
-  return value
-}
-
-function otherShape(): UnusableAnswer {
-  return new UnusableAnswer('the multicall answered data of another shape')
-}
-
-function required(value: bigint | undefined): bigint {
-  if (value === undefined) throw new UnusableAnswer('the multicall does not know its own block')
-  return value
+function readCount({ tokens, rounds, decimals, permitNonce }: Reads): number {
+  return 2 * tokens.length + rounds.length + decimals.length + (permitNonce === undefined ? 0 : 1)
 }
 
 /** Permit2 always answers; taking its silence for an unused nonce could free a live permit. */
@@ -245,17 +152,6 @@ function bitmap(value: bigint | undefined): bigint {
 
 function put<Value>(map: Map<Address, Value>, key: Address, value: Value | undefined): void {
   if (value !== undefined) map.set(key, value)
-}
-
-/** The call to an account without code succeeds with no data: that is no answer. */
-function firstWord(data: Hex | undefined): bigint | undefined {
-  return data === undefined ? undefined : wordAt(data, 0)
-}
-
-function wordAt(data: Hex, index: number): bigint | undefined {
-  const start = 2 + index * WORD_DIGITS
-  const digits = data.slice(start, start + WORD_DIGITS)
-  return digits.length === WORD_DIGITS ? BigInt(`0x${digits}`) : undefined
 }
 
 function smallNumber(value: bigint | undefined): number | undefined {

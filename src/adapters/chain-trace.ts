@@ -1,5 +1,5 @@
 import type { Address, Hex } from '../domain/units.ts'
-import type { TransactionTrace, Transfer } from '../ports.ts'
+import type { CallTrace, TransactionTrace, Transfer } from '../ports.ts'
 import { type RpcAnswers, type RpcCall, UnusableAnswer } from './json-rpc-batch.ts'
 import {
   address,
@@ -21,7 +21,7 @@ export type Receipt = {
   readonly blockNumber: bigint
 }
 
-/** The two calls that `traceAt` takes the answers of. */
+/** The two calls that `traceAt` and `callTraceAt` take the answers of. */
 export function traceCalls(txHash: Hex): readonly RpcCall[] {
   return [
     { method: 'eth_getTransactionReceipt', params: [txHash] },
@@ -76,6 +76,29 @@ export function traceAt(
   return parseTrace({ receipt, transaction }, txHash)
 }
 
+/** What became of a transaction as a call, from the same answers; undefined as for `parseReceipt`. */
+export function callTraceAt(
+  answers: RpcAnswers,
+  index: number,
+  txHash: Hex,
+): CallTrace | undefined {
+  const [receiptAnswer, transactionAnswer] = [answers.result(index), answers.result(index + 1)]
+  const receipt = parseReceipt(receiptAnswer, txHash)
+  if (receipt === undefined) return undefined
+  const input = parseInput(transactionAnswer, txHash)
+  if (input === undefined) throw new UnusableAnswer('knows a receipt without its transaction')
+  const { from, to } = object<'from' | 'to'>(transactionAnswer, 'transaction')
+  const paid = object<'gasUsed' | 'effectiveGasPrice'>(receiptAnswer, 'receipt')
+  return {
+    ...receipt,
+    from: address(from, 'sender'),
+    to: to === null || to === undefined ? undefined : address(to, 'recipient'),
+    gasUsed: quantity(paid.gasUsed, 'gas used'),
+    effectiveGasPrice: quantity(paid.effectiveGasPrice, 'gas price'),
+    input,
+  }
+}
+
 /** ERC-721 shares the event's name but has a fourth topic, and nothing in the data. */
 function parseTransfer(value: unknown): Transfer | undefined {
   const log = object<'address' | 'topics' | 'data' | 'logIndex'>(value, 'log')
@@ -108,21 +131,27 @@ export function outgoingCall(query: {
     address: token,
     fromBlock: toQuantity(fromBlock),
     toBlock: toQuantity(toBlock),
-    topics: [TRANSFER_TOPIC, `0x${owner.slice(2).padStart(64, '0')}`],
+    topics: [TRANSFER_TOPIC, topicOf(owner)],
   }
   return { method: 'eth_getLogs', params: [filter] }
 }
 
-/** Hashes of the transactions behind an eth_getLogs answer, oldest first, each once. */
-export function transactionsOf(value: unknown): readonly Hex[] {
-  const logs = list(value, 'logs').map((entry) => {
-    const log = object<'transactionHash' | 'blockNumber' | 'logIndex'>(entry, 'log')
-    return {
-      hash: hash(log.transactionHash, 'log transaction'),
-      block: quantity(log.blockNumber, 'log block'),
-      index: count(log.logIndex, 'log index'),
-    }
+/** Logs of a contract that name an account in any of their indexed arguments. Both blocks are included. */
+export function namingCalls(query: {
+  readonly contract: Address
+  readonly account: Address
+  readonly fromBlock: bigint
+  readonly toBlock: bigint
+}): readonly RpcCall[] {
+  const { contract, account, fromBlock, toBlock } = query
+  const range = { fromBlock: toQuantity(fromBlock), toBlock: toQuantity(toBlock) }
+  // Topics of one filter must all match, so that each place needs a filter of its own.
+  return [1, 2, 3].map((place) => {
+    const topics = [...new Array<null>(place).fill(null), topicOf(account)]
+    return { method: 'eth_getLogs', params: [{ address: contract, ...range, topics }] }
   })
-  logs.sort((a, b) => (a.block === b.block ? a.index - b.index : Number(a.block - b.block)))
-  return [...new Set(logs.map((log) => log.hash))]
+}
+
+function topicOf(account: Address): Hex {
+  return `0x${account.slice(2).padStart(64, '0')}`
 }

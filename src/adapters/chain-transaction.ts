@@ -70,6 +70,28 @@ export function parseDraft(
   return { ok: true, value: { ...draft, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } }
 }
 
+/** The calls whose answers `parseSimulation` reads. `gas` bounds the call, as it would bound the transaction. */
+export function simulationCalls(call: Call & { readonly gas?: bigint }): readonly RpcCall[] {
+  const { from, to, data, value, gas } = call
+  const limit = gas === undefined ? {} : { gas: toQuantity(gas) }
+  const request = { from, to, data, value: toQuantity(value), ...limit }
+  return [
+    { method: 'eth_call', params: [request, 'latest'] },
+    { method: 'eth_estimateGas', params: [request] },
+  ]
+}
+
+/** What became of a call that was run without sending it. */
+export function parseSimulation(
+  answers: RpcAnswers,
+  at: number,
+): ChainReply<{ readonly gasUsed: bigint }> {
+  // The call first: its error has the reason, while a node may word that of an estimate as it likes.
+  const error = answers.error(at) ?? answers.error(at + 1)
+  if (error !== undefined) return { ok: false, fault: callFault(error) }
+  return { ok: true, value: { gasUsed: quantity(answers.result(at + 1), 'gas estimate') } }
+}
+
 /** Why a call cannot be estimated. Throws UnusableAnswer when the error is about the node, not the call. */
 function callFault(error: RpcError): ChainFault {
   const reason = revertReason(error.data)

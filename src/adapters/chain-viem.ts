@@ -10,20 +10,15 @@ import type {
   PermitView,
   ViewQuery,
 } from '../ports.ts'
-import {
-  createReadEncoder,
-  decodeReads,
-  MULTICALL3,
-  type Readings,
-  type Reads,
-} from './chain-abi.ts'
+import { createReadEncoder, decodeReads, type Readings, type Reads } from './chain-abi.ts'
 import { CHAIN_ID, expectChain } from './chain-id.ts'
 import { readOutgoing } from './chain-outgoing.ts'
-import { parseReceipt, traceAt, traceCalls } from './chain-trace.ts'
-import { draftCalls, parseBroadcast, parseDraft } from './chain-transaction.ts'
+import { createSending } from './chain-sending.ts'
+import { traceAt, traceCalls } from './chain-trace.ts'
 import { createJsonRpc, type JsonRpc } from './json-rpc.ts'
 import type { RpcCall } from './json-rpc-batch.ts'
-import { bytes, count, hash, object } from './json-rpc-values.ts'
+import { bytes } from './json-rpc-values.ts'
+import { multicallOf } from './multicall3.ts'
 
 export type ChainOptions = {
   /** Answers of a node on another chain are not believed (but for `identity`, which reports them). */
@@ -63,45 +58,16 @@ export function createChain(options: ChainOptions): Chain & { close(): Promise<v
     feedDecimals: new Map(),
   }
   return {
-    identity: () => readIdentity(rpc),
+    ...createSending({ rpc, chainId }),
     view: (query) => readView(wiring, query),
     permit: (query) => readPermit(wiring, query),
     outgoing: (query) => readOutgoing({ rpc, chainId }, query),
-    draft: ({ from, to, data, value }) => {
-      const call = { from, to, data, value }
-      return rpc.read('draft', [CHAIN_ID, ...draftCalls(call)], (answers) => {
-        expectChain(answers, chainId)
-        return parseDraft(answers, 1, { chainId, ...call })
-      })
-    },
-    broadcast: (raw) =>
-      rpc.send('broadcast', [{ method: 'eth_sendRawTransaction', params: [raw] }], (answers) =>
-        parseBroadcast(answers, raw),
-      ),
-    transaction: (query) => readTransaction(wiring, query),
     close: () => rpc.close(),
   }
 }
 
-function readIdentity(rpc: JsonRpc): ReturnType<Chain['identity']> {
-  const genesis: RpcCall = { method: 'eth_getBlockByNumber', params: ['0x0', false] }
-  return rpc.read('identity', [CHAIN_ID, genesis], (answers) => {
-    const block = object<'hash'>(answers.result(1), 'genesis block')
-    return {
-      ok: true,
-      value: {
-        chainId: count(answers.result(0), 'chain id'),
-        genesisHash: hash(block.hash, 'genesis hash'),
-      },
-    }
-  })
-}
-
 function multicall(wiring: Wiring, reads: Reads): RpcCall {
-  return {
-    method: 'eth_call',
-    params: [{ to: MULTICALL3, data: wiring.encode(reads) }, 'latest'],
-  }
+  return multicallOf(wiring.encode(reads))
 }
 
 function readView(wiring: Wiring, query: ViewQuery): Promise<ChainReply<ChainView>> {
@@ -181,7 +147,9 @@ function readPermit(
     permitNonce: nonce,
   }
   const traced = txHash === undefined ? [] : traceCalls(txHash)
-  return wiring.rpc.read('permit', [CHAIN_ID, multicall(wiring, reads), ...traced], (answers) => {
+  const code: RpcCall = { method: 'eth_getCode', params: [owner, 'latest'] }
+  const calls = [CHAIN_ID, multicall(wiring, reads), code, ...traced]
+  return wiring.rpc.read('permit', calls, (answers) => {
     expectChain(answers, wiring.chainId)
     const readings = decodeReads(reads, bytes(answers.result(1), 'multicall'))
     return {
@@ -190,33 +158,8 @@ function readPermit(
         blockNumber: readings.blockNumber,
         blockTimeSeconds: readings.blockTimeSeconds,
         nonceUsed: readings.nonceUsed === true,
-        transaction: txHash === undefined ? undefined : traceAt(answers, 2, txHash),
-      },
-    }
-  })
-}
-
-function readTransaction(
-  wiring: Wiring,
-  query: Parameters<Chain['transaction']>[0],
-): ReturnType<Chain['transaction']> {
-  const { from, hashes } = query
-  const calls: readonly RpcCall[] = [
-    CHAIN_ID,
-    // Before the receipts: a nonce that moved on after them would look like a transaction that was lost.
-    { method: 'eth_getTransactionCount', params: [from, 'latest'] },
-    ...hashes.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
-  ]
-  return wiring.rpc.read('transaction', calls, (answers) => {
-    expectChain(answers, wiring.chainId)
-    const receipts = hashes.flatMap(
-      (txHash, index) => parseReceipt(answers.result(index + 2), txHash) ?? [],
-    )
-    return {
-      ok: true,
-      value: {
-        receipt: receipts[0],
-        latestNonce: count(answers.result(1), 'transaction count'),
+        ownerHasCode: bytes(answers.result(2), 'account code') !== '0x',
+        transaction: txHash === undefined ? undefined : traceAt(answers, 3, txHash),
       },
     }
   })

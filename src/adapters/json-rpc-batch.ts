@@ -18,7 +18,7 @@ export class UnusableAnswer extends Error {
 }
 
 /** "Limit exceeded" of EIP-1474, and what nodes behind gateways use for the same. */
-const LIMIT_CODES: readonly number[] = [-32005, 429]
+export const LIMIT_CODES: readonly number[] = [-32005, 429]
 
 /** How a request ended for the metrics: an HTTP status, or a word. */
 export type RpcTrouble = { readonly status: string; readonly message: string }

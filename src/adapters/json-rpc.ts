@@ -1,4 +1,3 @@
-import { type Dispatcher, Pool } from 'undici'
 import type { ChainReply, Clock, Observation } from '../ports.ts'
 import {
   encodeBatch,
@@ -6,10 +5,9 @@ import {
   type RpcAnswers,
   type RpcCall,
   type RpcExchange,
-  type RpcTrouble,
   UnusableAnswer,
 } from './json-rpc-batch.ts'
-import { createScrubber } from './scrubber.ts'
+import { type HttpAnswer, openEndpoint, type RpcEndpoint } from './json-rpc-http.ts'
 
 /** Turns a batch's answers into a value or a fault; throws UnusableAnswer for answers it cannot use. */
 export type RpcParse<Value> = (answers: RpcAnswers) => ChainReply<Value>
@@ -45,53 +43,48 @@ export type JsonRpcOptions = {
   readonly clock: Pick<Clock, 'now'>
 }
 
-const TIMEOUT_MS = 10_000
-const BODY_BYTES_MAX = 16 * 1024 * 1024
-const CONNECTIONS_MAX = 32
-const MESSAGE_LENGTH_MAX = 200
 /** Statuses of a request all of whose answers could be used, and of one whose parser has a bug. */
 const USABLE = '200'
 const BROKEN = 'unusable'
-const WEB_ADDRESS = /[a-z][a-z0-9+.-]*:\/\/\S+/gi
 /** Calls of one shared request, at most: gateways refuse long batches. */
 const SHARED_CALLS_MAX = 40
-
-type Node = {
-  readonly label: string
-  readonly pool: Pool
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly scrub: (text: string) => string
-}
 
 /**
  * JSON-RPC 2.0 over HTTP, batches only. Never rejects for what a node does; never lets the address of a node, or a
  * raw transaction, into a message.
  */
 export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
-  const { urls, observe, clock, timeoutMs = TIMEOUT_MS, bodyBytesMax = BODY_BYTES_MAX } = options
-  const nodes = urls.map((url, index) => openNode(url, `node ${index + 1} of ${urls.length}`))
+  const { urls, observe, clock, timeoutMs, bodyBytesMax } = options
+  const bounds = {
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
+  }
+  const nodes = urls.map((url, index) =>
+    openEndpoint({ url, label: `node ${index + 1} of ${urls.length}`, ...bounds }),
+  )
   let current = 0
   let nextId = 1
 
   /** Requests that reads asked for in this turn of the event loop may still join, by node and route. */
   const joinable = new Map<string, Shared>()
 
-  async function exchange(node: Node, route: string, { calls, parts }: Shared): Promise<void> {
+  async function exchange(
+    node: RpcEndpoint,
+    route: string,
+    { calls, parts }: Shared,
+  ): Promise<void> {
     const firstId = nextId
     nextId += calls.length
     const startedMs = clock.now()
-    const body = await post(node, encodeBatch(calls, firstId), { timeoutMs, bodyBytesMax })
-    const read = body.ok
-      ? parseBatch(body.text, { firstId, count: calls.length }, node.scrub)
-      : body
+    const answer = await node.post(encodeBatch(calls, firstId))
+    const read = readAnswer(answer, { firstId, count: calls.length }, node.scrub)
     const durationMs = clock.now() - startedMs
     const status = parts.map((settle) => settle(read)).find((each) => each !== USABLE) ?? USABLE
     observe({ type: 'request', service: 'rpc', route, status, durationMs })
   }
 
   /** The request that these calls go out with: one that is about to leave, or a new one. */
-  function joined(node: Node, route: string, calls: readonly RpcCall[]): Shared {
+  function joined(node: RpcEndpoint, route: string, calls: readonly RpcCall[]): Shared {
     const key = `${node.label} ${route}`
     const open = joinable.get(key)
     if (open !== undefined && open.calls.length + calls.length <= SHARED_CALLS_MAX) return open
@@ -128,7 +121,7 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
       return (await outcome).reply
     },
     async close() {
-      await Promise.all(nodes.map((node) => node.pool.close()))
+      await Promise.all(nodes.map((node) => node.close()))
     },
   }
 }
@@ -174,117 +167,26 @@ function partOf(read: RpcExchange, first: number): RpcExchange {
   }
 }
 
-function openNode(text: string, label: string): Node {
-  // The error of the URL parser carries the text it could not parse, key and all.
-  if (!URL.canParse(text)) throw new TypeError(`the RPC URL of ${label} is no URL`)
-  const url = new URL(text)
-  return {
-    label,
-    // The one deadline in `post` covers every phase, so undici's own timers would only be a second opinion.
-    pool: new Pool(url.origin, { connections: CONNECTIONS_MAX, headersTimeout: 0, bodyTimeout: 0 }),
-    path: url.pathname + url.search,
-    headers: { 'content-type': 'application/json', ...authorization(url) },
-    scrub: messageScrub(text),
-  }
-}
-
-function authorization(url: URL): Readonly<Record<string, string>> {
-  if (url.username === '' && url.password === '') return {}
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-  return { authorization: `Basic ${Buffer.from(user).toString('base64')}` }
-}
-
-/** Nodes repeat what they were sent: their words are cut to one line, without addresses, keys or raw transactions. */
-function messageScrub(url: string): (text: string) => string {
-  const scrubber = createScrubber()
-  scrubber.add(url)
-  return (text) =>
-    scrubber
-      .text(text)
-      .replace(WEB_ADDRESS, '[address]')
-      .replace(/\s+/g, ' ')
-      .slice(0, MESSAGE_LENGTH_MAX)
-}
-
-function nodeAt(nodes: readonly Node[], index: number): Node {
+function nodeAt(nodes: readonly RpcEndpoint[], index: number): RpcEndpoint {
   const node = nodes[index]
   if (node === undefined) throw new RangeError('a chain needs at least one RPC URL')
   return node
 }
 
-type Body = { readonly ok: true; readonly text: string } | ({ readonly ok: false } & RpcTrouble)
-
-async function post(
-  node: Node,
-  body: string,
-  bounds: { timeoutMs: number; bodyBytesMax: number },
-): Promise<Body> {
-  const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(), bounds.timeoutMs)
-  try {
-    const response = await node.pool.request({
-      method: 'POST',
-      path: node.path,
-      headers: node.headers,
-      body,
-      signal: deadline.signal,
-    })
-    if (response.statusCode !== 200) {
-      await response.body.dump()
-      const status = String(response.statusCode)
-      return { ok: false, status, message: `answered HTTP ${status}` }
-    }
-    const text = await readBounded(response, bounds.bodyBytesMax)
-    if (text === undefined)
-      return { ok: false, status: 'malformed', message: 'sent too long a body' }
-    return { ok: true, text }
-  } catch (error) {
-    if (deadline.signal.aborted)
-      return {
-        ok: false,
-        status: 'timeout',
-        message: `did not answer within ${bounds.timeoutMs} ms`,
-      }
-    // Only the code: the text of such an error names the address that was dialled.
-    return {
-      ok: false,
-      status: 'unreachable',
-      message: `could not be reached (${errorCode(error)})`,
-    }
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** Undefined when the body is longer than the bound; the connection is then dropped. */
-async function readBounded(
-  response: Dispatcher.ResponseData,
-  bytesMax: number,
-): Promise<string | undefined> {
-  const length = Number(response.headers['content-length'] ?? Number.NaN)
-  // The HTTP parser holds the node to the length it announced, so that only unannounced bodies need counting.
-  if (length <= bytesMax) return response.body.text()
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of response.body) {
-    bytes += chunk.length
-    if (bytes > bytesMax || length > bytesMax) {
-      response.body.destroy()
-      return undefined
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function errorCode(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : 'no code'
+function readAnswer(
+  answer: HttpAnswer,
+  expected: { firstId: number; count: number },
+  scrub: (text: string) => string,
+): RpcExchange {
+  if (!answer.ok) return answer
+  if (answer.statusCode === 200) return parseBatch(answer.text, expected, scrub)
+  const status = String(answer.statusCode)
+  return { ok: false, status, message: `answered HTTP ${status}` }
 }
 
 function interpret<Value>(
-  node: Node,
-  exchange: ReturnType<typeof parseBatch>,
+  node: RpcEndpoint,
+  exchange: RpcExchange,
   parse: RpcParse<Value>,
 ): { reply: ChainReply<Value>; status: string } {
   if (!exchange.ok) return { reply: silent(node, exchange.message), status: exchange.status }
@@ -296,6 +198,6 @@ function interpret<Value>(
   }
 }
 
-function silent<Value>(node: Node, message: string): ChainReply<Value> {
+function silent<Value>(node: RpcEndpoint, message: string): ChainReply<Value> {
   return { ok: false, fault: { tag: 'unavailable', message: `${node.label}: ${message}` } }
 }

@@ -22,7 +22,6 @@ export type SkipReason = (typeof SKIP_REASONS)[number]
 export const REFUSAL_REASONS = [
   'owner-mismatch',
   'wallet-has-code',
-  'quote-field-mismatch',
   'kind-mismatch',
   'amount-above-limit',
   'amount-mismatch',
@@ -63,7 +62,6 @@ export const FAILURE_REASONS = [
   'clock-skew',
   'insufficient-balance',
   'insufficient-gas',
-  'allowance-too-low',
   'transaction-reverted',
   'transaction-lost',
   'halted',

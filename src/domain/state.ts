@@ -3,6 +3,7 @@ import { clientOrderId, type Intent, type IntentId } from './intent.ts'
 import type { Fill, JournalEvent, TransactionRecord } from './journal.ts'
 import { nextState, type OrderState, type OrderStep } from './order.ts'
 import type { PermitRecord } from './permit.ts'
+import type { Mode } from './settings.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
 /** An intent that is not closed yet. */
@@ -54,7 +55,12 @@ export type OpenTransaction = {
 /** What is true now: a fold of the journal. Changed only by `applyEvent`. */
 export type DaemonState = {
   bound:
-    | { readonly chainId: number; readonly genesisHash: Hex; readonly owner: Address }
+    | {
+        readonly mode: Mode
+        readonly chainId: number
+        readonly genesisHash: Hex
+        readonly owner: Address
+      }
     | undefined
   readonly strategies: Map<string, StrategyRecord>
   readonly intents: Map<IntentId, OpenIntent>
@@ -93,6 +99,7 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     case 'bound':
       if (state.bound !== undefined) throw new InvariantError('state is bound to a chain already')
       state.bound = {
+        mode: event.mode,
         chainId: event.chainId,
         genesisHash: event.genesisHash,
         owner: event.owner,

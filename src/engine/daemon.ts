@@ -1,7 +1,9 @@
 import type { IntentId } from '../domain/intent.ts'
 import { hasLivePermit } from '../domain/order.ts'
+import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
 import type { Mode } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
+import type { Hex } from '../domain/units.ts'
 import { askChain, type OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
 import { resolveOnChain } from '../execute/resolve.ts'
@@ -60,9 +62,10 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
 
   try {
     const startedAtMs = clock.now()
-    if (!(await bind(input, context)))
+    const headSeconds = await bind(input, context)
+    if (headSeconds === undefined)
       return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
-    await scheduleStrategies(input, context)
+    await scheduleStrategies(input, context, headSeconds)
     observe({
       type: 'daemon-started',
       mode: input.mode,
@@ -102,48 +105,69 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
 }
 
 /**
- * Ties a fresh state to its chain and wallet; refuses a state that belongs to others. False when the daemon was asked
+ * Ties a fresh state to its chain and wallet; refuses a state that belongs to others. Gives the time of the newest
+ * block, or undefined when the daemon was asked
  * to stop before its chain could be known: then nothing of the state may be followed or changed.
  */
-async function bind(input: DaemonInput, context: OrderContext): Promise<boolean> {
-  const { chain, journal, signer, clock } = context.ports
+async function bind(input: DaemonInput, context: OrderContext): Promise<number | undefined> {
+  const { chain, clock } = context.ports
   for (;;) {
     const reply = await askChain(context, 'identifying the chain', () => chain.identity())
-    if (context.closing.aborted) return false
+    if (context.closing.aborted) return undefined
     if (!reply.ok) {
       await clock.sleep(context.policy.backoffMsMax, context.closing)
       continue
     }
-    const { chainId, genesisHash } = reply.value
+    const { chainId, genesisHash, blockTimeSeconds } = reply.value
     if (chainId !== context.chainId)
       throw new WrongStateError(
         `the node serves chain ${chainId}, the config says ${context.chainId}: correct chains.*.rpcUrls`,
       )
-    const { bound } = journal.state
-    if (bound === undefined) {
-      const owner = signer.address
-      await journal.append({ type: 'bound', mode: input.mode, chainId, genesisHash, owner })
-      return true
-    }
-    if (bound.chainId !== chainId || bound.genesisHash !== genesisHash)
-      throw new WrongStateError(
-        `the state directory belongs to another chain (genesis ${bound.genesisHash}, the node says ${genesisHash}): use another stateDir`,
-      )
-    if (bound.owner !== signer.address)
-      throw new WrongStateError(
-        `the state directory belongs to wallet ${bound.owner}, the config names ${signer.address}: use another stateDir`,
-      )
-    return true
+    await bindState(input, context, { chainId, genesisHash })
+    return blockTimeSeconds
   }
+}
+
+async function bindState(
+  input: DaemonInput,
+  context: OrderContext,
+  { chainId, genesisHash }: { readonly chainId: number; readonly genesisHash: Hex },
+): Promise<void> {
+  const { journal, signer } = context.ports
+  const { bound } = journal.state
+  const { mode } = input
+  const owner = signer.address
+  if (bound === undefined)
+    return journal.append({ type: 'bound', mode, chainId, genesisHash, owner })
+  if (bound.chainId !== chainId || bound.genesisHash !== genesisHash)
+    throw new WrongStateError(
+      `the state directory belongs to another chain (genesis ${bound.genesisHash}, the node says ${genesisHash}): use another stateDir`,
+    )
+  if (bound.mode !== mode)
+    throw new WrongStateError(
+      `the state directory belongs to a daemon in mode ${bound.mode}, the config says ${mode}: use another stateDir`,
+    )
+  if (bound.owner !== owner)
+    throw new WrongStateError(
+      `the state directory belongs to wallet ${bound.owner}, the config names ${owner}: use another stateDir`,
+    )
 }
 
 /** The schedule key of a strategy that is known to the journal but not attended. */
 const NOT_SCHEDULED = 'none'
 
-/** A new or changed schedule counts its slots from now on; so does one that was switched off in between. */
-async function scheduleStrategies(input: DaemonInput, context: OrderContext): Promise<void> {
+/**
+ * A new or changed schedule counts its slots from now on; so does one that was switched off in between. A clock far
+ * ahead of the chain is not believed: its slots would be used up before they come.
+ */
+async function scheduleStrategies(
+  input: DaemonInput,
+  context: OrderContext,
+  headSeconds: number,
+): Promise<void> {
   const { clock, journal } = context.ports
-  const nowSeconds = Math.floor(clock.now() / 1000)
+  const latestMs = headSeconds * 1000 + CHAIN_LAG_MS_MAX
+  const nowSeconds = Math.floor(Math.min(clock.now(), latestMs) / 1000)
   const keys = new Map<string, string>()
   for (const name of journal.state.strategies.keys()) keys.set(name, NOT_SCHEDULED)
   for (const { name, schedule } of input.strategies)

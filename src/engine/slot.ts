@@ -7,7 +7,7 @@ import type { SkipReason } from '../domain/reason.ts'
 import type { SlotSeconds } from '../domain/schedule.ts'
 import type { DaemonState } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
-import type { Asset } from '../domain/token.ts'
+import type { Asset, Token } from '../domain/token.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 
@@ -145,5 +145,18 @@ function availableOf(context: OrderContext, sell: Asset, view: ChainView): bigin
   }
   if (sell.native) return view.nativeBalance - GAS_RESERVE_WEI - planned
   const balance = view.balances.get(sell.token.address) ?? 0n
-  return balance - livePermits(state, sell.token) - planned
+  return balance - livePermits(state, sell.token) - planned - heldForEth(state, sell.token)
+}
+
+/** WETH that belongs to orders of strategies that name ETH: wrapped and not sold yet, or bought and not unwrapped yet. */
+function heldForEth(state: DaemonState, token: Token): bigint {
+  let held = 0n
+  for (const { intent, state: at, fill } of state.intents.values()) {
+    const { sell, buy } = intent
+    if (buy.native && buy.token.address === token.address) held += fill?.received ?? 0n
+    const wrapped = state.endedTransactions.get(`${intent.id}:wrap`) === 'mined'
+    if (at === 'planned' && sell.native && sell.token.address === token.address && wrapped)
+      held += intent.maxSell
+  }
+  return held
 }

@@ -71,7 +71,7 @@ export function createAgenda(input: AgendaInput): Agenda {
   const read = async (owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> => {
     const view = await readMarket(
       context,
-      owed.map(({ strategy }) => strategy),
+      owed.length === 0 ? strategies : owed.map(({ strategy }) => strategy),
     )
     if (view === undefined) retryAtMs = clock.now() + VIEW_RETRY_MS
     else {

@@ -80,8 +80,8 @@ export async function askChain<Value>(
     const reply = await call()
     if (reply.ok || reply.fault.tag !== 'unavailable') return reply
     ports.observe({ type: 'chain-trouble', doing, message: reply.fault.message })
-    if (tries >= policy.requestTriesMax || context.stop.aborted) return reply
-    await ports.clock.sleep(backoffMs(policy, tries, ports.random.jitter()), context.stop)
+    if (tries >= policy.requestTriesMax || context.closing.aborted) return reply
+    await ports.clock.sleep(backoffMs(policy, tries, ports.random.jitter()), context.closing)
   }
 }
 

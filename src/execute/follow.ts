@@ -41,11 +41,16 @@ function isPastDeadline(context: OrderContext, open: OpenIntent): boolean {
   return context.ports.clock.now() > (open.permit?.deadlineSeconds ?? 0) * 1000
 }
 
-/** Sends the same bytes under the same id again; signing is deterministic. Any refusal now means unknown (rule G7). */
+/**
+ * Sends the same bytes under the same id again; signing is deterministic. Any refusal now means unknown (rule G7). Not
+ * while the chain is silent, past the deadline, or when the wallet has got code (rule A5): it may never have been
+ * signed before a crash.
+ */
 async function replay(context: OrderContext, open: OpenIntent): Promise<void> {
   const { gasless, journal, observe, queue, signer } = context.ports
   const { intent, permit } = open
-  if (permit === undefined || (await resolveOnChain(context, open))) return
+  const found = await resolveOnChain(context, open)
+  if (permit === undefined || found.tag !== 'open' || found.view.ownerHasCode) return
   if (isPastDeadline(context, open)) return
   const reply = await queue.run('submit', () =>
     gasless.submit({

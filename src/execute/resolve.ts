@@ -11,17 +11,23 @@ import { proveFill } from './prove.ts'
  */
 const CANCELLED_AFTER_SECONDS = 120
 
+/** `moved`: the journal has a new fact. `open`: the permit may still execute. `unknown`: the node did not answer. */
+export type Resolution =
+  | { readonly tag: 'moved' }
+  | { readonly tag: 'open'; readonly view: PermitView }
+  | { readonly tag: 'unknown' }
+
 /**
  * Asks the chain, the only judge, what became of the current permit, and journals what is certain: a proven fill, or
- * that the permit can never execute. True when the intent moved on. `txHash` is the service's hint, never believed.
+ * that the permit can never execute. `txHash` is the service's hint, never believed.
  */
 export async function resolveOnChain(
   context: OrderContext,
   open: OpenIntent,
   txHash?: Hex,
-): Promise<boolean> {
+): Promise<Resolution> {
   const { permit } = open
-  if (permit === undefined) return false
+  if (permit === undefined) return { tag: 'unknown' }
   const { chain, observe } = context.ports
   const reply = await chain.permit({
     owner: permit.owner,
@@ -30,13 +36,24 @@ export async function resolveOnChain(
   })
   if (!reply.ok) {
     observe({ type: 'chain-trouble', doing: 'resolving an order', message: reply.fault.message })
-    return false
+    return { tag: 'unknown' }
   }
   const view = reply.value
-  if (!view.nonceUsed) return expire(context, open, permit, view)
-  if (view.transaction !== undefined && (await prove(context, open, permit, view.transaction)))
-    return true
-  return searchFill(context, open, permit, view)
+  const moved = view.nonceUsed
+    ? await findFill(context, open, permit, view)
+    : await expire(context, open, permit, view)
+  return moved ? { tag: 'moved' } : { tag: 'open', view }
+}
+
+async function findFill(
+  context: OrderContext,
+  open: OpenIntent,
+  permit: PermitRecord,
+  view: PermitView,
+): Promise<boolean> {
+  const { transaction } = view
+  const isProven = transaction !== undefined && (await prove(context, open, permit, transaction))
+  return isProven || searchFill(context, open, permit, view)
 }
 
 /** An unused nonce at a block past the deadline can never be used any more: the permit is dead (rule G1). */

@@ -170,7 +170,7 @@ async function broadcast(context: OrderContext, id: string, strategy: string): P
   const { raw, hash } = signer.signTransaction(record)
   const reply = await chain.broadcast(raw)
   if (!reply.ok)
-    observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
+    return observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
   observe({
     type: 'transaction',
     strategy,

@@ -22,9 +22,14 @@ export type AdminDeps = {
   readonly stepMarket: () => Promise<void>
   /** While paused, prices and feeds move by hand only. */
   readonly setMarketPaused: (paused: boolean) => void
-  /** Cuts every connection of the gasless service and refuses new ones for a while. */
-  readonly outage: (ms: number) => Promise<void>
+  /** Cuts every connection of a service and refuses new ones for a while. */
+  readonly outage: Readonly<Record<'gasless' | 'aggregator', (ms: number) => Promise<void>>>
+  /** Controls of the aggregation service. */
+  readonly aggregator: AdminRoutes
 }
+
+/** What to run for each method and path; what it returns becomes the body of the answer. */
+export type AdminRoutes = Readonly<Record<string, (body: unknown) => Promise<unknown> | unknown>>
 
 const BODY_BYTES_MAX = 1024 * 1024
 const NATIVE = 'ETH'
@@ -42,7 +47,10 @@ const feedSchema = z.strictObject({
   startedAt: z.int().min(0),
   updatedAt: z.int().min(0),
 })
-const outageSchema = z.strictObject({ ms: z.int().min(0).max(600_000) })
+const outageSchema = z.strictObject({
+  ms: z.int().min(0).max(600_000),
+  service: z.enum(['gasless', 'aggregator']).default('gasless'),
+})
 const pausedSchema = z.strictObject({ paused: z.boolean() })
 const stepSchema = z.strictObject({ steps: z.int().min(1).max(10_000).default(1) })
 
@@ -53,7 +61,7 @@ class AdminError extends Error {
 
 /** Request handler of the admin port: the sandbox's own controls, no part of the service. */
 export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Promise<Answer> {
-  const routes: Readonly<Record<string, (body: unknown) => Promise<unknown> | unknown>> = {
+  const routes: AdminRoutes = {
     'GET /faults': () => deps.faults.snapshot(),
     'PUT /faults': (body) => {
       deps.faults.set(body)
@@ -66,7 +74,11 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Prom
     'PUT /market/price': (body) => setPrice(deps, priceSchema.parse(body)),
     'PUT /market/paused': (body) => deps.setMarketPaused(pausedSchema.parse(body).paused),
     'PUT /feed': (body) => setFeedRound(deps, feedSchema.parse(body)),
-    'POST /outage': (body) => deps.outage(outageSchema.parse(body).ms),
+    'POST /outage': (body) => {
+      const { ms, service } = outageSchema.parse(body)
+      return deps.outage[service](ms)
+    },
+    ...deps.aggregator,
   }
   return async (request) => {
     const path = (request.url ?? '/').split('?')[0]

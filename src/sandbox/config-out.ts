@@ -3,6 +3,8 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Hex } from 'viem'
 import { stringify } from 'yaml'
+import type { AggregatorContracts } from './aggregator/deploy.ts'
+import { AGGREGATOR_CHAIN_ID, type AggregatorSettings } from './aggregator/settings.ts'
 import type { Deployment } from './evm/deploy.ts'
 
 /** Places that a written config names. */
@@ -11,6 +13,8 @@ export type ConfigPlaces = {
   readonly strategiesDir: string
   /** File that holds the trader's private key. */
   readonly keyFile: string
+  /** File that holds the operator's; default `operator.key` beside the trader's. */
+  readonly operatorKeyFile?: string | undefined
   readonly httpPort?: number | undefined
 }
 
@@ -23,6 +27,12 @@ type ConfigSource = {
     'permit2' | 'settlement' | 'sequencerFeed' | 'tokens' | 'feeds'
   >
   readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
+  readonly aggregator: {
+    readonly url: string
+    readonly rpcUrl: string
+    readonly contracts: AggregatorContracts
+    readonly settings: Pick<AggregatorSettings, 'wire'>
+  }
 }
 
 const HTTP_PORT_DEFAULT = 9464
@@ -36,8 +46,14 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
     strategiesDir: places.strategiesDir,
     http: { host: '127.0.0.1', port: places.httpPort ?? HTTP_PORT_DEFAULT },
     log: { level: 'info' },
-    wallets: { trader: { privateKeyFile: places.keyFile } },
-    chains: { base: { chainId: source.chainId, rpcUrls: [source.rpcUrl] } },
+    wallets: {
+      trader: { privateKeyFile: places.keyFile },
+      operator: { privateKeyFile: operatorKeyFileOf(places) },
+    },
+    chains: {
+      base: { chainId: source.chainId, rpcUrls: [source.rpcUrl] },
+      sepolia: { chainId: AGGREGATOR_CHAIN_ID, rpcUrls: [source.aggregator.rpcUrl] },
+    },
     gasless: {
       baseUrl: source.gaslessUrl,
       chain: 'base',
@@ -51,6 +67,7 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
       requestsPerSecond: 50,
       wire: { ...source.routingWords },
     },
+    aggregator: aggregatorSection(source.aggregator),
     tokens: Object.fromEntries(
       deployment.tokens.map(({ symbol, address, decimals }) => [
         symbol,
@@ -71,32 +88,58 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
   }
 }
 
+function aggregatorSection({ url, contracts, settings }: ConfigSource['aggregator']): unknown {
+  const { gasTank, multicall, trustedProposer, trustlessProposer } = contracts
+  return {
+    rpcUrl: url,
+    chain: 'sepolia',
+    wallet: 'operator',
+    proposer: 'trustless',
+    contracts: { gasTank, multicall, trustedProposer, trustlessProposer },
+    fallback: { mode: 'after-deadline', deadline: '3m' },
+    gasTank: {
+      alertBelow: '0.02',
+      topUp: { below: '0.02', amount: '0.05', maxPerDay: '0.1' },
+    },
+    wire: { ...settings.wire },
+  }
+}
+
+/** Where the operator's key is: beside the trader's, unless told otherwise. */
+export function operatorKeyFileOf({ keyFile, operatorKeyFile }: ConfigPlaces): string {
+  return operatorKeyFile ?? join(dirname(keyFile), 'operator.key')
+}
+
 /**
- * Writes a config and, beside it, the trader's throwaway key (`trader.key`), both 0600. Relative directories
+ * Writes a config and, beside it, the throwaway keys (`trader.key`, `operator.key`), all 0600. Relative directories
  * are taken from the working directory, so that the config means the same wherever it is read from.
  */
 export async function writeSandboxConfig(options: {
   readonly sandbox: {
     readonly trader: { readonly privateKey: Hex }
+    readonly operator: { readonly privateKey: Hex }
     config(places: ConfigPlaces): Record<string, unknown>
   }
   readonly file: string
   readonly stateDir: string
   readonly strategiesDir: string
   readonly httpPort?: number | undefined
-}): Promise<{ file: string; keyFile: string }> {
+}): Promise<{ file: string; keyFile: string; operatorKeyFile: string }> {
   const file = resolve(options.file)
   const keyFile = join(dirname(file), 'trader.key')
-  const config = options.sandbox.config({
+  const places = {
     stateDir: resolve(options.stateDir),
     strategiesDir: resolve(options.strategiesDir),
     keyFile,
     httpPort: options.httpPort,
-  })
+  }
+  const operatorKeyFile = operatorKeyFileOf(places)
+  const config = options.sandbox.config(places)
   await mkdir(dirname(file), { recursive: true })
   await writePrivately(keyFile, `${options.sandbox.trader.privateKey}\n`)
+  await writePrivately(operatorKeyFile, `${options.sandbox.operator.privateKey}\n`)
   await writePrivately(file, stringify(config))
-  return { file, keyFile }
+  return { file, keyFile, operatorKeyFile }
 }
 
 /** Whoever waits for the file sees all of it or nothing. */

@@ -67,7 +67,11 @@ const callRule = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('lateInclusion'), ...trigger, delayMs: milliseconds }),
   z.strictObject({ kind: z.literal('neverIncluded'), ...trigger }),
   /** A stranger's call reverts the batch; without `retry` the call is given up then. */
-  z.strictObject({ kind: z.literal('batchReverted'), ...trigger, retry: z.boolean().default(true) }),
+  z.strictObject({
+    kind: z.literal('batchReverted'),
+    ...trigger,
+    retry: z.boolean().default(true),
+  }),
   z.strictObject({ kind: z.literal('includedTwice'), ...trigger }),
   z.strictObject({ kind: z.literal('lieReceipt'), ...trigger }),
   z.strictObject({ kind: z.literal('hashUnknownYet'), ...trigger, forMs: milliseconds }),

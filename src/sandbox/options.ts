@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import type { AggregatorOptions } from './aggregator/settings.ts'
 import type { Route } from './faults.ts'
 import type { RateLimit, ResetStyle } from './http/rate-limit.ts'
 import type { SandboxLog } from './log.ts'
@@ -12,7 +13,13 @@ export type SandboxOptions = {
   /** EVM node binary. Default: the optional npm package, then `anvil` on the PATH. */
   readonly anvilBin?: string | undefined
   /** Loopback ports; default 0, any free one. */
-  readonly ports?: { readonly rpc?: number; readonly gasless?: number; readonly admin?: number }
+  readonly ports?: {
+    readonly rpc?: number
+    readonly gasless?: number
+    readonly admin?: number
+    readonly sepoliaRpc?: number
+    readonly aggregator?: number
+  }
   /** Time between market steps, each pushed to the feeds. Default 1000; 0 leaves stepping to the admin port. */
   readonly feedIntervalMs?: number
   readonly market?: Partial<Omit<MarketSettings, 'seed'>>
@@ -38,4 +45,7 @@ export type SandboxOptions = {
   readonly faults?: unknown
   /** Default: a fresh one. */
   readonly traderKey?: Hex
+  /** Default: a fresh one. */
+  readonly operatorKey?: Hex
+  readonly aggregator?: AggregatorOptions
 }

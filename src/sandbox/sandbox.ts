@@ -3,6 +3,9 @@ import type { Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../wire/gasless.ts'
 import { createAdmin } from './admin.ts'
+import type { AggregatorContracts } from './aggregator/deploy.ts'
+import { AGGREGATOR_CHAIN_ID } from './aggregator/settings.ts'
+import { type AggregatorVenue, startAggregator } from './aggregator/venue.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
 import { startAnvil } from './evm/anvil.ts'
 import { type Deployment, deployGaslessContracts, fundToken } from './evm/deploy.ts'
@@ -11,6 +14,7 @@ import { createFaults, type Faults } from './faults.ts'
 import { crashReply } from './gasless/envelope.ts'
 import { routingWordsOf, startGasless } from './gasless/venue.ts'
 import { startJsonServer } from './http/json-server.ts'
+import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
 import { createMarket, MARKET_DEFAULTS, type Market } from './market/market.ts'
 import type { SandboxOptions } from './options.ts'
@@ -23,6 +27,7 @@ export type { SandboxOptions } from './options.ts'
 export type Sandbox = {
   readonly rpcUrl: string
   readonly gaslessUrl: string
+  readonly aggregatorUrl: string
   readonly adminUrl: string
   readonly chainId: number
   readonly genesisHash: Hex
@@ -35,6 +40,16 @@ export type Sandbox = {
   /** Owns coin for gas and some of every token; its key is worth nothing anywhere else. */
   readonly trader: { readonly address: Hex; readonly privateKey: Hex }
   readonly evmPid: number
+  /** The chain of the aggregation service. */
+  readonly sepolia: {
+    readonly rpcUrl: string
+    readonly chainId: number
+    readonly genesisHash: Hex
+    readonly evmPid: number
+    readonly contracts: AggregatorContracts
+  }
+  /** Owns coin on the aggregator's chain; not delegated, nothing deposited. */
+  readonly operator: { readonly address: Hex; readonly privateKey: Hex }
   readonly market: Market
   readonly faults: Faults
   config(places: ConfigPlaces): Record<string, unknown>
@@ -44,7 +59,7 @@ export type Sandbox = {
 
 const COIN = 10n ** 18n
 
-/** Starts node, contracts, market, REST service and admin port. Leaves nothing behind if a part fails. */
+/** Starts nodes, contracts, market, both services and admin port. Leaves nothing behind if a part fails. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const undo: (() => Promise<void>)[] = []
   let stopping: Promise<void> | undefined
@@ -74,14 +89,11 @@ async function startParts(
 ): Promise<Sandbox> {
   const log = options.log ?? (() => undefined)
   const faults = createFaults(options.faults)
-  const chainId = GASLESS_CHAIN_ID
-  const anvil = await startAnvil({ chainId, bin: options.anvilBin, port: options.ports?.rpc, log })
-  undo.push(() => anvil.stop())
-  const rpc = createRpc(anvil.rpcUrl)
-  undo.push(() => rpc.close())
-  const genesis = await rpc.call<{ hash: Hex }>('eth_getBlockByNumber', ['0x0', false])
-  const deployment = await deployGaslessContracts(rpc, chainId)
-  const trader = await fundTrader(rpc, deployment, options.traderKey)
+  const [base, aggregator] = await both(
+    startBase(options, log, undo),
+    startAggregator(options, { faults, log }, undo),
+  )
+  const { rpc, deployment, trader } = base
   const market = createMarket(deployment.tokens, {
     ...MARKET_DEFAULTS,
     ...options.market,
@@ -107,33 +119,70 @@ async function startParts(
       market,
       faults,
       book: service.book,
-      genesisHash: genesis.hash,
+      genesisHash: base.genesisHash,
       stepMarket,
       setMarketPaused: (paused) => {
         marketPaused = paused
       },
-      outage: service.outage,
+      outage: { gasless: service.outage, aggregator: aggregator.outage },
+      aggregator: aggregator.adminRoutes,
     }),
     onCrash: crashReply(log, 'admin'),
   })
   undo.push(() => admin.stop())
-  const urls = { rpcUrl: anvil.rpcUrl, gaslessUrl: service.url, adminUrl: admin.url }
+  const urls = {
+    rpcUrl: base.rpcUrl,
+    gaslessUrl: service.url,
+    aggregatorUrl: aggregator.url,
+    adminUrl: admin.url,
+  }
   const routingWords = routingWordsOf(options)
   log('sandbox.started', urls)
   return {
     ...urls,
-    chainId,
-    genesisHash: genesis.hash,
+    chainId: GASLESS_CHAIN_ID,
+    genesisHash: base.genesisHash,
     contracts: deployment,
     tokens: deployment.tokens,
     feeds: deployment.feeds,
     trader,
-    evmPid: anvil.pid,
+    evmPid: base.evmPid,
+    sepolia: sepoliaOf(aggregator),
+    operator: aggregator.operator,
     market,
     faults,
-    config: (places) => sandboxConfig({ ...urls, chainId, deployment, routingWords }, places),
+    config: (places) =>
+      sandboxConfig(
+        { ...urls, chainId: GASLESS_CHAIN_ID, deployment, routingWords, aggregator },
+        places,
+      ),
     stop,
   }
+}
+
+/** Starts the chain that the gasless service settles on, with contracts and a trader. */
+async function startBase(options: SandboxOptions, log: SandboxLog, undo: (() => Promise<void>)[]) {
+  const chainId = GASLESS_CHAIN_ID
+  const anvil = await startAnvil({ chainId, bin: options.anvilBin, port: options.ports?.rpc, log })
+  undo.push(() => anvil.stop())
+  const rpc = createRpc(anvil.rpcUrl)
+  undo.push(() => rpc.close())
+  const genesis = await rpc.call<{ hash: Hex }>('eth_getBlockByNumber', ['0x0', false])
+  const deployment = await deployGaslessContracts(rpc, chainId)
+  const trader = await fundTrader(rpc, deployment, options.traderKey)
+  const { rpcUrl, pid } = anvil
+  return { rpc, rpcUrl, evmPid: pid, genesisHash: genesis.hash, deployment, trader }
+}
+
+/** Waits for both even if one fails: only what has been started can be undone. */
+async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second])
+  return Promise.all([first, second])
+}
+
+function sepoliaOf(aggregator: AggregatorVenue): Sandbox['sepolia'] {
+  const { rpcUrl, genesisHash, evmPid, contracts } = aggregator
+  return { rpcUrl, chainId: AGGREGATOR_CHAIN_ID, genesisHash, evmPid, contracts }
 }
 
 async function fundTrader(

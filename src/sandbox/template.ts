@@ -1,5 +1,6 @@
 import type { Hex } from 'viem'
 import { WETH_BASE } from '../wire/gasless.ts'
+import { AGGREGATOR_DEFAULTS } from './aggregator/settings.ts'
 import { sandboxConfig } from './config-out.ts'
 import { FEED_PAIRS, TOKEN_SPECS } from './tokens.ts'
 
@@ -15,6 +16,18 @@ export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig
     gaslessUrl: 'http://127.0.0.1:1',
     chainId: 8453,
     routingWords: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
+    aggregator: {
+      url: 'http://127.0.0.1:1',
+      rpcUrl: 'http://127.0.0.1:1',
+      contracts: {
+        gasTank: placeholder(0x400),
+        multicall: placeholder(0x401),
+        trustedProposer: placeholder(0x402),
+        trustlessProposer: placeholder(0x403),
+        demoTarget: placeholder(0x404),
+      },
+      settings: AGGREGATOR_DEFAULTS,
+    },
     deployment: {
       permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
       settlement: placeholder(0x100),

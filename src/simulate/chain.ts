@@ -61,7 +61,14 @@ export function createSimulatedChain(options: NodeOptions): Chain {
 
   return {
     identity: () =>
-      ask(() => ({ ok: true, value: { chainId, genesisHash: fingerprint(`genesis ${chainId}`) } })),
+      ask(() => ({
+        ok: true,
+        value: {
+          chainId,
+          genesisHash: fingerprint(`genesis ${chainId}`),
+          blockTimeSeconds: ledger.timeSeconds(visible()),
+        },
+      })),
     view: (query) => ask(() => ({ ok: true, value: viewAt(ledger, query, visible()) })),
     permit: ({ owner, nonce, txHash }) =>
       ask(() => {
@@ -73,6 +80,7 @@ export function createSimulatedChain(options: NodeOptions): Chain {
             blockNumber: BigInt(block),
             blockTimeSeconds: ledger.timeSeconds(block),
             nonceUsed: ledger.nonceUsed(owner, nonce, block),
+            ownerHasCode: ledger.hasCode(owner, block),
             transaction: mined === undefined ? undefined : traceOf(mined),
           },
         }

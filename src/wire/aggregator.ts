@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { addressText, hexText } from './gasless.ts'
+import { addressText, hexText, nonNegativeAmountText } from './gasless.ts'
 
 /**
  * Shapes of the transaction aggregation service's JSON-RPC 2.0 interface. One endpoint, six methods; the prefix of
@@ -9,10 +9,11 @@ import { addressText, hexText } from './gasless.ts'
 
 export const bytes32Text = z.string().regex(/^0x[a-fA-F0-9]{64}$/, 'expected 0x and 64 hex digits')
 /** Non-negative wei as decimal text. */
-export const weiText = z
+export const weiText = nonNegativeAmountText
+/** A signed transaction as it is broadcast. */
+const rawTransactionText = z
   .string()
-  .max(78)
-  .regex(/^(0|[1-9]\d*)$/, 'expected wei as decimal text')
+  .regex(/^0x(?:[a-fA-F0-9]{2})+$/, 'expected 0x and whole bytes in hex')
 const rpcId = z.union([z.number(), z.string()])
 
 export const METHODS = {
@@ -41,7 +42,8 @@ export const rpcRequestSchema = z.object({
   id: rpcId,
 })
 
-export const rpcErrorSchema = z.object({ code: z.number(), message: z.string() })
+/** The interface names no codes, so that any integer may come. */
+export const rpcErrorSchema = z.object({ code: z.int(), message: z.string() })
 /** Exactly one of `result` (which may be null) and `error`. */
 export const rpcResponseSchema = z
   .object({
@@ -54,10 +56,13 @@ export const rpcResponseSchema = z
     error: 'expected either result or error',
   })
 
-export const sendRawTransactionParams = z.tuple([hexText])
+export const sendRawTransactionParams = z.tuple([rawTransactionText])
 export const getTransactionReceiptParams = z.tuple([bytes32Text])
 /** A bundle holds exactly one signed transaction. */
-export const sendBundleParams = z.tuple([z.tuple([hexText]), z.union([hexText, z.int().min(0)])])
+export const sendBundleParams = z.tuple([
+  z.tuple([rawTransactionText]),
+  z.union([hexText, z.int().min(0)]),
+])
 export const accountInfoParams = z.tuple([addressText])
 /** The optional second parameter is a token. */
 export const transactionStatusParams = z.union([

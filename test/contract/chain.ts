@@ -81,7 +81,9 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       const first = answerOf(await rig.chain.identity())
       expect(first.chainId).toBe(rig.chainId)
       expect(first.genesisHash).toMatch(HASH)
-      expect(answerOf(await rig.chain.identity())).toEqual(first)
+      const second = answerOf(await rig.chain.identity())
+      expect(second.genesisHash).toBe(first.genesisHash)
+      expect(second.blockTimeSeconds).toBeGreaterThanOrEqual(first.blockTimeSeconds)
     })
 
     test('a view holds balances, allowances, feeds and the head', async () => {

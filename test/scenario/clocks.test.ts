@@ -72,11 +72,25 @@ describe('clocks that disagree', () => {
     expectSound(world)
   })
 
+  test('a daemon started by a clock far ahead uses up no slots whose time has not come', async () => {
+    const world = new World({ seed: 'early', strategies: [aStrategy()] })
+    world.clock.offsetMs = 10 * 24 * HOUR
+    world.start()
+    await world.runFor(MINUTE)
+    await world.stop()
+    world.clock.offsetMs = 0
+    world.start()
+    await world.runFor(2 * HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('filled filled'))
+    expectSound(world)
+  })
+
   test('a node that lags two minutes and more is not signed by', async () => {
     const world = new World({ seed: 'lag', strategies: [aStrategy()] })
-    world.chainFaults.lagSeconds = 130
     world.start()
-    await world.runFor(HOUR + MINUTE)
+    await world.runFor(MINUTE)
+    world.chainFaults.lagSeconds = 130
+    await world.runFor(HOUR)
     expect(world.watch.signatures).toBe(0)
     expect(outcomes(world, 'hourly')).toEqual(['failed chain-stale'])
     expectSound(world)

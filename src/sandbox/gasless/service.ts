@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { GASLESS_CHAIN_ID, type WireToken } from '../../wire/gasless.ts'
 import type { Route } from '../faults.ts'
+import { answerWithFaults, type FaultReplies } from '../http/fault-injection.ts'
 import type { Answer, Reply } from '../http/json-server.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
 import type { SandboxToken } from '../tokens.ts'
 import { errorReply } from './envelope.ts'
-import { answerWithFaults } from './fault-injection.ts'
 import { createPollRoute, createSubmitRoute } from './order-routes.ts'
 import { createQuoteRoute } from './quote-route.ts'
 import type { GaslessDeps, GaslessSettings } from './settings.ts'
@@ -45,12 +45,19 @@ export function createGaslessService(
     const limited = async (): Promise<Reply> => {
       const rate = limiters[route](Date.now())
       if (rate.allowed) return withHeaders(await handlers[route](call), rate.headers)
-      return withHeaders(errorReply('RATE_LIMITED', `rate limit exceeded for ${route}`), {
-        ...rate.headers,
-        'retry-after': String(rate.retryAfterSeconds),
-      })
+      return withHeaders(faultReplies(route).rateLimited(rate.retryAfterSeconds), rate.headers)
     }
-    return answerWithFaults(deps.faults.forRequest(route), route, limited)
+    return answerWithFaults(deps.faults.forRequest(route), faultReplies(route), limited)
+  }
+}
+
+function faultReplies(route: Route): FaultReplies {
+  return {
+    rateLimited: (retryAfterSeconds) =>
+      withHeaders(errorReply('RATE_LIMITED', `rate limit exceeded for ${route}`), {
+        'retry-after': String(retryAfterSeconds),
+      }),
+    internal: () => errorReply('INTERNAL_ERROR', 'internal failure'),
   }
 }
 

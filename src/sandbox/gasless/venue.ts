@@ -1,7 +1,7 @@
 import { GASLESS_CHAIN_ID } from '../../wire/gasless.ts'
 import type { Deployment } from '../evm/deploy.ts'
 import type { Faults } from '../faults.ts'
-import { type JsonServer, startJsonServer } from '../http/json-server.ts'
+import { startInterruptibleServer } from '../http/interruptible-server.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import type { SandboxLog } from '../log.ts'
 import type { Market } from '../market/market.ts'
@@ -71,26 +71,10 @@ export async function startGasless(
     },
     { tokens: deployment.tokens, market, book, faults, onAccepted: worker.add },
   )
-  const listen = (port: number): Promise<JsonServer> =>
-    startJsonServer({ port, handle, onCrash: crashReply(log, 'gasless') })
-  let server = await listen(options.ports?.gasless ?? 0)
-  const { url } = server
-  let back: NodeJS.Timeout | undefined
-  undo.push(async () => {
-    clearTimeout(back)
-    await server.stop()
-  })
-  const outage = async (ms: number): Promise<void> => {
-    await server.stop()
-    clearTimeout(back)
-    back = setTimeout(() => {
-      listen(Number(new URL(url).port)).then(
-        (restarted) => {
-          server = restarted
-        },
-        (error: unknown) => log('gasless.restartFailed', { error: String(error) }),
-      )
-    }, ms)
-  }
-  return { url, book, outage }
+  const server = await startInterruptibleServer(
+    { port: options.ports?.gasless ?? 0, handle, onCrash: crashReply(log, 'gasless') },
+    log,
+  )
+  undo.push(() => server.stop())
+  return { url: server.url, book, outage: server.outage }
 }

@@ -24,12 +24,14 @@ export type JsonServer = {
 
 const REQUEST_MS_MAX = 30_000
 
-/** Serves on 127.0.0.1 only. A handler that throws is answered by `onCrash`. */
-export async function startJsonServer(options: {
+export type JsonServerOptions = {
   readonly port: number
   readonly handle: (request: IncomingMessage) => Promise<Answer>
   readonly onCrash: (error: unknown) => Reply
-}): Promise<JsonServer> {
+}
+
+/** Serves on 127.0.0.1 only. A handler that throws is answered by `onCrash`. */
+export async function startJsonServer(options: JsonServerOptions): Promise<JsonServer> {
   const answerTo = async (request: IncomingMessage): Promise<Answer> => {
     try {
       return await options.handle(request)
@@ -95,9 +97,7 @@ export async function readJson(
 export async function readJsonText(
   request: IncomingMessage,
   bytesMax: number,
-): Promise<
-  { ok: true; text: string } | { ok: false; problem: Exclude<BodyProblem, 'malformed'> }
-> {
+): Promise<{ ok: true; text: string } | { ok: false; problem: Exclude<BodyProblem, 'malformed'> }> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') return { ok: false, problem: 'notJson' }
   const declared = request.headers['content-length']

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RequestFault, Route } from '../faults.ts'
-import type { Answer, Reply } from '../http/json-server.ts'
-import { errorReply } from './envelope.ts'
+import type { RequestFault } from '../faults.ts'
+import type { Answer, Reply } from './json-server.ts'
+
+/** How a service words the two failures that faults make it answer. */
+export type FaultReplies = {
+  rateLimited(retryAfterSeconds: number): Reply
+  internal(): Reply
+}
 
 /**
  * Runs a request through the faults that apply to it. Faults before processing win over those after it;
@@ -9,33 +14,28 @@ import { errorReply } from './envelope.ts'
  */
 export async function answerWithFaults(
   faults: readonly RequestFault[],
-  route: Route,
+  replies: FaultReplies,
   process: () => Promise<Reply>,
 ): Promise<Answer> {
   if (faults.length === 0) return process()
-  const answer = before(faults, route) ?? after(faults, await process())
+  const answer = before(faults, replies) ?? after(faults, replies, await process())
   for (const fault of faults) if (fault.kind === 'slow') await sleep(fault.delayMs)
   return answer === 'drop' ? answer : faults.reduce(withWrongDate, answer)
 }
 
-function before(faults: readonly RequestFault[], route: Route): Answer | undefined {
+function before(faults: readonly RequestFault[], replies: FaultReplies): Answer | undefined {
   for (const fault of faults) {
     if (fault.kind === 'dropBefore') return 'drop'
-    if (fault.kind === 'errorBefore') return errorReply('INTERNAL_ERROR', 'internal failure')
-    if (fault.kind === 'rateLimit') {
-      return {
-        ...errorReply('RATE_LIMITED', `rate limit exceeded for ${route}`),
-        headers: { 'retry-after': String(fault.retryAfterSeconds) },
-      }
-    }
+    if (fault.kind === 'errorBefore') return replies.internal()
+    if (fault.kind === 'rateLimit') return replies.rateLimited(fault.retryAfterSeconds)
   }
   return undefined
 }
 
-function after(faults: readonly RequestFault[], reply: Reply): Answer {
+function after(faults: readonly RequestFault[], replies: FaultReplies, reply: Reply): Answer {
   for (const fault of faults) {
     if (fault.kind === 'dropAfter') return 'drop'
-    if (fault.kind === 'errorAfter') return errorReply('INTERNAL_ERROR', 'internal failure')
+    if (fault.kind === 'errorAfter') return replies.internal()
   }
   return reply
 }

@@ -1,0 +1,134 @@
+import { type Dispatcher, Pool } from 'undici'
+import type { RpcTrouble } from './json-rpc-batch.ts'
+import { createScrubber } from './scrubber.ts'
+
+/** What came back for a request: a whole body, whatever its status, or why there is none. */
+export type HttpAnswer =
+  | { readonly ok: true; readonly statusCode: number; readonly text: string }
+  | ({ readonly ok: false } & RpcTrouble)
+
+/** One HTTP address that takes JSON-RPC. */
+export type RpcEndpoint = {
+  /** What messages call it. */
+  readonly label: string
+  /** One POST, bounded as a whole, without retries or redirects. Never rejects. */
+  post(body: string, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>
+  /** Text that the other side wrote, cut to one line, without addresses, keys or raw transactions. */
+  scrub(text: string): string
+  /** Waits for the requests under way. */
+  close(): Promise<void>
+}
+
+export type EndpointOptions = {
+  /** http or https. Credentials go out as basic auth. */
+  readonly url: string
+  /** Used in messages, the URL never is. */
+  readonly label: string
+  /** For a whole request, from connecting to the last byte. Default 10,000. */
+  readonly timeoutMs?: number
+  /** A longer body is not read to its end. Default 16 MiB. */
+  readonly bodyBytesMax?: number
+}
+
+const TIMEOUT_MS = 10_000
+const BODY_BYTES_MAX = 16 * 1024 * 1024
+const CONNECTIONS_MAX = 32
+const MESSAGE_LENGTH_MAX = 200
+const WEB_ADDRESS = /[a-z][a-z0-9+.-]*:\/\/\S+/gi
+
+/** Throws TypeError for a URL that cannot be used, without quoting it. */
+export function openEndpoint(options: EndpointOptions): RpcEndpoint {
+  const { label, timeoutMs = TIMEOUT_MS, bodyBytesMax = BODY_BYTES_MAX } = options
+  const url = parseUrl(options.url, label)
+  // The one deadline in `post` covers every phase, so undici's own timers would only be a second opinion.
+  const pool = new Pool(url.origin, {
+    connections: CONNECTIONS_MAX,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const path = url.pathname + url.search
+  const ownHeaders = { 'content-type': 'application/json', ...authorization(url) }
+
+  return {
+    label,
+    scrub: messageScrub(options.url),
+    close: () => pool.close(),
+    async post(body, headers = {}) {
+      const deadline = new AbortController()
+      const timer = setTimeout(() => deadline.abort(), timeoutMs)
+      try {
+        const response = await pool.request({
+          method: 'POST',
+          path,
+          headers: { ...ownHeaders, ...headers },
+          body,
+          signal: deadline.signal,
+        })
+        const text = await readBounded(response, bodyBytesMax)
+        if (text === undefined)
+          return { ok: false, status: 'malformed', message: 'sent too long a body' }
+        return { ok: true, statusCode: response.statusCode, text }
+      } catch (error) {
+        if (deadline.signal.aborted)
+          return { ok: false, status: 'timeout', message: `did not answer within ${timeoutMs} ms` }
+        // Only the code: the text of such an error names the address that was dialled.
+        const message = `could not be reached (${errorCode(error)})`
+        return { ok: false, status: 'unreachable', message }
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}
+
+function parseUrl(text: string, label: string): URL {
+  // The error of the URL parser carries the text it could not parse, key and all.
+  if (!URL.canParse(text)) throw new TypeError(`the RPC URL of ${label} is no URL`)
+  const url = new URL(text)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TypeError(`the RPC URL of ${label} must begin with http:// or https://`)
+  return url
+}
+
+function authorization(url: URL): Readonly<Record<string, string>> {
+  if (url.username === '' && url.password === '') return {}
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  return { authorization: `Basic ${Buffer.from(user).toString('base64')}` }
+}
+
+function messageScrub(url: string): (text: string) => string {
+  const scrubber = createScrubber()
+  scrubber.add(url)
+  return (text) =>
+    scrubber
+      .text(text)
+      .replace(WEB_ADDRESS, '[address]')
+      .replace(/\s+/g, ' ')
+      .slice(0, MESSAGE_LENGTH_MAX)
+}
+
+/** Undefined when the body is longer than the bound; the connection is then dropped. */
+async function readBounded(
+  response: Dispatcher.ResponseData,
+  bytesMax: number,
+): Promise<string | undefined> {
+  const length = Number(response.headers['content-length'] ?? Number.NaN)
+  // The HTTP parser holds the other side to the length it announced, so that only unannounced bodies need counting.
+  if (length <= bytesMax) return response.body.text()
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response.body) {
+    bytes += chunk.length
+    if (bytes > bytesMax || length > bytesMax) {
+      response.body.destroy()
+      return undefined
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function errorCode(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : 'no code'
+}

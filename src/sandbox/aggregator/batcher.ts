@@ -1,0 +1,159 @@
+import type { Hex } from 'viem'
+import type { Rpc } from '../evm/rpc.ts'
+import type { Receipt, Sender } from '../evm/sender.ts'
+import type { SandboxLog } from '../log.ts'
+import type { Accounts } from './accounts.ts'
+import { type AggregatedCall, type Call, faultOf, type NodeReceipt } from './calls.ts'
+import { currentFees, executeData, gasOf, nodeReceipt } from './chain.ts'
+import { splitCosts } from './costs.ts'
+import type { AggregatorContracts } from './deploy.ts'
+import { readinessOf } from './readiness.ts'
+
+export type BatcherDeps = {
+  readonly rpc: Rpc
+  readonly contracts: AggregatorContracts
+  readonly relayer: Sender
+  readonly accounts: Accounts
+  readonly log: SandboxLog
+  /** A call that is certain to fail on the chain, of an account that is no customer's. */
+  readonly hostileCall: () => Parameters<typeof executeData>[0][number]
+}
+
+export type BatcherSettings = {
+  readonly windowMs: number
+  readonly callsPerBatch: number
+  readonly feeBps: number
+}
+
+/** Puts calls of several accounts into one on-chain transaction. */
+export type Batcher = {
+  add(call: AggregatedCall): void
+  /** Calls of an account that have not landed yet. */
+  queued(account: Hex): AggregatedCall[]
+  /** Executes a batch if one is due. */
+  tick(nowMs: number): Promise<void>
+  /** Receipt of a transaction that held a batch, reverted ones included. */
+  batchReceipt(hash: Hex): NodeReceipt | undefined
+}
+
+type Ready = { readonly call: AggregatedCall; readonly directGas: bigint }
+
+/** Gas of the transaction itself, and of what the multicall adds to each call. */
+const BATCH_GAS = 100_000n
+const GAS_PER_CALL = 60_000n
+const REVERTS_MAX = 3
+const WAIT_MS = 200
+
+export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Batcher {
+  const { rpc, contracts, relayer, accounts } = deps
+  let queue: AggregatedCall[] = []
+  const doubles: AggregatedCall[] = []
+  const batches = new Map<Hex, NodeReceipt>()
+
+  const finish = (call: AggregatedCall, progress: Call['progress'], charged = 0n): void => {
+    queue = queue.filter((queued) => queued !== call)
+    accounts.resolve(call.account, { reserved: call.reserved, charged })
+    call.progress = progress
+  }
+  const send = async (calls: Parameters<typeof executeData>[0]) => {
+    const gas = calls.reduce((sum, { work }) => sum + work.gasLimit + GAS_PER_CALL, BATCH_GAS)
+    const fees = await currentFees(rpc)
+    const transaction = { to: contracts.multicall, data: executeData(calls), gas, fees }
+    const receipt = await relayer.send(transaction)
+    const full = await nodeReceipt(rpc, receipt.transactionHash)
+    if (full === null) throw new Error('a receipt that was there is gone')
+    batches.set(full.transactionHash, full)
+    return { receipt, full }
+  }
+  const examine = async (call: AggregatedCall): Promise<Ready[]> => {
+    const readiness = await readinessOf(call, { rpc, contracts, relayer: relayer.address })
+    if (readiness.kind === 'never') finish(call, { state: 'dropped', reason: readiness.reason })
+    if (readiness.kind === 'later') call.notBeforeMs = Date.now() + WAIT_MS
+    if (readiness.kind !== 'now') return []
+    const directGas = await gasOf(rpc, { from: call.account, ...call.work.direct })
+    // What cannot be done directly has nothing to be compared with: then its limit is the yardstick.
+    return [{ call, directGas: directGas ?? call.work.gasLimit }]
+  }
+  const execute = async (ready: readonly Ready[]): Promise<void> => {
+    const calls = ready.map(({ call }) => call)
+    const sabotaged = calls.filter((call) => isSabotaged(call))
+    const hostile = sabotaged.length > 0 ? [deps.hostileCall()] : []
+    const { receipt, full } = await send([...calls, ...hostile])
+    deps.log('aggregator.batch', { calls: calls.length, txHash: full.transactionHash })
+    if (receipt.status === '0x1') land(ready, receipt, full)
+    else for (const call of calls) revert(call, full)
+  }
+  const land = (ready: readonly Ready[], receipt: Receipt, full: NodeReceipt): void => {
+    const costs = splitCosts(
+      {
+        gasUsed: BigInt(receipt.gasUsed),
+        effectiveGasPrice: BigInt(receipt.effectiveGasPrice),
+      },
+      ready.map(({ directGas }) => directGas),
+      settings.feeBps,
+    )
+    for (const [index, { call }] of ready.entries()) {
+      const own = costs[index]
+      const landed = {
+        state: 'landed',
+        receipt: full,
+        batchSize: ready.length,
+        costs: own,
+      } as const
+      finish(call, landed, own?.charged)
+      if (faultOf(call, 'includedTwice') !== undefined) doubles.push(call)
+    }
+  }
+  const revert = (call: AggregatedCall, full: NodeReceipt): void => {
+    call.revertedBatches.push(full.transactionHash)
+    const reason = 'its batch reverted'
+    if (faultOf(call, 'batchReverted')?.retry === false) {
+      finish(call, { state: 'dropped', reason, receipt: full })
+    } else if (call.revertedBatches.length >= REVERTS_MAX) {
+      finish(call, { state: 'dropped', reason })
+    }
+  }
+  const includeAgain = async (call: AggregatedCall): Promise<void> => {
+    const { full } = await send([call])
+    call.repeatedIn.push(full.transactionHash)
+    deps.log('aggregator.doubled', { txHash: full.transactionHash, status: full.status })
+  }
+  return {
+    add: (call) => {
+      queue.push(call)
+    },
+    queued: (account) => queue.filter((call) => call.account === account),
+    async tick(nowMs) {
+      const [double] = doubles.splice(0, 1)
+      if (double !== undefined) await includeAgain(double)
+      const heads = headsOf(queue, nowMs)
+      if (!heads.some((call) => isDue(call, nowMs, settings.windowMs))) return
+      const chosen = heads.slice(0, settings.callsPerBatch)
+      const ready = (await Promise.all(chosen.map(examine))).flat()
+      if (ready.length > 0) await execute(ready)
+    },
+    batchReceipt: (hash) => batches.get(hash),
+  }
+}
+
+/** One call of each account, the lowest nonce first and then the oldest, unless that one must wait. */
+function headsOf(queue: readonly AggregatedCall[], nowMs: number): AggregatedCall[] {
+  const heads = new Map<Hex, AggregatedCall>()
+  for (const call of queue) {
+    const head = heads.get(call.account)
+    if (head === undefined || call.work.nonce < head.work.nonce) heads.set(call.account, call)
+  }
+  return [...heads.values()]
+    .filter(({ notBeforeMs }) => notBeforeMs <= nowMs)
+    .sort((a, b) => a.acceptedAtMs + a.patienceMs - (b.acceptedAtMs + b.patienceMs))
+}
+
+function isDue(call: AggregatedCall, nowMs: number, windowMs: number): boolean {
+  const waitMs = Math.max(call.patienceMs, windowMs)
+  return nowMs >= Math.max(call.acceptedAtMs + waitMs, call.notBeforeMs)
+}
+
+/** A sabotaged call meets its hostile neighbour once. */
+function isSabotaged(call: AggregatedCall): boolean {
+  return faultOf(call, 'batchReverted') !== undefined && call.revertedBatches.length === 0
+}

@@ -1,0 +1,61 @@
+import type { RateLimit } from '../http/rate-limit.ts'
+import type { ProposerDomain } from './deploy.ts'
+
+/** Sepolia's chain id: the local node stands in for it. */
+export const AGGREGATOR_CHAIN_ID = 11_155_111
+
+/** How the aggregation service behaves. Times in milliseconds. */
+export type AggregatorSettings = {
+  /** What the TrustlessProposer's EIP-712 domain names. Default `proposer`, as the interface is described. */
+  readonly domain: ProposerDomain
+  /** How long a call waits for others to share its transaction. Default 300. */
+  readonly windowMs: number
+  /** Default 16. */
+  readonly callsPerBatch: number
+  /** The service's part of what aggregation saved. Default 1000, 10 %. */
+  readonly feeBps: number
+  /** From a deposit's block to its appearance in the account. Default 2000. */
+  readonly indexingDelayMs: number
+  /** Time between settlements of accrued charges in the GasTank. Default 5000; 0 leaves them to the admin port. */
+  readonly settleEveryMs: number
+  readonly traffic: {
+    /** Accounts of strangers that use the service too. Default 3. */
+    readonly participants: number
+    /** Time between their calls. Default 1000; 0 for none. */
+    readonly everyMs: number
+    /** How long a stranger's call waits for company. Default 3000. */
+    readonly patienceMs: number
+  }
+  /** Default 600 requests in 10 s. */
+  readonly rateLimit: RateLimit
+  /** The operator's own words on the wire. */
+  readonly wire: { readonly methodPrefix: string; readonly signatureHeader: string }
+}
+
+/** Every setting may be left out; those of `traffic` and `wire` one by one. */
+export type AggregatorOptions = Partial<Omit<AggregatorSettings, 'traffic' | 'wire'>> & {
+  readonly traffic?: Partial<AggregatorSettings['traffic']>
+  readonly wire?: Partial<AggregatorSettings['wire']>
+}
+
+export const AGGREGATOR_DEFAULTS: AggregatorSettings = {
+  domain: 'proposer',
+  windowMs: 300,
+  callsPerBatch: 16,
+  feeBps: 1_000,
+  indexingDelayMs: 2_000,
+  settleEveryMs: 5_000,
+  traffic: { participants: 3, everyMs: 1_000, patienceMs: 3_000 },
+  rateLimit: { limit: 600, windowMs: 10_000 },
+  wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
+}
+
+/** The defaults with the given options in their place. */
+export function aggregatorSettings(options: AggregatorOptions = {}): AggregatorSettings {
+  return {
+    ...AGGREGATOR_DEFAULTS,
+    ...options,
+    traffic: { ...AGGREGATOR_DEFAULTS.traffic, ...options.traffic },
+    wire: { ...AGGREGATOR_DEFAULTS.wire, ...options.wire },
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.30;
+
+interface IProposer {
+    function onCall(address _target, bytes calldata _data, uint256 _value) external returns (bool);
+}
+
+/// @notice Executes calls of several accounts in one transaction, each through the proposer code that its account
+/// is delegated to, so that every target sees the account itself as its caller.
+contract ProposerMulticall {
+    /// @param gasLimit what the account's code may use for this call, its own checks included
+    struct Call {
+        address account;
+        address target;
+        bytes data;
+        uint256 value;
+        uint256 gasLimit;
+    }
+
+    address public immutable operator;
+
+    event Executed(address indexed account, address indexed target, uint256 gasUsed);
+
+    error OnlyOperator();
+    error NotDelegated(uint256 index, address account);
+    error CallFailed(uint256 index, address account, bytes reason);
+    error GasLimitExceeded(uint256 index, address account, uint256 gasUsed, uint256 gasLimit);
+
+    constructor(address operator_) {
+        operator = operator_;
+    }
+
+    /// @notice All calls or none: one that fails, or uses more gas than it may, reverts the whole batch.
+    function execute(Call[] calldata calls) external {
+        if (msg.sender != operator) revert OnlyOperator();
+        for (uint256 i = 0; i < calls.length; i++) _execute(i, calls[i]);
+    }
+
+    function _execute(uint256 index, Call calldata item) private {
+        // A call to an address without code succeeds and does nothing.
+        if (item.account.code.length == 0) revert NotDelegated(index, item.account);
+        uint256 gasBefore = gasleft();
+        (bool success, bytes memory answer) =
+            item.account.call(abi.encodeCall(IProposer.onCall, (item.target, item.data, item.value)));
+        uint256 gasUsed = gasBefore - gasleft();
+        if (!success || answer.length != 32 || !abi.decode(answer, (bool))) {
+            revert CallFailed(index, item.account, answer);
+        }
+        if (gasUsed > item.gasLimit) revert GasLimitExceeded(index, item.account, gasUsed, item.gasLimit);
+        emit Executed(item.account, item.target, gasUsed);
+    }
+}
