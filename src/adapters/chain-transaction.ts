@@ -19,7 +19,7 @@ const PRIORITY_FEE_FALLBACK = 1_000_000n
 
 // Nodes agree on no codes for these, only roughly on the words.
 const REVERTED =
-  /revert|VM execution error|out of gas|invalid opcode|invalid jump|stack (?:under|over)flow|exceeds allowance|intrinsic gas|write protection/i
+  /revert|VM execution error|out ?of ?gas|invalid opcode|invalid jump|stack (?:under|over)flow|exceeds allowance|intrinsic gas|write protection/i
 const NO_FUNDS = /insufficient (?:funds|balance|eth)|InsufficientFunds/i
 const KNOWN = /already known|known transaction|already imported|already exists|AlreadyKnown/i
 const NONCE_LOW = /nonce (?:is )?too low|NonceTooLow|OldNonce|invalid nonce.*lower/i

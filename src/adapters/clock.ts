@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { createTask } from 'node-cron'
 import type { Clock } from '../ports.ts'
 
@@ -47,6 +48,8 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
       resolve()
     }
     const timer = setTimeout(done, ms)
+    // Every order in flight sleeps on the one signal that ends them all.
+    if (signal !== undefined) setMaxListeners(0, signal)
     signal?.addEventListener('abort', done, { once: true })
   })
 }

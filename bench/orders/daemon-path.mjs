@@ -1,0 +1,210 @@
+// The daemon's own path, whole: config and strategies from YAML, lock, journal with fdatasync, observers with a real
+// log and real metrics, the live adapters as `cli/compose.ts` puts them together. Only the calendar is replaced: a
+// slot is due whenever a worker asks for one. What is due together is attended together, as a tick does.
+import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createClock } from '../../src/adapters/clock.ts'
+import { createHttpServer } from '../../src/adapters/http-server.ts'
+import { openJournal } from '../../src/adapters/journal-file.ts'
+import { readSecretFile, readWalletKey } from '../../src/adapters/keystore.ts'
+import { createLog } from '../../src/adapters/log.ts'
+import { createMetrics } from '../../src/adapters/metrics.ts'
+import { createObserver } from '../../src/adapters/observe.ts'
+import { createScrubber } from '../../src/adapters/scrubber.ts'
+import { createSigner } from '../../src/adapters/signer.ts'
+import { acquireLock } from '../../src/adapters/state-lock.ts'
+import { createWebhooks } from '../../src/adapters/webhooks.ts'
+import { compose } from '../../src/cli/compose.ts'
+import { createWatch } from '../../src/cli/watch.ts'
+import { loadSettings } from '../../src/config/load-settings.ts'
+import { loadStrategies } from '../../src/config/load-strategies.ts'
+import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
+import { takeSlot } from '../../src/engine/slot.ts'
+import { executeIntent } from '../../src/execute/order.ts'
+import { POLL_MS_MIN, runWorkload, SELL_AMOUNT, SLIPPAGE_BPS } from './workload.mjs'
+
+/** The config's own ceiling is 1,000 requests a second, a quarter of them submits: it would be what is measured. */
+const REQUESTS_PER_SECOND = 10_000
+const SLOTS_BEGIN_SECONDS_AGO = 5 * 86_400
+
+const { service, concurrency, warmup, orders, dir } = JSON.parse(process.argv[2])
+
+function writeFiles() {
+  rmSync(dir, { recursive: true, force: true })
+  const strategiesDir = join(dir, 'strategies')
+  mkdirSync(strategiesDir, { recursive: true })
+  const keyFile = join(dir, 'trader.key')
+  writeFileSync(keyFile, `${service.privateKey}\n`, { mode: 0o600 })
+  // The sandbox's config also names its other service, which needs a wallet of its own and has no part in this.
+  const { aggregator: _unused, ...gaslessOnly } = service.config
+  const config = {
+    ...gaslessOnly,
+    mode: 'live',
+    stateDir: join(dir, 'state'),
+    strategiesDir,
+    http: { host: '127.0.0.1', port: 0 },
+    log: { level: 'info', format: 'json' },
+    wallets: { trader: { privateKeyFile: keyFile } },
+    limits: { ...service.config.limits, perDay: { USDC: '1000000000' } },
+  }
+  const file = join(dir, 'config.yaml')
+  writeFileSync(file, JSON.stringify(config, undefined, 2))
+  for (let index = 0; index < concurrency; index += 1)
+    writeFileSync(join(strategiesDir, `${index + 100}.yaml`), strategyText(index))
+  return file
+}
+
+function strategyText(index) {
+  return [
+    // Idempotency keys are made of the name and the slot: a run must not repeat those of the run before.
+    `name: bench-${process.pid}-${index + 1}`,
+    'kind: dca',
+    'schedule: { cron: "* * * * * *", missed: all, maxLateness: 7d }',
+    'sell: USDC',
+    'buy: WETH',
+    `amount: "${SELL_AMOUNT / 1_000_000n}"`,
+    `slippageBps: ${SLIPPAGE_BPS}`,
+    'limits: { perDay: "100000000" }',
+    '',
+  ].join('\n')
+}
+
+function loaded(result) {
+  if (!result.ok) throw new Error(JSON.stringify(result.problems, undefined, 2))
+  return result
+}
+
+/** What `tranched run` prints goes to this device through the same synchronous writes as to a file. */
+function nowhere() {
+  const device = openSync('/dev/null', 'w')
+  return { write: (line) => writeSync(device, line) }
+}
+
+/** Attends the slots of all workers that wait, one tick after the other: one market read each, as the engine does. */
+function createTicks(context, strategies) {
+  const next = strategies.map(
+    ({ name }) => context.ports.journal.state.strategies.get(name).lastSlotSeconds + 1,
+  )
+  const { sell, buy } = strategies[0]
+  const query = {
+    owner: context.ports.signer.address,
+    tokens: [sell.token, buy.token],
+    feeds: [context.feedFor(sell.token, buy.token)],
+  }
+  let waiting = []
+  let running = false
+
+  async function tick() {
+    const due = waiting
+    waiting = []
+    const view = await context.ports.chain.view(query)
+    if (!view.ok) throw new Error(view.fault.message)
+    const nowMs = context.ports.clock.now()
+    await Promise.all(
+      due.map(async ({ worker, resolve }) => {
+        const slot = { strategy: strategies[worker], slotSeconds: next[worker]++ }
+        resolve(await takeSlot({ context, ...slot, view: view.value, nowMs }))
+      }),
+    )
+  }
+  async function run() {
+    running = true
+    while (waiting.length > 0) await tick()
+    running = false
+  }
+  return (worker) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ worker, resolve })
+      if (!running) run().catch(reject)
+    })
+}
+
+async function main() {
+  const { settings: written } = loaded(loadSettings({ file: writeFiles(), env: {} }))
+  const settings = {
+    ...written,
+    gasless: { ...written.gasless, requestsPerSecond: REQUESTS_PER_SECOND },
+  }
+  const { strategies } = loaded(loadStrategies({ dir: settings.strategiesDir, settings }))
+  const release = await acquireLock(settings.stateDir, {
+    pid: process.pid,
+    command: 'bench',
+    startedAtMs: Date.now(),
+  })
+  const scrubber = createScrubber()
+  const log = await createLog({ ...settings.log, destination: nowhere(), scrubber })
+  const key = loaded(
+    await readWalletKey(settings.wallets.get('trader'), { readFile: readSecretFile, env: {} }),
+  )
+  scrubber.add(Buffer.from(key.key).toString('hex'))
+  const signer = createSigner(key.key)
+  const clock = createClock()
+  const metrics = createMetrics({ version: 'bench' })
+  metrics.registerStrategies(strategies.map(({ name }) => name))
+  const webhooks = createWebhooks({ webhooks: [], clock, log, scrubber })
+  const watch = createWatch(clock)
+  const tell = createObserver({ log, metrics, notify: webhooks.notify })
+  const surprises = new Map()
+  const observe = (event) => {
+    watch.saw(event)
+    tell(event)
+    if (SURPRISES.includes(event.type))
+      surprises.set(event.type, (surprises.get(event.type) ?? 0) + 1)
+  }
+  const opened = await openJournal({
+    dir: settings.stateDir,
+    clock,
+    observe,
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  const { journal } = opened
+  const server = await createHttpServer({ ...settings.http, metrics, ...watch.probes })
+  const policy = { ...DEFAULT_POLICY, pollMsMin: POLL_MS_MIN, backoffMsMin: 5 }
+  const composed = compose({ settings, strategies, clock, journal, signer, observe, policy })
+  const never = new AbortController().signal
+  const context = { ...composed.context, closing: never, stop: never }
+  await schedule(context, strategies)
+  const slotOf = createTicks(context, strategies)
+
+  const one = async (worker) => {
+    for (const id of await slotOf(worker)) await executeIntent(context, id)
+  }
+  const result = await runWorkload({ concurrency, warmup, orders, one })
+
+  let fills = 0
+  for (const record of journal.state.strategies.values()) fills += record.fills
+  await opened.close()
+  if (fills !== warmup + orders)
+    throw new Error(`${fills} of ${warmup + orders} filled: ${JSON.stringify([...surprises])}`)
+  const records = readFileSync(join(settings.stateDir, 'journal.jsonl'), 'utf8').split('\n').length - 1
+  await server.close()
+  await composed.close()
+  await clock.close()
+  release()
+  rmSync(dir, { recursive: true, force: true })
+  const report = { ...result, records, surprises: Object.fromEntries(surprises) }
+  process.stdout.write(`${JSON.stringify(report)}\n`)
+}
+
+const SURPRISES = ['refused', 'failed', 'order-unknown', 'order-ended', 'proof-failed', 'retry', 'chain-trouble', 'clock-trouble']
+
+/** What the daemon journals before its first tick, with slots that begin in the past, so that many are due. */
+async function schedule(context, strategies) {
+  const { chain, clock, journal, signer } = context.ports
+  const identity = await chain.identity()
+  if (!identity.ok) throw new Error(identity.fault.message)
+  await journal.append({ type: 'bound', mode: 'live', ...identity.value, owner: signer.address })
+  const fromSeconds = Math.floor(clock.now() / 1000) - SLOTS_BEGIN_SECONDS_AGO
+  await journal.append(
+    ...strategies.map(({ name, schedule: { cron, timezone } }) => ({
+      type: 'strategy-scheduled',
+      strategy: name,
+      scheduleKey: `${cron} ${timezone}`,
+      fromSeconds,
+    })),
+  )
+}
+
+await main()

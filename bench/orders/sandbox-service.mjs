@@ -1,0 +1,26 @@
+// The sandbox as the other side: both services' code, a real EVM node, the real Permit2. It is slower than either
+// client, so it shows what an order costs end to end, not what a client costs.
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+
+const PLENTY = { limit: 1_000_000, windowMs: 1_000 }
+
+const sandbox = await startSandbox({
+  rateLimits: { tokens: PLENTY, quote: PLENTY, orders: PLENTY, order: PLENTY },
+  settlement: { ordersPerTransaction: 16, sameOwnerInTransaction: true },
+})
+const stop = () => void sandbox.stop().then(() => process.exit(0))
+process.stdin.resume().once('end', stop)
+process.once('SIGTERM', stop)
+
+const places = { stateDir: '.', strategiesDir: '.', keyFile: '.' }
+const tokenOf = (symbol) => sandbox.tokens.find((token) => token.symbol === symbol).address
+const service = {
+  gaslessUrl: sandbox.gaslessUrl,
+  rpcUrl: sandbox.rpcUrl,
+  privateKey: sandbox.trader.privateKey,
+  permit2: sandbox.contracts.permit2,
+  sellToken: tokenOf('USDC'),
+  buyToken: tokenOf('WETH'),
+  config: sandbox.config(places),
+}
+process.stdout.write(`${JSON.stringify(service)}\n`)
