@@ -2,7 +2,8 @@ import { encodeFunctionData, type Hex, zeroAddress } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import gasTankArtifact from '../../src/sandbox/artifacts/gas-tank.json' with { type: 'json' }
-import { DEMO, GAS_TANK, MULTICALL, PROPOSER, recordData } from '../support/aggregator.ts'
+import { recordData } from '../support/aggregator.ts'
+import { DEMO, GAS_TANK, MULTICALL, PROPOSER } from '../support/aggregator-abi.ts'
 import { aggregatorChainForSuite } from '../support/aggregator-chain.ts'
 
 const chain = aggregatorChainForSuite()

@@ -3,14 +3,8 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { trustlessProposerCode } from '../../src/sandbox/aggregator/deploy.ts'
 import { deploy } from '../../src/sandbox/evm/deploy.ts'
-import {
-  DEMO,
-  PROPOSER,
-  recordData,
-  SEPOLIA,
-  type SignedTerms,
-  signedPayload,
-} from '../support/aggregator.ts'
+import { recordData, SEPOLIA, type SignedTerms, signedPayload } from '../support/aggregator.ts'
+import { DEMO, PROPOSER } from '../support/aggregator-abi.ts'
 import { aggregatorChainForSuite } from '../support/aggregator-chain.ts'
 
 const chain = aggregatorChainForSuite()

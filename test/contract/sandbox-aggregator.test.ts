@@ -1,5 +1,6 @@
 import { encodeFunctionData, type Hex, keccak256 } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import {
   accountInfoSchema,
   receiptSchema,
@@ -13,7 +14,6 @@ import {
   call,
   callsOf,
   credential,
-  DEMO,
   delegatedAccount,
   landed,
   newAccount,
@@ -27,6 +27,7 @@ import {
   submit,
   submitAndLand,
 } from '../support/aggregator.ts'
+import { DEMO } from '../support/aggregator-abi.ts'
 import { sandboxForSuite } from '../support/sandbox.ts'
 
 const sandbox = sandboxForSuite({ aggregator: QUIET })
@@ -36,10 +37,7 @@ const unknownHash: Hex = `0x${'ab'.repeat(32)}`
 describe('the envelope', () => {
   test('a response carries version, id and exactly one of result and error', async () => {
     for (const id of [7, 'seven']) {
-      const { body } = await post(
-        sandbox(),
-        bodyOf('eth_getTransactionReceipt', [unknownHash], id),
-      )
+      const { body } = await post(sandbox(), bodyOf('eth_getTransactionReceipt', [unknownHash], id))
       expect(rpcResponseSchema.safeParse(body).success).toBe(true)
       expect(body).toEqual({ jsonrpc: '2.0', id, result: null })
     }
@@ -118,7 +116,7 @@ describe('the envelope', () => {
   test('an OpenRPC document at /docs names the six methods', async () => {
     const response = await fetch(`${sandbox().aggregatorUrl}/docs`)
     expect(response.headers.get('content-type')).toBe('application/json')
-    const document = await response.json()
+    const document = JSON.parse(await response.text())
     expect(document.openrpc).toBe('1.2.6')
     expect(document.methods.map(({ name }: { name: string }) => name)).toEqual([
       'eth_sendRawTransaction',
@@ -199,6 +197,7 @@ describe('eth_sendRawTransaction', () => {
   test('calls of one account with several nonces are executed in the order of the nonces', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const nonce = await nonceOf(sandbox(), account)
+    sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 500, count: 3 }] })
     const hashes: Hex[] = []
     for (const ahead of [2, 1, 0]) {
       const raw = await rawTransaction(sandbox(), account, {
@@ -365,7 +364,6 @@ describe('agg_accountInfo', () => {
 })
 
 test('prefix and header are the operator’s own words', async () => {
-  const { startSandbox } = await import('../../src/sandbox/sandbox.ts')
   const renamed = await startSandbox({
     feedIntervalMs: 0,
     aggregator: { ...QUIET, wire: { methodPrefix: 'our_', signatureHeader: 'X-Our-Header' } },
@@ -380,4 +378,3 @@ test('prefix and header are the operator’s own words', async () => {
     await renamed.stop()
   }
 })
-

@@ -15,13 +15,13 @@ const sandbox = sandboxForSuite()
 
 async function written() {
   const directory = temporaryDirectory()
-  const { file, keyFile } = await writeSandboxConfig({
+  const { file, keyFile, operatorKeyFile } = await writeSandboxConfig({
     sandbox: sandbox(),
     file: join(directory, 'live.yaml'),
     stateDir: join(directory, 'state'),
     strategiesDir: join(directory, 'strategies'),
   })
-  return { directory, file, keyFile }
+  return { directory, file, keyFile, operatorKeyFile }
 }
 
 test('the written config is a complete live config that the daemon accepts', async () => {
@@ -35,6 +35,26 @@ test('the written config is a complete live config that the daemon accepts', asy
   expect(settings.mode).toBe('live')
   expect(settings.gasless?.baseUrl).toBe(sandbox().gaslessUrl)
   expect(settings.gasless?.spenders).toEqual([sandbox().contracts.settlement])
+})
+
+test('it names the second service, its chain, contracts and a wallet of its own', async () => {
+  const { file, operatorKeyFile } = await written()
+  const { aggregator, chains, wallets } = parse(await readFile(file, 'utf8'))
+  const { rpcUrl, contracts } = sandbox().sepolia
+  expect(chains.sepolia).toEqual({ chainId: 11_155_111, rpcUrls: [rpcUrl] })
+  expect(aggregator).toMatchObject({
+    rpcUrl: sandbox().aggregatorUrl,
+    chain: 'sepolia',
+    wallet: 'operator',
+    proposer: 'trustless',
+    wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
+  })
+  const { demoTarget: _, ...named } = contracts
+  expect(aggregator.contracts).toEqual(named)
+  expect(wallets.operator).toEqual({ privateKeyFile: operatorKeyFile })
+  expect(statSync(operatorKeyFile).mode & 0o777).toBe(0o600)
+  const key = (await readFile(operatorKeyFile, 'utf8')).trim()
+  expect(privateKeyToAddress(key as `0x${string}`)).toBe(sandbox().operator.address)
 })
 
 test('config and key are private files, and nothing else is left beside them', async () => {

@@ -127,11 +127,13 @@ describe('the sandbox', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  test('stops twice without complaint and takes its node along', async () => {
+  test('stops twice without complaint and takes both nodes along', async () => {
     const sandbox = await startSandbox({ feedIntervalMs: 10 })
     await sleep(50)
     await Promise.all([sandbox.stop(), sandbox.stop()])
     expect(isAlive(sandbox.evmPid)).toBe(false)
+    expect(isAlive(sandbox.sepolia.evmPid)).toBe(false)
+    await expect(fetch(sandbox.aggregatorUrl)).rejects.toThrow()
     await expect(fetch(`${sandbox.gaslessUrl}/api/v1/tokens`)).rejects.toThrow()
   })
 

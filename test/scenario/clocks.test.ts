@@ -77,7 +77,7 @@ describe('clocks that disagree', () => {
     world.clock.offsetMs = 10 * 24 * HOUR
     world.start()
     await world.runFor(MINUTE)
-    await world.stop()
+    await world.stop(MINUTE)
     world.clock.offsetMs = 0
     world.start()
     await world.runFor(2 * HOUR)

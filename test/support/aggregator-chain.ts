@@ -8,7 +8,8 @@ import {
 import { type Anvil, startAnvil } from '../../src/sandbox/evm/anvil.ts'
 import { createRpc, type Rpc } from '../../src/sandbox/evm/rpc.ts'
 import type { Receipt } from '../../src/sandbox/evm/sender.ts'
-import { DEMO, ETHER, GAS_TANK, MULTICALL, PROPOSER, SEPOLIA } from './aggregator.ts'
+import { ETHER, SEPOLIA } from './aggregator.ts'
+import { DEMO, GAS_TANK, MULTICALL, PROPOSER } from './aggregator-abi.ts'
 
 /** A chain with the aggregation contracts and no service. */
 export type AggregatorChain = {

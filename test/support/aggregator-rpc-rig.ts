@@ -46,7 +46,7 @@ export const results: Readonly<Record<AggregatorMethod, unknown>> = {
 }
 
 type Rest = Omit<ScriptedReply, 'body'>
-type Body = { readonly jsonrpc?: unknown; readonly id?: unknown }
+type Body = { readonly jsonrpc?: unknown; readonly id?: unknown; readonly error?: unknown }
 
 export type AggregatorRpcRig = {
   /** Fresh for each test. */

@@ -131,8 +131,8 @@ describe('any other error', () => {
 
 describe.each(methods)('no usable answer to %s', (method) => {
   test.each([
-    [201, 'other'],
-    [204, 'other'],
+    [201, '201'],
+    [202, 'other'],
     [301, 'other'],
     [307, 'other'],
     [400, '400'],

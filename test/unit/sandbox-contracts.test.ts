@@ -3,6 +3,13 @@ import { readFileSync } from 'node:fs'
 import { type Abi, toEventSelector, toFunctionSelector } from 'viem'
 import { expect, test } from 'vitest'
 import {
+  demoTargetAbi,
+  gasTankAbi,
+  multicallAbi,
+  trustedProposerAbi,
+  trustlessProposerAbi,
+} from '../../src/sandbox/aggregator/abi.ts'
+import {
   faucetTokenAbi,
   feedBoardAbi,
   priceFeedAbi,
@@ -38,6 +45,11 @@ test.each([
   ['weth9', weth9Abi],
   ['price-feed', priceFeedAbi],
   ['feed-board', feedBoardAbi],
+  ['gas-tank', gasTankAbi],
+  ['proposer-multicall', multicallAbi],
+  ['trusted-proposer', trustedProposerAbi],
+  ['trustless-proposer', trustlessProposerAbi],
+  ['demo-target', demoTargetAbi],
 ] as const)('every entry the sandbox calls exists in %s', (name, abi) => {
   const compiled = selectors(artifact(name).abi)
   expect(compiled).toEqual(expect.arrayContaining(selectors(abi)))

@@ -6,6 +6,7 @@ test('without settings nothing is at fault', () => {
   expect(faults.forRequest('quote')).toEqual([])
   expect(faults.forQuote()).toEqual([])
   expect(faults.forOrder()).toEqual([])
+  expect(faults.forCall()).toEqual([])
 })
 
 test('a rule with a count applies that often and no more', () => {
@@ -21,6 +22,26 @@ test('a rule applies to its own route, and a rule without one to all', () => {
   })
   expect(faults.forRequest('quote').map(({ kind }) => kind)).toEqual(['dropAfter', 'errorAfter'])
   expect(faults.forRequest('tokens').map(({ kind }) => kind)).toEqual(['errorAfter'])
+})
+
+test('a rule can cover all routes of one service', () => {
+  const faults = createFaults({
+    rules: [
+      { kind: 'dropAfter', route: 'aggregator' },
+      { kind: 'dropBefore', route: 'gasless' },
+    ],
+  })
+  expect(faults.forRequest('accountInfo').map(({ kind }) => kind)).toEqual(['dropAfter'])
+  expect(faults.forRequest('tokens').map(({ kind }) => kind)).toEqual(['dropBefore'])
+})
+
+test('faults of orders and of aggregated calls are drawn apart', () => {
+  const faults = createFaults({
+    rules: [{ kind: 'neverFill' }, { kind: 'neverIncluded', count: 1 }, { kind: 'batchReverted' }],
+  })
+  expect(faults.forOrder().map(({ kind }) => kind)).toEqual(['neverFill'])
+  expect(faults.forCall().map(({ kind }) => kind)).toEqual(['neverIncluded', 'batchReverted'])
+  expect(faults.forCall()).toMatchObject([{ kind: 'batchReverted', retry: true }])
 })
 
 test('a probability is met in the long run, and the same seed gives the same sequence', () => {

@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import { ERROR_MESSAGES } from '../../wire/aggregator.ts'
 import type { Rpc } from '../evm/rpc.ts'
 import type { Receipt, Sender } from '../evm/sender.ts'
 import type { SandboxLog } from '../log.ts'
@@ -36,6 +37,7 @@ export type Batcher = {
   batchReceipt(hash: Hex): NodeReceipt | undefined
 }
 
+type Fees = Awaited<ReturnType<typeof currentFees>>
 type Ready = { readonly call: AggregatedCall; readonly directGas: bigint }
 
 /** Gas of the transaction itself, and of what the multicall adds to each call. */
@@ -55,9 +57,8 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
     accounts.resolve(call.account, { reserved: call.reserved, charged })
     call.progress = progress
   }
-  const send = async (calls: Parameters<typeof executeData>[0]) => {
+  const send = async (calls: Parameters<typeof executeData>[0], fees: Fees) => {
     const gas = calls.reduce((sum, { work }) => sum + work.gasLimit + GAS_PER_CALL, BATCH_GAS)
-    const fees = await currentFees(rpc)
     const transaction = { to: contracts.multicall, data: executeData(calls), gas, fees }
     const receipt = await relayer.send(transaction)
     const full = await nodeReceipt(rpc, receipt.transactionHash)
@@ -65,20 +66,30 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
     batches.set(full.transactionHash, full)
     return { receipt, full }
   }
-  const examine = async (call: AggregatedCall): Promise<Ready[]> => {
+  const examine = async (call: AggregatedCall, fees: Fees): Promise<Ready[]> => {
     const readiness = await readinessOf(call, { rpc, contracts, relayer: relayer.address })
     if (readiness.kind === 'never') finish(call, { state: 'dropped', reason: readiness.reason })
     if (readiness.kind === 'later') call.notBeforeMs = Date.now() + WAIT_MS
     if (readiness.kind !== 'now') return []
-    const directGas = await gasOf(rpc, { from: call.account, ...call.work.direct })
+    const measured = await gasOf(rpc, { from: call.account, ...call.work.direct })
     // What cannot be done directly has nothing to be compared with: then its limit is the yardstick.
-    return [{ call, directGas: directGas ?? call.work.gasLimit }]
+    const directGas = measured ?? call.work.gasLimit
+    if (covers(call, directGas * fees.maxFeePerGas)) return [{ call, directGas }]
+    finish(call, { state: 'dropped', reason: ERROR_MESSAGES.insufficientBalance })
+    return []
   }
-  const execute = async (ready: readonly Ready[]): Promise<void> => {
+  /** Raises the reservation if the price has risen since, so that no charge can exceed the deposit. */
+  const covers = (call: AggregatedCall, costMax: bigint): boolean => {
+    const missing = costMax - call.reserved
+    if (missing <= 0n) return true
+    if (!accounts.reserve(call.account, missing)) return false
+    call.reserved = costMax
+    return true
+  }
+  const execute = async (ready: readonly Ready[], fees: Fees): Promise<void> => {
     const calls = ready.map(({ call }) => call)
-    const sabotaged = calls.filter((call) => isSabotaged(call))
-    const hostile = sabotaged.length > 0 ? [deps.hostileCall()] : []
-    const { receipt, full } = await send([...calls, ...hostile])
+    const hostile = calls.some(isSabotaged) ? [deps.hostileCall()] : []
+    const { receipt, full } = await send([...calls, ...hostile], fees)
     deps.log('aggregator.batch', { calls: calls.length, txHash: full.transactionHash })
     if (receipt.status === '0x1') land(ready, receipt, full)
     else for (const call of calls) revert(call, full)
@@ -114,7 +125,7 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
     }
   }
   const includeAgain = async (call: AggregatedCall): Promise<void> => {
-    const { full } = await send([call])
+    const { full } = await send([call], await currentFees(rpc))
     call.repeatedIn.push(full.transactionHash)
     deps.log('aggregator.doubled', { txHash: full.transactionHash, status: full.status })
   }
@@ -128,9 +139,10 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
       if (double !== undefined) await includeAgain(double)
       const heads = headsOf(queue, nowMs)
       if (!heads.some((call) => isDue(call, nowMs, settings.windowMs))) return
-      const chosen = heads.slice(0, settings.callsPerBatch)
-      const ready = (await Promise.all(chosen.map(examine))).flat()
-      if (ready.length > 0) await execute(ready)
+      const fees = await currentFees(rpc)
+      const examined = chosenOf(heads, settings.callsPerBatch).map((call) => examine(call, fees))
+      const ready = (await Promise.all(examined)).flat()
+      if (ready.length > 0) await execute(ready, fees)
     },
     batchReceipt: (hash) => batches.get(hash),
   }
@@ -146,6 +158,12 @@ function headsOf(queue: readonly AggregatedCall[], nowMs: number): AggregatedCal
   return [...heads.values()]
     .filter(({ notBeforeMs }) => notBeforeMs <= nowMs)
     .sort((a, b) => a.acceptedAtMs + a.patienceMs - (b.acceptedAtMs + b.patienceMs))
+}
+
+/** As many as fit, but a call whose batch reverted is tried alone: whoever was at fault then fails by himself. */
+function chosenOf(heads: readonly AggregatedCall[], callsMax: number): AggregatedCall[] {
+  const suspect = heads.find(({ revertedBatches }) => revertedBatches.length > 0)
+  return suspect === undefined ? heads.slice(0, callsMax) : [suspect]
 }
 
 function isDue(call: AggregatedCall, nowMs: number, windowMs: number): boolean {

@@ -49,14 +49,14 @@ export type Call = {
   readonly work: Work
   readonly acceptedAtMs: number
   readonly faults: readonly CallFault[]
-  /** Wei reserved for it. */
-  readonly reserved: bigint
   /** In no batch before this block. */
   readonly earliestBlock: bigint
   /** Waits this long for others to share a batch with. */
   readonly patienceMs: number
 
   progress: Progress
+  /** Wei reserved for it: what it can cost at most. */
+  reserved: bigint
   /** Not tried before this moment. */
   notBeforeMs: number
   /** On-chain transactions that held it and reverted. */

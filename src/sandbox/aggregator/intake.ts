@@ -36,6 +36,8 @@ export type IntakeDeps = {
 }
 
 const DELEGATION_GAS = 60_000n
+/** Waiting calls of one account. */
+const QUEUED_MAX = 64
 
 export function createIntake(deps: IntakeDeps): Intake {
   const underWay = new Map<Hex, Promise<IntakeResult>>()
@@ -112,6 +114,9 @@ async function enqueue(
   const { transaction, work, earliestBlock } = taken
   const { rpc, batcher, accounts } = deps
   const account = transaction.sender
+  if (batcher.queued(account).length >= QUEUED_MAX) {
+    return refused('refused', `${QUEUED_MAX} calls of this account are waiting already`)
+  }
   const [direct, fees] = await Promise.all([
     gasOf(rpc, { from: account, ...work.direct }),
     currentFees(rpc),
