@@ -77,7 +77,8 @@ describe('clocks that disagree', () => {
     world.clock.offsetMs = 10 * 24 * HOUR
     world.start()
     await world.runFor(MINUTE)
-    await world.stop(MINUTE)
+    world.stop('SIGTERM')
+    await world.runFor(MINUTE)
     world.clock.offsetMs = 0
     world.start()
     await world.runFor(2 * HOUR)
