@@ -168,6 +168,15 @@ function walletCommand(root: Command): void {
     })
 }
 
+/** Errors whose text alone tells the operator what to correct. */
+const OPERATORS_ERRORS = [
+  'WrongStateError',
+  'TokenMismatchError',
+  'PortInUseError',
+  'FaultsFileError',
+  'NoEvmNodeError',
+]
+
 /** What the operator is to read of an error, and the exit code it means. */
 function explain(error: unknown): { readonly code: ExitCode; readonly text: string } {
   if (error instanceof CommanderError)
@@ -175,10 +184,10 @@ function explain(error: unknown): { readonly code: ExitCode; readonly text: stri
   if (error instanceof StateLockedError) return { code: EXIT.stateInUse, text: error.message }
   if (error instanceof StateCorruptError) return { code: EXIT.failed, text: error.message }
   if (!(error instanceof Error)) return { code: EXIT.failed, text: String(error) }
-  const isOperators = ['WrongStateError', 'TokenMismatchError', 'PortInUseError'].includes(
-    error.name,
-  )
+  const isOperators = OPERATORS_ERRORS.includes(error.name)
   if (isOperators) return { code: EXIT.badConfig, text: error.message }
+  // What the operating system says needs no stack: the path and the reason are in its text.
+  if ('code' in error && 'syscall' in error) return { code: EXIT.failed, text: error.message }
   return { code: EXIT.failed, text: error.stack ?? error.message }
 }
 

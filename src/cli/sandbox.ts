@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
 import { writeSandboxConfig } from '../sandbox/config-out.ts'
+import { faultsSchema } from '../sandbox/faults.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
 
@@ -17,8 +18,7 @@ export type SandboxCommandOptions = {
 
 /** `tranched sandbox`: the local chain and the services alone, until told to stop. */
 export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<ExitCode> {
-  const faults =
-    options.faults === undefined ? undefined : parse(await readFile(options.faults, 'utf8'))
+  const faults = options.faults === undefined ? undefined : await readFaults(options.faults)
   const running = await startSandbox({ seed: options.seed, faults, anvilBin: io.env['ANVIL_BIN'] })
   try {
     const written =
@@ -41,6 +41,24 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
     await running.stop()
   }
   return EXIT.done
+}
+
+/** A faults file that cannot be used; the text names the file and what is wrong. */
+class FaultsFileError extends Error {
+  override readonly name = 'FaultsFileError'
+}
+
+async function readFaults(file: string): Promise<unknown> {
+  try {
+    const faults: unknown = parse(await readFile(file, 'utf8'))
+    const checked = faultsSchema.safeParse(faults)
+    if (checked.success) return faults
+    const [issue] = checked.error.issues
+    throw new Error(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a faults file'}`)
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    throw new FaultsFileError(`${file}: ${detail} (docs/sandbox.md lists the faults)`)
+  }
 }
 
 function textOf(report: Readonly<Record<string, string | number | null>>): string {

@@ -7,6 +7,7 @@ import type { Hex } from '../domain/units.ts'
 import { askChain, type OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
 import { resolveOnChain } from '../execute/resolve.ts'
+import { followRecorded } from '../execute/transaction.ts'
 import { type Agenda, createAgenda } from './tick.ts'
 
 export type DaemonInput = {
@@ -75,6 +76,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     })
     await reconcile(context)
     for (const id of [...journal.state.intents.keys()]) launch(id)
+    if (journal.state.transactions.size > 0) followRecorded(context).catch(fail)
     const agenda = createAgenda({
       context,
       strategies: input.strategies,

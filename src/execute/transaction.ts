@@ -50,18 +50,28 @@ export function callOnce(context: OrderContext, call: WalletCall): Promise<CallO
   })
 }
 
+/** Follows what an earlier process recorded: an approval that nobody waits for any more still costs gas and holds a nonce. */
+export function followRecorded(context: OrderContext): Promise<unknown> {
+  return context.walletTurn(() => followOpen(context, undefined))
+}
+
 /** Follows every recorded transaction to its end. Gives the outcome of `call` if it was among them. */
 async function followOpen(
   context: OrderContext,
-  call: WalletCall,
+  call: WalletCall | undefined,
 ): Promise<CallOutcome | undefined> {
   let own: CallOutcome | undefined
   for (const open of [...context.ports.journal.state.transactions.values()]) {
-    const outcome = await follow(context, open.record.id, call.strategy)
+    const outcome = await follow(context, open.record.id, call?.strategy ?? strategyOf(open.record))
     if (outcome.tag === 'stopped') return outcome
-    if (open.record.id === call.id) own = outcome
+    if (call !== undefined && open.record.id === call.id) own = outcome
   }
   return own
+}
+
+/** The strategy whose intent a recorded transaction was made for. */
+function strategyOf(record: TransactionRecord): string {
+  return record.intentId.split(':')[0] ?? ''
 }
 
 async function send(context: OrderContext, call: WalletCall): Promise<CallOutcome> {
@@ -114,8 +124,7 @@ async function sendAgain(
   if (open === undefined || (sentAtMs !== undefined && !overdue)) return false
   if (overdue && open.hashes.length <= REPLACEMENTS_MAX)
     await replace(context, open.record, strategy)
-  await broadcast(context, id, strategy)
-  return true
+  return broadcast(context, id, strategy)
 }
 
 /** One look at the chain; a fate that is certain is journaled and returned. */
@@ -163,14 +172,16 @@ function statusOf(receipt: { success: boolean } | undefined): Fate {
   return receipt.success ? 'mined' : 'reverted'
 }
 
-async function broadcast(context: OrderContext, id: string, strategy: string): Promise<void> {
+async function broadcast(context: OrderContext, id: string, strategy: string): Promise<boolean> {
   const { chain, journal, observe, signer } = context.ports
   const record = journal.state.transactions.get(id)?.record
-  if (record === undefined) return
+  if (record === undefined) return false
   const { raw, hash } = signer.signTransaction(record)
   const reply = await chain.broadcast(raw)
-  if (!reply.ok)
-    return observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
+  if (!reply.ok) {
+    observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
+    return false
+  }
   observe({
     type: 'transaction',
     strategy,
@@ -179,6 +190,7 @@ async function broadcast(context: OrderContext, id: string, strategy: string): P
     status: 'sent',
     hash,
   })
+  return true
 }
 
 /** The same call under the same nonce for a quarter more, recorded before it is sent. */

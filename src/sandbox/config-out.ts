@@ -105,8 +105,25 @@ function aggregatorSection({ url, contracts, settings }: ConfigSource['aggregato
   }
 }
 
+type SandboxKeys = {
+  readonly trader: { readonly privateKey: Hex }
+  readonly operator: { readonly privateKey: Hex }
+}
+
+/** Writes both throwaway keys where a config with these places looks for them, 0600. */
+export async function writeSandboxKeys(
+  { trader, operator }: SandboxKeys,
+  places: Pick<ConfigPlaces, 'keyFile' | 'operatorKeyFile'>,
+): Promise<void> {
+  await writePrivately(places.keyFile, `${trader.privateKey}\n`)
+  await writePrivately(operatorKeyFileOf(places), `${operator.privateKey}\n`)
+}
+
 /** Where the operator's key is: beside the trader's, unless told otherwise. */
-export function operatorKeyFileOf({ keyFile, operatorKeyFile }: ConfigPlaces): string {
+export function operatorKeyFileOf({
+  keyFile,
+  operatorKeyFile,
+}: Pick<ConfigPlaces, 'keyFile' | 'operatorKeyFile'>): string {
   return operatorKeyFile ?? join(dirname(keyFile), 'operator.key')
 }
 
@@ -115,11 +132,7 @@ export function operatorKeyFileOf({ keyFile, operatorKeyFile }: ConfigPlaces): s
  * are taken from the working directory, so that the config means the same wherever it is read from.
  */
 export async function writeSandboxConfig(options: {
-  readonly sandbox: {
-    readonly trader: { readonly privateKey: Hex }
-    readonly operator: { readonly privateKey: Hex }
-    config(places: ConfigPlaces): Record<string, unknown>
-  }
+  readonly sandbox: SandboxKeys & { config(places: ConfigPlaces): Record<string, unknown> }
   readonly file: string
   readonly stateDir: string
   readonly strategiesDir: string
@@ -136,8 +149,7 @@ export async function writeSandboxConfig(options: {
   const operatorKeyFile = operatorKeyFileOf(places)
   const config = options.sandbox.config(places)
   await mkdir(dirname(file), { recursive: true })
-  await writePrivately(keyFile, `${options.sandbox.trader.privateKey}\n`)
-  await writePrivately(operatorKeyFile, `${options.sandbox.operator.privateKey}\n`)
+  await writeSandboxKeys(options.sandbox, places)
   await writePrivately(file, stringify(config))
   return { file, keyFile, operatorKeyFile }
 }

@@ -7,7 +7,7 @@ import { addressText, hexText, nonNegativeAmountText } from './gasless.ts'
  * keeps every field it came with, because the interface does not name them.
  */
 
-export const bytes32Text = z.string().regex(/^0x[a-fA-F0-9]{64}$/, 'expected 0x and 64 hex digits')
+const bytes32Text = z.string().regex(/^0x[a-fA-F0-9]{64}$/, 'expected 0x and 64 hex digits')
 /** Non-negative wei as decimal text. */
 export const weiText = nonNegativeAmountText
 /** A signed transaction as it is broadcast. */
@@ -72,6 +72,7 @@ export const transactionStatusParams = z.union([
 export const batchedReceiptParams = z.tuple([bytes32Text])
 
 export const accountInfoSchema = z.object({ balance: weiText, outstanding_charge: weiText })
+/** What both sending methods give. */
 export const transactionHashSchema = bytes32Text
 /** `transactionHash` is the on-chain transaction that carried the batch; the rest is kept as it came. */
 export const receiptSchema = z.looseObject({ transactionHash: bytes32Text }).nullable()
@@ -83,7 +84,3 @@ export const ERROR_MESSAGES = {
   insufficientBalance: 'Insufficient balance.',
   transactionNotFound: 'Transaction not found',
 } as const
-
-export type WireAccountInfo = z.infer<typeof accountInfoSchema>
-export type WireReceipt = z.infer<typeof receiptSchema>
-export type WireTransactionStatus = z.infer<typeof transactionStatusSchema>

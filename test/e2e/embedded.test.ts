@@ -5,7 +5,7 @@ import { ROOT, type Running, start } from '../support/cli.ts'
 import { descendantsOf, untilGone } from '../support/kill.ts'
 import { temporaryDirectory } from '../support/state-directory.ts'
 import { exposedFiles, mentionsKey } from './books.ts'
-import { EXAMPLES, examples, metricsOf, writeStrategies } from './rehearsal.ts'
+import { EXAMPLES, examples, LEASH, metricsOf, writeStrategies } from './rehearsal.ts'
 
 const EVM_GONE_WITHIN_MS = 3_000
 
@@ -17,7 +17,7 @@ function startEmbedded(...more: readonly string[]): Embedded {
   mkdirSync(join(dir, 'config'))
   copyFileSync(join(ROOT, 'config/sandbox.yaml'), join(dir, 'config/sandbox.yaml'))
   writeStrategies(join(dir, 'strategies/sandbox'), examples('* * * * * *'))
-  const daemon = start(['run', '--http-port', '0', ...more], { cwd: dir })
+  const daemon = start(['run', '--http-port', '0', ...LEASH, ...more], { cwd: dir })
   return { dir, stateDir: join(dir, 'data/sandbox'), daemon }
 }
 

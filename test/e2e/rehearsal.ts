@@ -15,6 +15,9 @@ export type SandboxReport = {
   readonly trader: string
 }
 
+/** Longer than any test. Only when the test runner itself is killed does a process get to its end. */
+export const LEASH = ['--for', '4m'] as const
+
 /** A running sandbox, and the files of a daemon that trades on it. */
 export type Rehearsal = {
   readonly dir: string
@@ -80,7 +83,7 @@ export function writeStrategies(dir: string, files: StrategyFiles): void {
 export async function startRehearsal(files: StrategyFiles): Promise<Rehearsal> {
   const { dir, strategiesDir, stateDir, config } = layOut(files)
   const args = ['--config-out', config, '--state-dir', stateDir, '--strategies-dir', strategiesDir]
-  const sandbox = start(['sandbox', '--json', ...args])
+  const sandbox = start(['sandbox', '--json', ...LEASH, ...args])
   const [text] = await sandbox.sees(/^\{[\s\S]*^\}$/m)
   return rehearse({ dir, stateDir, config }, JSON.parse(text), sandbox.output)
 }
@@ -119,7 +122,7 @@ async function rehearse(
     before: await balancesOf(report, places.config),
     daemons,
     daemon(more = [], options = {}) {
-      const args = ['run', '--config', places.config, '--http-port', '0', ...more]
+      const args = ['run', '--config', places.config, '--http-port', '0', ...LEASH, ...more]
       const daemon = start(args, options)
       daemons.push(daemon)
       return daemon

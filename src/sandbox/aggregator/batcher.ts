@@ -45,6 +45,8 @@ const BATCH_GAS = 100_000n
 const GAS_PER_CALL = 60_000n
 const REVERTS_MAX = 3
 const WAIT_MS = 200
+/** Receipts that are kept. */
+const BATCHES_MAX = 100_000
 
 export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Batcher {
   const { rpc, contracts, relayer, accounts } = deps
@@ -64,6 +66,8 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
     const full = await nodeReceipt(rpc, receipt.transactionHash)
     if (full === null) throw new Error('a receipt that was there is gone')
     batches.set(full.transactionHash, full)
+    const [oldest] = batches.size > BATCHES_MAX ? batches.keys() : []
+    if (oldest !== undefined) batches.delete(oldest)
     return { receipt, full }
   }
   const examine = async (call: AggregatedCall, fees: Fees): Promise<Ready[]> => {

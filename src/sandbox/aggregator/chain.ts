@@ -1,4 +1,4 @@
-import { BaseError, decodeErrorResult, encodeFunctionData, type Hex } from 'viem'
+import { BaseError, decodeErrorResult, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { type Rpc, RpcError } from '../evm/rpc.ts'
 import type { SentTransaction } from '../evm/sender.ts'
 import { multicallAbi, trustlessProposerAbi } from './abi.ts'
@@ -102,23 +102,28 @@ export function nodeReceipt(rpc: Rpc, hash: Hex): Promise<NodeReceipt | null> {
   return rpc.call<NodeReceipt | null>('eth_getTransactionReceipt', [hash])
 }
 
-const REASON_ABI = [...multicallAbi, ...trustlessProposerAbi]
+const REASON_ABI = [
+  ...multicallAbi,
+  ...trustlessProposerAbi,
+  // What a contract reverts with when it gives a text.
+  ...parseAbi(['error Error(string text)']),
+]
+const NO_REASON = 'no reason given'
 
-/** The name of the contract's error where it is one of ours, else what the node says. */
+/** The contract's own reason or the name of its error where that can be read, else what the node says. */
 function reasonOf(error: RpcError): string {
   const data = /(0x[0-9a-f]{8}):? ?([0-9a-f]*)/.exec(error.message)
   if (data === null) return error.message.replace(/^eth_call: /, '')
-  return nameOf(`${data[1]}${data[2]}` as Hex) ?? 'execution reverted'
+  return nameOf(`${data[1]}${data[2]}` as Hex)
 }
 
-function nameOf(data: Hex): string | undefined {
+function nameOf(data: Hex): string {
   try {
-    const { errorName, args } = decodeErrorResult({ abi: REASON_ABI, data })
-    if (errorName !== 'CallFailed') return errorName
-    const inner = args[2]
-    return inner === '0x' ? 'execution reverted' : (nameOf(inner) ?? 'execution reverted')
+    const decoded = decodeErrorResult({ abi: REASON_ABI, data })
+    if (decoded.errorName === 'CallFailed') return nameOf(decoded.args[2])
+    return decoded.errorName === 'Error' ? decoded.args[0] : decoded.errorName
   } catch (error) {
-    if (error instanceof BaseError) return undefined
+    if (error instanceof BaseError) return NO_REASON
     throw error
   }
 }

@@ -123,15 +123,15 @@ async function enqueue(
   ])
   const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas
   if (!accounts.reserve(account, reserved)) return insufficient()
-  const call = newCall(deps, transaction, work, { reserved, earliestBlock })
   // Behind another call of the account, or ahead of its turn, it may well pass when its turn comes.
   if (batcher.queued(account).length === 0) {
-    const readiness = await readinessOf(call, deps)
+    const readiness = await readinessOf({ account, work, earliestBlock }, deps)
     if (readiness.kind === 'never') {
       accounts.resolve(account, { reserved, charged: 0n })
       return refused('refused', `execution reverted: ${readiness.reason}`)
     }
   }
+  const call = newCall(deps, transaction, work, { reserved, earliestBlock })
   deps.book.add(call)
   if (faultOf(call, 'neverIncluded') === undefined) batcher.add(call)
   return { ok: true, hash: call.hash }

@@ -31,6 +31,10 @@ contract DemoTarget {
         revert Refused(msg.sender);
     }
 
+    function failWith(string calldata text) external pure {
+        revert(text);
+    }
+
     /// @notice Uses at least the given amount of gas, and counts the call.
     function burn(uint256 gasAmount) external {
         uint256 start = gasleft();
