@@ -174,7 +174,6 @@ const OPERATORS_ERRORS = [
   'TokenMismatchError',
   'PortInUseError',
   'FaultsFileError',
-  'NoEvmNodeError',
 ]
 
 /** What the operator is to read of an error, and the exit code it means. */
@@ -186,6 +185,7 @@ function explain(error: unknown): { readonly code: ExitCode; readonly text: stri
   if (!(error instanceof Error)) return { code: EXIT.failed, text: String(error) }
   const isOperators = OPERATORS_ERRORS.includes(error.name)
   if (isOperators) return { code: EXIT.badConfig, text: error.message }
+  if (error.message.startsWith('no EVM node')) return { code: EXIT.failed, text: error.message }
   // What the operating system says needs no stack: the path and the reason are in its text.
   if ('code' in error && 'syscall' in error) return { code: EXIT.failed, text: error.message }
   return { code: EXIT.failed, text: error.stack ?? error.message }

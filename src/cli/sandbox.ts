@@ -54,7 +54,8 @@ async function readFaults(file: string): Promise<unknown> {
     const checked = faultsSchema.safeParse(faults)
     if (checked.success) return faults
     const [issue] = checked.error.issues
-    throw new Error(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a faults file'}`)
+    const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `
+    throw new Error(`${where}${issue?.message ?? 'not a faults file'}`)
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
     throw new FaultsFileError(`${file}: ${detail} (docs/sandbox.md lists the faults)`)

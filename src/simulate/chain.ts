@@ -133,8 +133,9 @@ function fault(tag: Fault['fault']['tag'], message: string): Fault {
 
 function viewAt(ledger: Ledger, query: ViewQuery, block: number): ChainView {
   const { owner, tokens, feeds, permitNonce } = query
+  const answering = tokens.filter(({ address }) => ledger.isToken(address))
   const perToken = (read: (token: Address) => bigint): ReadonlyMap<Address, bigint> =>
-    new Map(tokens.map(({ address }) => [address, read(address)]))
+    new Map(answering.map(({ address }) => [address, read(address)]))
   return {
     blockNumber: BigInt(block),
     blockTimeSeconds: ledger.timeSeconds(block),
@@ -154,11 +155,26 @@ function readingsAt(
   block: number,
 ): ReadonlyMap<Pair, FeedReading> {
   const readings = new Map<Pair, FeedReading>()
-  for (const { pair, feed } of feeds) {
-    const reading = ledger.reading(feed, block)
-    if (reading !== undefined) readings.set(pair, reading)
+  for (const feed of feeds) {
+    const reading = readingAt(ledger, feed, block)
+    if (reading !== undefined) readings.set(feed.pair, reading)
   }
   return readings
+}
+
+/** A sequencer feed's last round began when the sequencer last went up or down. */
+function readingAt(
+  ledger: Ledger,
+  { feed, sequencerFeed }: PriceFeed,
+  block: number,
+): FeedReading | undefined {
+  const round = ledger.reading(feed, block)
+  if (round === undefined) return undefined
+  if (sequencerFeed === undefined) return { ...round, sequencer: undefined }
+  const status = ledger.reading(sequencerFeed, block)
+  if (status === undefined) return undefined
+  const { answer, updatedAtSeconds } = status
+  return { ...round, sequencer: { answer, startedAtSeconds: updatedAtSeconds } }
 }
 
 function traceOf({

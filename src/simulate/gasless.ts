@@ -1,4 +1,4 @@
-import type { Reply } from '../domain/quote.ts'
+import type { Reply, ServiceOrder } from '../domain/quote.ts'
 import type { Token } from '../domain/token.ts'
 import type { Gasless } from '../ports.ts'
 import type { SimulatedProcess } from './process.ts'
@@ -51,7 +51,7 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
     tokens: () =>
       ask(() => ({ ok: true, value: tokens.map((token) => ({ ...token, name: token.symbol })) })),
     quote: (request) => ask(() => service.quote(request)),
-    submit: (order) => ask(() => service.submit(order)),
+    submit: async (order) => namedAs(order.quoteId, await ask(() => service.submit(order))),
     order: (orderId) =>
       ask(() =>
         random.chance(faults.forgets)
@@ -60,6 +60,11 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
       ),
     clockOffsetMs: () => offsetMs,
   }
+}
+
+/** The order of another quote is no answer that a client can read: the submitted order's fate is unknown. */
+function namedAs(quoteId: string, reply: Reply<ServiceOrder>): Reply<ServiceOrder> {
+  return reply.ok && reply.value.quoteId !== quoteId ? unavailable() : reply
 }
 
 function unavailable(): { ok: false; fault: { tag: 'unavailable'; message: string } } {

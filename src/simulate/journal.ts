@@ -53,6 +53,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
   const now = clock.asPort().now
   let head = disk.records().at(-1)
   let unwritten: string[] = []
+  let lastAppend: Promise<void> = Promise.resolve()
 
   const flush = (): void => {
     disk.lines.push(...unwritten)
@@ -71,27 +72,49 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
     state,
     append(...events) {
       if (!process.alive) return never()
-      const atMs = now()
-      for (const event of events) {
-        const record = seal({ seq: (head?.seq ?? 0) + 1, atMs, event, prev: head?.hash ?? '0x' })
-        head = record
-        const text = encode(record)
-        applyEvent(state, decode(text).event, atMs)
-        unwritten.push(text)
-      }
+      const records = sealAll(head, events, now())
+      const lines = records.map(encode)
+      applyAll(state, lines)
+      head = records.at(-1) ?? head
+      unwritten.push(...lines)
       if (crashes()) return never()
-      return new Promise((resolve, reject) => {
+      lastAppend = new Promise((resolve, reject) => {
         clock.processTimer(FSYNC_MS, () => {
           if (disk.full) return reject(new Error('no space left on device'))
           flush()
           resolve()
         })
       })
+      return lastAppend
     },
     async *records() {
+      await lastAppend
       yield* disk.records()
     },
   }
+}
+
+/** All or none. One event alone changes nothing when it throws; of several, the first ones would have. */
+function applyAll(state: DaemonState, lines: readonly string[]): void {
+  const records = lines.map(decode)
+  if (records.length > 1) {
+    const rehearsal = structuredClone(state)
+    for (const { event, atMs } of records) applyEvent(rehearsal, event, atMs)
+  }
+  for (const { event, atMs } of records) applyEvent(state, event, atMs)
+}
+
+function sealAll(
+  head: JournalRecord | undefined,
+  events: readonly JournalEvent[],
+  atMs: number,
+): JournalRecord[] {
+  const records: JournalRecord[] = []
+  for (const event of events) {
+    const last = records.at(-1) ?? head
+    records.push(seal({ seq: (last?.seq ?? 0) + 1, atMs, event, prev: last?.hash ?? '0x' }))
+  }
+  return records
 }
 
 function seal(record: Omit<JournalRecord, 'hash'>): JournalRecord {

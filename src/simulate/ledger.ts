@@ -36,6 +36,9 @@ export type SettlementItem = {
   readonly received: bigint
 }
 
+/** What a feed says of itself at one block. */
+type FeedRound = Omit<FeedReading, 'sequencer'>
+
 /** A call that changes the chain; runs inside a transaction and returns what it moved, or undefined to revert. */
 type Call = (block: number) => readonly Omit<Transfer, 'logIndex'>[] | undefined
 
@@ -46,7 +49,8 @@ export class Ledger {
   readonly #clock: VirtualClock
   readonly #amounts = new Map<string, Timeline<bigint>>()
   readonly #nonces = new Map<string, number>()
-  readonly #readings = new Map<string, Timeline<FeedReading>>()
+  readonly #readings = new Map<string, Timeline<FeedRound>>()
+  readonly #tokens = new Set<Address>()
   readonly #code = new Map<Address, number>()
 
   constructor(clock: VirtualClock) {
@@ -75,7 +79,13 @@ export class Ledger {
     return this.#amounts.get(`allowance ${token} ${owner}`)?.at(block) ?? 0n
   }
 
+  /** Whether a token contract is there: one that never had a holder is none. */
+  isToken(address: Address): boolean {
+    return this.#tokens.has(address)
+  }
+
   setBalance(asset: Address | 'native', holder: Address, amount: bigint): void {
+    if (asset !== 'native') this.#tokens.add(asset)
     this.#setAmount(`${asset} ${holder}`, amount)
   }
 
@@ -99,12 +109,12 @@ export class Ledger {
     return late || this.nonceUsed(permit.owner, permit.nonce)
   }
 
-  reading(feed: Address, block = this.block): FeedReading | undefined {
+  reading(feed: Address, block = this.block): FeedRound | undefined {
     return this.#readings.get(feed)?.at(block)
   }
 
-  setReading(feed: Address, reading: Omit<FeedReading, 'updatedAtSeconds'>): void {
-    const line = this.#readings.get(feed) ?? new Timeline<FeedReading>()
+  setReading(feed: Address, reading: Omit<FeedRound, 'updatedAtSeconds'>): void {
+    const line = this.#readings.get(feed) ?? new Timeline<FeedRound>()
     this.#readings.set(feed, line)
     line.set(this.block, { ...reading, updatedAtSeconds: this.timeSeconds(this.block) })
   }

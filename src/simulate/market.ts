@@ -34,7 +34,9 @@ export class Market {
     const known = [USDC.address, WETH.address]
     if (!known.includes(sell) || !known.includes(buy) || sell === buy) return undefined
     const reading = this.#ledger.reading(WETH_USDC.feed)
-    const accepted = acceptPrice(WETH_USDC, reading, reading?.updatedAtSeconds ?? 0)
+    if (reading === undefined) return undefined
+    const { updatedAtSeconds } = reading
+    const accepted = acceptPrice(WETH_USDC, { ...reading, sequencer: undefined }, updatedAtSeconds)
     const token = buy === WETH.address ? WETH : USDC
     return accepted.ok ? sellPerBuy(accepted.price, WETH_USDC, token) : undefined
   }
@@ -49,7 +51,6 @@ export class Market {
   }
 
   #tell(): void {
-    const reading = { answer: this.#answer, decimals: FEED_DECIMALS, sequencer: undefined }
-    this.#ledger.setReading(WETH_USDC.feed, reading)
+    this.#ledger.setReading(WETH_USDC.feed, { answer: this.#answer, decimals: FEED_DECIMALS })
   }
 }

@@ -89,12 +89,21 @@ describe('eth_sendRawTransaction', () => {
     expect((await submit(sandbox(), raw)).body.error.message).toMatch(/nonce too low/)
   })
 
-  test('refuses a call that would revert, and it never reaches the chain', async () => {
+  test('refuses a call that would revert, with the reason, and it never reaches the chain', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
-    const data = encodeFunctionData({ abi: DEMO, functionName: 'fail' })
-    const raw = await rawTransaction(sandbox(), account, { to: demo(), data })
-    expect((await submit(sandbox(), raw)).body.error.message).toMatch(/execution reverted/)
-    expect(await result(sandbox(), 'eth_getTransactionReceipt', [keccak256(raw)])).toBe(null)
+    const failures = [
+      [encodeFunctionData({ abi: DEMO, functionName: 'fail' }), 'no reason given'],
+      [
+        encodeFunctionData({ abi: DEMO, functionName: 'failWith', args: ['not today'] }),
+        'not today',
+      ],
+    ] as const
+    for (const [data, reason] of failures) {
+      const raw = await rawTransaction(sandbox(), account, { to: demo(), data })
+      const { body } = await submit(sandbox(), raw)
+      expect(body.error.message).toBe(`execution reverted: ${reason}`)
+      expect(await result(sandbox(), 'eth_getTransactionReceipt', [keccak256(raw)])).toBe(null)
+    }
   })
 
   test('calls of one account with several nonces are executed in the order of the nonces', async () => {
