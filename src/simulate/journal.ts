@@ -54,6 +54,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
   let head = disk.records().at(-1)
   let unwritten: string[] = []
   let lastAppend: Promise<void> = Promise.resolve()
+  let failure: Error | undefined
 
   const flush = (): void => {
     disk.lines.push(...unwritten)
@@ -72,6 +73,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
     state,
     append(...events) {
       if (!process.alive) return never()
+      if (failure !== undefined) return Promise.reject(failure)
       const records = sealAll(head, events, now())
       const lines = records.map(encode)
       applyAll(state, lines)
@@ -80,7 +82,8 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
       if (crashes()) return never()
       lastAppend = new Promise((resolve, reject) => {
         clock.processTimer(FSYNC_MS, () => {
-          if (disk.full) return reject(new Error('no space left on device'))
+          if (disk.full) failure ??= new Error('no space left on device')
+          if (failure !== undefined) return reject(failure)
           flush()
           resolve()
         })

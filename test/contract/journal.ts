@@ -12,7 +12,12 @@ import {
   scheduled,
 } from '../support/journal-story.ts'
 
-export type JournalUnderTest = { readonly journal: Journal; dispose(): Promise<void> }
+export type JournalUnderTest = {
+  readonly journal: Journal
+  /** From now on the disk takes nothing. */
+  failDisk(): void
+  dispose(): Promise<void>
+}
 
 /** What every Journal does, whatever it writes to. `makeJournal` gives an empty one that takes its times from `clock`. */
 export function journalContract(
@@ -23,10 +28,14 @@ export function journalContract(
     const made: JournalUnderTest[] = []
     let nowMs = 1_800_000_000_000
 
-    async function empty(): Promise<Journal> {
+    async function make(): Promise<JournalUnderTest> {
       const underTest = await makeJournal({ now: () => nowMs })
       made.push(underTest)
-      return underTest.journal
+      return underTest
+    }
+
+    async function empty(): Promise<Journal> {
+      return (await make()).journal
     }
 
     afterEach(async () => {
@@ -136,6 +145,16 @@ export function journalContract(
       const records = await all(journal)
       expect(records.map((record) => record.event)).toEqual([scheduled(), BOUND])
       expect(records[1]?.prev).toBe(records[0]?.hash)
+    })
+
+    test('rejects when the disk does, and then accepts nothing more', async () => {
+      const { journal, failDisk } = await make()
+      await journal.append(scheduled())
+      failDisk()
+      await expect(journal.append(BOUND)).rejects.toThrow('no space left')
+      const before = structuredClone(journal.state)
+      await expect(journal.append(scheduled('other'))).rejects.toThrow('no space left')
+      expect(journal.state).toEqual(before)
     })
 
     test('writes no record for an append of nothing', async () => {
