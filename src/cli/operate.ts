@@ -67,6 +67,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const shutdown = new AbortController()
   const clock = createClock()
   let opened: OpenedJournal | undefined
+  let diskFault: Error | undefined
   try {
     const metrics = createMetrics({ version: VERSION })
     metrics.registerStrategies(input.strategies.map(({ name }) => name))
@@ -82,7 +83,10 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       dir: settings.stateDir,
       clock,
       observe,
-      onFatal: (error) => shutdown.abort(`the journal failed: ${error.message}`),
+      onFatal: (error) => {
+        diskFault = error
+        shutdown.abort(`the journal failed: ${error.message}`)
+      },
     })
     for (const warning of opened.warnings) log.warn(warning)
     const server = await createHttpServer({ ...settings.http, metrics, ...watch.probes })
@@ -103,6 +107,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       await server.close()
       await webhooks.flush(clock.now() + WEBHOOK_FLUSH_MS)
     }
+    if (diskFault !== undefined) throw diskFault
     return EXIT.done
   } finally {
     await opened?.close()
