@@ -29,10 +29,6 @@ export function mulDivUp(value: bigint, num: bigint, den: bigint): bigint {
   return (value * num + den - 1n) / den
 }
 
-export function minOf(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
-}
-
 export function maxOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }

@@ -128,7 +128,6 @@ export const errorResponseSchema = z.object({
 export type WireToken = z.infer<typeof tokenSchema>
 export type WireQuoteRequest = z.infer<typeof quoteRequestSchema>
 export type WireQuoteResponse = z.infer<typeof quoteResponseSchema>
-export type WireCreateOrderRequest = z.infer<typeof createOrderRequestSchema>
 export type WireCreateOrderResponse = z.infer<typeof createOrderResponseSchema>
 export type WireOrder = z.infer<typeof orderSchema>
 export type WireErrorResponse = z.infer<typeof errorResponseSchema>

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { jsonSchemas } from '../../src/config/json-schema.ts'
 import { loadSettings, peekMode } from '../../src/config/load-settings.ts'
 import { loadStrategies } from '../../src/config/load-strategies.ts'
 import { plain } from './config-fixture.ts'
@@ -42,4 +44,11 @@ test.each([
   if (!strategies.ok) throw new Error(strategies.problems.map(plain).join('\n'))
   expect(strategies.strategies.map((strategy) => strategy.name)).toEqual(names)
   expect([...loaded.warnings, ...strategies.warnings].map(plain)).toEqual([])
+})
+
+test('the committed JSON Schemas are what the schemas say', () => {
+  for (const [name, schema] of Object.entries(jsonSchemas()))
+    expect(JSON.parse(readFileSync(`config/schema/${name}`, 'utf8'))).toEqual(
+      JSON.parse(JSON.stringify(schema)),
+    )
 })

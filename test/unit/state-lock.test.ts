@@ -100,7 +100,7 @@ describe('the state lock', () => {
     'is taken over from a killed process whose parent never asked for it',
     async () => {
       const dir = temporaryDirectory()
-      const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 30'], {
+      const parent = spawn('sh', ['-c', 'sleep 30 & echo $!; exec sleep 30'], {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       onTestFinished(() => {
@@ -108,6 +108,11 @@ describe('the state lock', () => {
       })
       const [printed] = await once(parent.stdout, 'data')
       const pid = Number(printed)
+      // A shell would ask for the exit code; what it becomes does not.
+      await vi.waitFor(() =>
+        expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'),
+      )
+      process.kill(pid, 'SIGKILL')
       await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z '))
       await leaveClaim(dir, { pid, startTicks: undefined })
       expect(() => process.kill(pid, 0)).not.toThrow()
