@@ -60,8 +60,9 @@ async function prettyStream(destination: LogDestination): Promise<LogDestination
   const { default: pretty } = await import('pino-pretty')
   const prettify = pretty.prettyFactory({
     colorize: destination.isTTY === true,
-    translateTime: 'SYS:HH:MM:ss.l',
-    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    // The sentence says what a person needs; the fields are for the JSON log.
+    hideObject: true,
   })
   return { write: (line) => destination.write(prettify(line) ?? line) }
 }
