@@ -1,3 +1,4 @@
+import { addExposure } from '../domain/exposures.ts'
 import type { DaemonState, OpenIntent, StrategyRecord } from '../domain/state.ts'
 
 type Entries<Held> = Held extends ReadonlyMap<infer Key, infer Value> ? [Key, Value][] : Held
@@ -8,10 +9,11 @@ type StrategyImage = {
 
 /**
  * The state at one moment, maps as entries in their order (the fold depends on it). Shares with the state only what
- * the fold never changes. The mapped type makes a new field of the state a compile error here until it is kept too.
+ * the fold never changes. The mapped type makes a new field of the state a compile error here until it is kept too;
+ * the sums of exposures are made anew.
  */
 export type StateImage = {
-  readonly [Field in keyof DaemonState]: Field extends 'strategies'
+  readonly [Field in Exclude<keyof DaemonState, 'exposureSums'>]: Field extends 'strategies'
     ? [string, StrategyImage][]
     : Entries<DaemonState[Field]>
 }
@@ -40,7 +42,9 @@ export function restoreState(state: DaemonState, image: StateImage): void {
     state.intents,
     image.intents.map(([id, open]): [OpenIntent['intent']['id'], OpenIntent] => [id, { ...open }]),
   )
-  refill(state.exposures, image.exposures)
+  state.exposures.clear()
+  state.exposureSums.clear()
+  for (const [key, exposure] of image.exposures) addExposure(state, key, exposure)
   refill(state.transactions, image.transactions)
   refill(state.endedTransactions, image.endedTransactions)
   refill(state.claimedTransfers, image.claimedTransfers)

@@ -1,3 +1,4 @@
+import { liveSum, usedSumAfter } from './exposures.ts'
 import type { AccountLimits } from './settings.ts'
 import type { DaemonState } from './state.ts'
 import type { StrategyLimits } from './strategy.ts'
@@ -38,12 +39,13 @@ export function limitHit(state: DaemonState, query: LimitQuery): LimitHit | unde
   const perOrder = account.perOrder.get(token.symbol)
   if (perOrder !== undefined && amount > perOrder)
     return { reason: 'limit-per-order', cap: perOrder, used: 0n, asked: amount }
-  const day = spentInDay(state, query)
-  if (limits.perDay !== undefined && day.strategy + amount > limits.perDay)
-    return { reason: 'limit-per-day', cap: limits.perDay, used: day.strategy, asked: amount }
+  const ownDay = spentInDay(state, query, query.strategy)
+  if (limits.perDay !== undefined && ownDay + amount > limits.perDay)
+    return { reason: 'limit-per-day', cap: limits.perDay, used: ownDay, asked: amount }
   const accountCap = account.perDay.get(token.symbol)
-  if (accountCap !== undefined && day.account + amount > accountCap)
-    return { reason: 'limit-account-per-day', cap: accountCap, used: day.account, asked: amount }
+  const day = spentInDay(state, query)
+  if (accountCap !== undefined && day + amount > accountCap)
+    return { reason: 'limit-account-per-day', cap: accountCap, used: day, asked: amount }
   const total = spentInTotal(state, query)
   if (limits.total !== undefined && total + amount > limits.total)
     return { reason: 'limit-total', cap: limits.total, used: total, asked: amount }
@@ -52,17 +54,13 @@ export function limitHit(state: DaemonState, query: LimitQuery): LimitHit | unde
 
 function spentInDay(
   state: DaemonState,
-  query: { strategy: string; token: Token; nowMs: number },
-): { strategy: bigint; account: bigint } {
-  let strategy = 0n
-  let account = 0n
-  for (const exposure of state.exposures.values()) {
-    if (exposure.token !== query.token.address) continue
-    if (!exposure.live && query.nowMs - exposure.atMs >= DAY_MS) continue
-    account += exposure.amount
-    if (exposure.strategy === query.strategy) strategy += exposure.amount
-  }
-  return { strategy, account }
+  query: { token: Token; nowMs: number },
+  strategy?: string,
+): bigint {
+  const token = query.token.address
+  const named = strategy === undefined ? {} : { strategy }
+  const used = usedSumAfter(state, { token, ...named, afterMs: query.nowMs - DAY_MS })
+  return liveSum(state, token, strategy) + used
 }
 
 function spentInTotal(state: DaemonState, query: { strategy: string; token: Token }): bigint {
@@ -72,12 +70,7 @@ function spentInTotal(state: DaemonState, query: { strategy: string; token: Toke
 
 /** Sum of what live permits of a token may still take, in base units; of one strategy when it is named. */
 export function livePermits(state: DaemonState, token: Token, strategy?: string): bigint {
-  let sum = 0n
-  for (const exposure of state.exposures.values()) {
-    if (!exposure.live || exposure.token !== token.address) continue
-    if (strategy === undefined || exposure.strategy === strategy) sum += exposure.amount
-  }
-  return sum
+  return liveSum(state, token.address, strategy)
 }
 
 /** What the account's day cap still allows of a token; undefined where no cap is set. */
@@ -87,5 +80,5 @@ export function dayAllowance(
 ): bigint | undefined {
   const cap = query.account.perDay.get(query.token.symbol)
   if (cap === undefined) return undefined
-  return maxOf(0n, cap - spentInDay(state, { ...query, strategy: '' }).account)
+  return maxOf(0n, cap - spentInDay(state, query))
 }

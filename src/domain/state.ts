@@ -1,4 +1,5 @@
 import { assertNever, InvariantError } from './errors.ts'
+import { addExposure, type ExposureBook, removeExposure } from './exposures.ts'
 import { clientOrderId, type Intent, type IntentId } from './intent.ts'
 import type { Fill, JournalEvent, TransactionRecord } from './journal.ts'
 import { nextState, type OrderState, type OrderStep } from './order.ts'
@@ -24,16 +25,6 @@ export type OpenIntent = {
   openedAtMs: number
 }
 
-/** One amount that counts against caps: live permits in full, fills at what was paid. */
-export type Exposure = {
-  readonly strategy: string
-  readonly token: Address
-  readonly amount: BaseUnits
-  /** Signing time while live, the permit's deadline once it was used. */
-  readonly atMs: number
-  readonly live: boolean
-}
-
 export type StrategyRecord = {
   scheduleKey: string
   /** Last slot that is accounted for: opened, closed or missed. */
@@ -53,7 +44,7 @@ export type OpenTransaction = {
 }
 
 /** What is true now: a fold of the journal. Changed only by `applyEvent`. */
-export type DaemonState = {
+export type DaemonState = ExposureBook & {
   bound:
     | {
         readonly mode: Mode
@@ -64,8 +55,6 @@ export type DaemonState = {
     | undefined
   readonly strategies: Map<string, StrategyRecord>
   readonly intents: Map<IntentId, OpenIntent>
-  /** By `<intentId>:<attempt>`, oldest first. */
-  readonly exposures: Map<string, Exposure>
   readonly transactions: Map<string, OpenTransaction>
   /** Outcome of ended wrap and unwrap transactions of intents that are still open, by transaction id. */
   readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>
@@ -82,6 +71,7 @@ export function emptyState(): DaemonState {
     strategies: new Map(),
     intents: new Map(),
     exposures: new Map(),
+    exposureSums: new Map(),
     transactions: new Map(),
     endedTransactions: new Map(),
     claimedTransfers: new Map(),
@@ -269,7 +259,7 @@ function recordPermit(state: DaemonState, event: EventOf<'permit-recorded'>, atM
   open.ended = undefined
   open.died = undefined
   strategyOf(state, open.intent.strategy).lastOrderAtMs = atMs
-  state.exposures.set(permit.clientOrderId, {
+  addExposure(state, permit.clientOrderId, {
     strategy: open.intent.strategy,
     token: permit.token,
     amount: permit.amount,
@@ -286,7 +276,7 @@ function endPermit(
   const how = event.type === 'permit-dead' ? event.how : undefined
   const { permit } = open
   if (permit !== undefined && how === 'cancelled') spend(state, open, permit, permit.amount)
-  else if (permit !== undefined) state.exposures.delete(permit.clientOrderId)
+  else if (permit !== undefined) removeExposure(state, permit.clientOrderId)
   open.died = how
   open.permit = undefined
   open.attempt += 1
@@ -320,8 +310,7 @@ function spend(state: DaemonState, open: OpenIntent, permit: PermitRecord, amoun
   const { strategy } = open.intent
   const { spent } = strategyOf(state, strategy)
   spent.set(permit.token, ((spent.get(permit.token) ?? 0n) + amount) as BaseUnits)
-  state.exposures.delete(permit.clientOrderId)
-  state.exposures.set(permit.clientOrderId, {
+  addExposure(state, permit.clientOrderId, {
     strategy,
     token: permit.token,
     amount: amount as BaseUnits,
@@ -335,7 +324,7 @@ function forgetOld(state: DaemonState, nowMs: number): void {
   for (const [key, exposure] of state.exposures) {
     if (exposure.live) continue
     if (nowMs - exposure.atMs < EXPOSURE_RETENTION_MS) break
-    state.exposures.delete(key)
+    removeExposure(state, key)
   }
   for (const [transfer, atMs] of state.claimedTransfers) {
     if (nowMs - atMs < EXPOSURE_RETENTION_MS) break

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { addExposure, type Exposure } from '../../src/domain/exposures.ts'
 import {
   DAY_MS,
   dayAllowance,
@@ -6,7 +7,7 @@ import {
   limitHit,
   livePermits,
 } from '../../src/domain/limits.ts'
-import { type DaemonState, type Exposure, emptyState } from '../../src/domain/state.ts'
+import { type DaemonState, emptyState } from '../../src/domain/state.ts'
 import { ACCOUNT, USDC, WETH } from '../../src/simulate/stage.ts'
 import { usdc } from '../support/builders.ts'
 
@@ -20,7 +21,7 @@ beforeEach(() => {
 })
 
 function expose(changes: Partial<Exposure> = {}): void {
-  state.exposures.set(`order ${state.exposures.size}`, {
+  addExposure(state, `order ${state.exposures.size}`, {
     strategy: 'hourly',
     token: USDC.address,
     amount: usdc(40),

@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { imageOf, restoreState } from '../../src/adapters/state-image.ts'
+import type { JournalEvent } from '../../src/domain/journal.ts'
+import { DAY_MS, limitHit, livePermits } from '../../src/domain/limits.ts'
+import { applyEvent, type DaemonState, emptyState } from '../../src/domain/state.ts'
+import type { Token } from '../../src/domain/token.ts'
+import { baseUnits } from '../../src/domain/units.ts'
+import { BOUND, exposed, fillOf, intentOf, opened, scheduled } from '../support/journal-story.ts'
+
+const STRATEGIES = ['alpha', 'beta']
+const { token: USDC } = intentOf(0).sell
+const WETH = intentOf(0).buy.token
+const HOUR_MS = 3_600_000
+/** One second each: many orders share a deadline, and slots reach beyond what is kept of the past. */
+const SLOT_HOURS = [0, 0, 1, 11, 24, 70]
+
+type Choice = {
+  readonly move: number
+  readonly strategy: string
+  readonly hours: number
+  readonly amount: number
+  readonly sellsWeth: boolean
+}
+const choice: fc.Arbitrary<Choice> = fc.record({
+  move: fc.nat(),
+  strategy: fc.constantFrom(...STRATEGIES),
+  hours: fc.constantFrom(...SLOT_HOURS),
+  amount: fc.integer({ min: 1, max: 100 }),
+  sellsWeth: fc.boolean(),
+})
+
+/** What one random daemon does next: a new order, or a step of one that is open. */
+function nextEvents(state: DaemonState, at: Choice): readonly JournalEvent[] {
+  const open = [...state.intents.values()]
+  const chosen = open[at.move % (open.length + 1)]
+  if (chosen === undefined) return [opened(orderOf(state, at))]
+  const { intent, attempt } = chosen
+  const own = { intentId: intent.id, attempt }
+  const fill = { ...fillOf(intent), paid: baseUnits(BigInt(at.amount)) }
+  const closed = { type: 'intent-closed', intentId: intent.id } as const
+  const block = { blockNumber: 9n, blockTimeSeconds: 9 }
+  switch (chosen.state) {
+    case 'planned':
+      return chosen.died === 'cancelled'
+        ? [{ ...closed, outcome: 'failed', reason: 'permit-cancelled' }]
+        : [exposedOf(exposed(intent, attempt), chosen.intent.sell.token)]
+    case 'filled':
+      return [{ ...closed, outcome: 'filled', reason: 'filled' }]
+    default:
+      return [
+        at.move % 5 < 3
+          ? { type: 'fill-proven', ...own, fill }
+          : {
+              type: 'permit-dead',
+              ...own,
+              how: at.move % 5 < 4 ? 'cancelled' : 'expired',
+              ...block,
+            },
+      ]
+  }
+}
+
+function orderOf(state: DaemonState, { strategy, hours, amount, sellsWeth }: Choice) {
+  const last = state.strategies.get(strategy)?.lastSlotSeconds ?? 0
+  const intent = intentOf(last + 1 + hours * 3_600, strategy)
+  const sell = sellsWeth ? intent.buy : intent.sell
+  return { ...intent, sell, maxSell: baseUnits(BigInt(amount)) }
+}
+
+function exposedOf(event: JournalEvent, token: Token): JournalEvent {
+  if (event.type !== 'permit-recorded') throw new Error('not a permit')
+  return { ...event, permit: { ...event.permit, token: token.address } }
+}
+
+/** What counts, by looking at every exposure. */
+function naive(
+  state: DaemonState,
+  query: { token: Token; nowMs: number; strategy?: string },
+): { live: bigint; day: bigint } {
+  let live = 0n
+  let day = 0n
+  for (const exposure of state.exposures.values()) {
+    if (exposure.token !== query.token.address) continue
+    if (query.strategy !== undefined && exposure.strategy !== query.strategy) continue
+    if (exposure.live) live += exposure.amount
+    if (exposure.live || query.nowMs - exposure.atMs < DAY_MS) day += exposure.amount
+  }
+  return { live, day }
+}
+
+/** What the caps themselves say is used: a cap of nothing is always passed, and says by how much. */
+function capped(state: DaemonState, query: { token: Token; nowMs: number; strategy: string }) {
+  const nothing = baseUnits(0n)
+  const limits = { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 1 }
+  const account = { maxDeviationBps: 0, perDay: new Map(), perOrder: new Map() }
+  const ask = { ...query, amount: baseUnits(1n), limits, account }
+  const { symbol } = query.token
+  return {
+    strategy: limitHit(state, { ...ask, limits: { ...limits, perDay: nothing } })?.used,
+    account: limitHit(state, {
+      ...ask,
+      account: { ...account, perDay: new Map([[symbol, nothing]]) },
+    })?.used,
+    live: livePermits(state, query.token),
+    liveOfStrategy: livePermits(state, query.token, query.strategy),
+  }
+}
+
+function compareAll(state: DaemonState, nowMs: number): void {
+  for (const token of [USDC, WETH]) {
+    for (const strategy of STRATEGIES) {
+      const own = naive(state, { token, nowMs, strategy })
+      const all = naive(state, { token, nowMs })
+      expect(capped(state, { token, nowMs, strategy })).toEqual({
+        strategy: own.day,
+        account: all.day,
+        live: all.live,
+        liveOfStrategy: own.live,
+      })
+    }
+  }
+}
+
+/** At given moments and at the edges of the window of the newest exposures. */
+function compareAt(state: DaemonState, moments: readonly number[]): void {
+  const newest = [...state.exposures.values()].slice(-3)
+  const edges = newest.flatMap(({ atMs }) => [atMs, atMs + DAY_MS - 1, atMs + DAY_MS])
+  for (const nowMs of [...moments, ...edges]) compareAll(state, nowMs)
+}
+
+/** How many exposures an event made too old to be kept. */
+function applyCounting(state: DaemonState, event: JournalEvent, atMs: number): number {
+  const before = state.exposures.size
+  applyEvent(state, event, atMs)
+  return event.type === 'fill-proven' ? before - state.exposures.size : 0
+}
+
+test('caps count what looking at every exposure would count, wherever the clock jumps', () => {
+  let forgotten = 0
+  fc.assert(
+    fc.property(
+      fc.array(choice, { minLength: 1, maxLength: 120, size: 'max' }),
+      fc.array(fc.integer({ min: -100, max: 2_000 }), { minLength: 4, maxLength: 4 }),
+      fc.nat(119),
+      (choices, hours, restoreAt) => {
+        const jumps = hours.map((each) => each * HOUR_MS)
+        const state = emptyState()
+        for (const event of [BOUND, ...STRATEGIES.map((name) => scheduled(name))])
+          applyEvent(state, event, 0)
+        for (const [index, each] of choices.entries()) {
+          for (const event of nextEvents(state, each))
+            forgotten += applyCounting(state, event, jumps[index % 4] ?? 0)
+          if (index === restoreAt) restoreState(state, imageOf(state))
+          compareAt(state, jumps)
+        }
+      },
+    ),
+    { numRuns: 100 },
+  )
+  // Otherwise nothing was ever old enough to be dropped from a sum.
+  expect(forgotten).toBeGreaterThan(100)
+})
