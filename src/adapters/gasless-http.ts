@@ -1,4 +1,4 @@
-import { type Dispatcher, errors, Pool } from 'undici'
+import { Pool } from 'undici'
 import type { Reply } from '../domain/quote.ts'
 import type { RoutingPreference } from '../domain/settings.ts'
 import type { Clock, Gasless, Observation, Route } from '../ports.ts'
@@ -13,6 +13,7 @@ import {
 } from '../wire/gasless-orders.ts'
 import { orderSegment, parseBaseUrl } from './gasless-address.ts'
 import { faultOf, lossOf, statusLabel, unavailable } from './gasless-fault.ts'
+import { type ExchangeOptions, exchangeText, type HttpHead } from './http-exchange.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from './rate-limit.ts'
 import { createServiceClock } from './service-clock.ts'
 
@@ -68,10 +69,10 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     connections: CONNECTIONS_MAX,
     pipelining: 1,
     connect: { timeout: timeoutMs },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
+    // The exchange has a deadline as a whole; these would start anew with each byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    maxResponseSize: RESPONSE_BYTES_MAX,
   })
 
   async function call<Value>(ask: Ask<Value>): Promise<Reply<Value>> {
@@ -83,31 +84,27 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
   }
 
   async function exchange<Value>(ask: Ask<Value>, sentMs: number): Promise<Verdict<Value>> {
-    // Undici's own timeouts start anew with each byte; this one bounds the exchange as a whole.
-    const deadline = new AbortController()
-    const timer = setTimeout(() => deadline.abort(new errors.BodyTimeoutError()), timeoutMs)
-    try {
-      const head = await settled(pool.request(requestOf(ask, deadline.signal)))
-      if (!head.ok) return lossOf(head.fault)
-      const response = head.value
-      noteHeaders(ask.route, response, sentMs)
-      const body = await settled(response.body.text())
-      if (!body.ok) return lossOf(body.fault)
-      return judge(ask, response, body.value)
-    } finally {
-      clearTimeout(timer)
-    }
+    const exchanged = await settled(
+      exchangeText(pool, {
+        request: requestOf(ask),
+        timeoutMs,
+        bytesMax: RESPONSE_BYTES_MAX,
+        onHead: (head) => noteHeaders(ask.route, head, sentMs),
+      }),
+    )
+    if (!exchanged.ok) return lossOf(exchanged.fault)
+    return judge(ask, exchanged.value, exchanged.value.text)
   }
 
-  function requestOf<Value>(ask: Ask<Value>, signal: AbortSignal): Dispatcher.RequestOptions {
+  function requestOf<Value>(ask: Ask<Value>): ExchangeOptions['request'] {
     const { method, path } = ask
-    const request = { method, path: `${base.path}${path}`, signal } as const
+    const request = { method, path: `${base.path}${path}` } as const
     if (ask.body === undefined) return { ...request, headers: base.headers }
     const headers = { ...base.headers, 'content-type': 'application/json' }
     return { ...request, headers, body: JSON.stringify(ask.body) }
   }
 
-  function noteHeaders(route: Route, response: Dispatcher.ResponseData, sentMs: number): void {
+  function noteHeaders(route: Route, response: HttpHead, sentMs: number): void {
     const receivedMs = clock.now()
     const { headers } = response
     const { age, date } = headers
@@ -165,11 +162,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
   }
 }
 
-function judge<Value>(
-  ask: Ask<Value>,
-  response: Dispatcher.ResponseData,
-  text: string,
-): Verdict<Value> {
+function judge<Value>(ask: Ask<Value>, response: HttpHead, text: string): Verdict<Value> {
   const status = response.statusCode
   if (!ask.success.includes(status))
     return { label: statusLabel(status), reply: { ok: false, fault: faultOf(response, text) } }

@@ -1,4 +1,5 @@
-import { type Dispatcher, Pool } from 'undici'
+import { errors, Pool } from 'undici'
+import { exchangeText } from './http-exchange.ts'
 import type { RpcTrouble } from './json-rpc-batch.ts'
 import { createScrubber } from './scrubber.ts'
 
@@ -54,31 +55,33 @@ export function openEndpoint(options: EndpointOptions): RpcEndpoint {
     scrub: messageScrub(options.url),
     close: () => pool.close(),
     async post(body, headers = {}) {
-      const deadline = new AbortController()
-      const timer = setTimeout(() => deadline.abort(), timeoutMs)
+      const request = {
+        method: 'POST',
+        path,
+        headers: { ...ownHeaders, ...headers },
+        body,
+      } as const
       try {
-        const response = await pool.request({
-          method: 'POST',
-          path,
-          headers: { ...ownHeaders, ...headers },
-          body,
-          signal: deadline.signal,
+        const { statusCode, text } = await exchangeText(pool, {
+          request,
+          timeoutMs,
+          bytesMax: bodyBytesMax,
         })
-        const text = await readBounded(response, bodyBytesMax)
-        if (text === undefined)
-          return { ok: false, status: 'malformed', message: 'sent too long a body' }
-        return { ok: true, statusCode: response.statusCode, text }
+        return { ok: true, statusCode, text }
       } catch (error) {
-        if (deadline.signal.aborted)
-          return { ok: false, status: 'timeout', message: `did not answer within ${timeoutMs} ms` }
-        // Only the code: the text of such an error names the address that was dialled.
-        const message = `could not be reached (${errorCode(error)})`
-        return { ok: false, status: 'unreachable', message }
-      } finally {
-        clearTimeout(timer)
+        return { ok: false, ...troubleOf(error, timeoutMs) }
       }
     },
   }
+}
+
+function troubleOf(error: unknown, timeoutMs: number): RpcTrouble {
+  if (error instanceof errors.BodyTimeoutError)
+    return { status: 'timeout', message: `did not answer within ${timeoutMs} ms` }
+  if (error instanceof errors.ResponseExceededMaxSizeError)
+    return { status: 'malformed', message: 'sent too long a body' }
+  // Only the code: the text of such an error names the address that was dialled.
+  return { status: 'unreachable', message: `could not be reached (${errorCode(error)})` }
 }
 
 function parseUrl(text: string, label: string): URL {
@@ -105,27 +108,6 @@ function messageScrub(url: string): (text: string) => string {
       .replace(WEB_ADDRESS, '[address]')
       .replace(/\s+/g, ' ')
       .slice(0, MESSAGE_LENGTH_MAX)
-}
-
-/** Undefined when the body is longer than the bound; the connection is then dropped. */
-async function readBounded(
-  response: Dispatcher.ResponseData,
-  bytesMax: number,
-): Promise<string | undefined> {
-  const length = Number(response.headers['content-length'] ?? Number.NaN)
-  // The HTTP parser holds the other side to the length it announced, so that only unannounced bodies need counting.
-  if (length <= bytesMax) return response.body.text()
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of response.body) {
-    bytes += chunk.length
-    if (bytes > bytesMax || length > bytesMax) {
-      response.body.destroy()
-      return undefined
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function errorCode(error: unknown): string {
