@@ -13,9 +13,11 @@ import { encodeRecords, type JournalHead } from './journal-codec.ts'
 import { corrupt, readRecords } from './journal-reader.ts'
 import { type Recovered, recover, type StateFiles, stateFiles } from './journal-recovery.ts'
 import { SnapshotFile } from './snapshot.ts'
-import { imageOf, restoreState, type StateImage } from './state-image.ts'
+import { entriesOf, imageOf, restoreState, type StateImage } from './state-image.ts'
 
 const SNAPSHOT_EVERY_DEFAULT = 1_000
+/** Entries of a state whose snapshot costs next to nothing. */
+const SMALL_STATE = 1_000
 
 export type JournalOptions = {
   /** State directory. The caller holds its lock. */
@@ -24,7 +26,7 @@ export type JournalOptions = {
   readonly observe?: (event: Observation) => void
   /** Called once, when the disk fails. Stop the daemon: what is in memory can be ahead of what is on disk. */
   readonly onFatal: (error: Error) => void
-  /** Records between snapshots; at least 1, default 1,000. */
+  /** Records between snapshots, at least 1, default 1,000; a state with more entries waits for as many records. */
   readonly snapshotEvery?: number
   /** For tests of a failing disk. */
   readonly openLog?: (file: string) => Promise<LogFile>
@@ -167,11 +169,17 @@ class JournalFile implements Journal {
   #snapshotWhenDue(): void {
     if (this.#snapshotting !== undefined || this.#log.stopped !== undefined) return
     const records = this.#head.seq - this.#snapshotSeq
-    if (records < this.#snapshotEvery && (this.#snapshotSeq > 0 || records === 0)) return
+    if (records < this.#snapshotPause() && (this.#snapshotSeq > 0 || records === 0)) return
     this.#snapshotting = this.#takeSnapshot().finally(() => {
       this.#snapshotting = undefined
       this.#snapshotWhenDue()
     })
+  }
+
+  /** A snapshot costs what the state holds, so a larger state takes one less often: a record's share stays the same. */
+  #snapshotPause(): number {
+    const entries = entriesOf(this.state)
+    return entries < SMALL_STATE ? this.#snapshotEvery : Math.max(this.#snapshotEvery, entries)
   }
 
   /** The image is taken at once; the file is written when the records that it stands for are on disk. Never rejects. */

@@ -31,6 +31,14 @@ export function imageOf(state: DaemonState): StateImage {
   }
 }
 
+/** How many entries an image of the state would hold now, but for those within a strategy. */
+export function entriesOf(state: DaemonState): number {
+  const { strategies, intents, exposures, transactions, endedTransactions, claimedTransfers } =
+    state
+  const maps = [strategies, intents, exposures, transactions, endedTransactions, claimedTransfers]
+  return maps.reduce((sum, { size }) => sum + size, 0)
+}
+
 /** Makes `state` what the image holds, in place, and leaves the image usable for the next time. */
 export function restoreState(state: DaemonState, image: StateImage): void {
   state.bound = image.bound

@@ -95,6 +95,18 @@ describe('snapshots', () => {
     await until(() => seqOf(dir) === 11)
   })
 
+  test('of a large state wait for as many records as it holds entries', async () => {
+    const dir = temporaryDirectory()
+    const { journal } = await openForTest(dir, { snapshotEvery: 10 })
+    await journal.append(...Array.from({ length: 1_200 }, (_, n) => scheduled(`a-${n}`)))
+    await until(() => seqOf(dir) === 1_200)
+    await Promise.all(Array.from({ length: 1_199 }, () => journal.append(scheduled('a-0'))))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(seqOf(dir)).toBe(1_200)
+    await journal.append(scheduled('a-0'))
+    await until(() => seqOf(dir) === 2_400)
+  })
+
   test('hold the state of their record although appends go on meanwhile', async () => {
     const dir = temporaryDirectory()
     const { journal, close } = await openForTest(dir, { snapshotEvery: 3 })
