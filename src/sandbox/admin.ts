@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Hex } from 'viem'
-import { ZodError, z } from 'zod'
+import * as z from 'zod'
 import { addressText, tokenAmountText } from '../wire/gasless.ts'
 import type { Deployment } from './evm/deploy.ts'
 import { fundToken } from './evm/deploy.ts'
@@ -100,7 +100,7 @@ async function attempt(run: () => Promise<unknown> | unknown): Promise<Reply> {
   try {
     return { status: 200, body: (await run()) ?? {} }
   } catch (error) {
-    if (error instanceof ZodError) return problem(400, z.prettifyError(error))
+    if (error instanceof z.ZodError) return problem(400, z.prettifyError(error))
     if (error instanceof AdminError) return problem(400, error.message)
     throw error
   }

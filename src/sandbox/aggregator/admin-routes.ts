@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { z } from 'zod'
+import * as z from 'zod'
 import { addressText, tokenAmountText } from '../../wire/gasless.ts'
 import type { AdminRoutes } from '../admin.ts'
 import type { Rpc } from '../evm/rpc.ts'
