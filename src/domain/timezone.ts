@@ -16,7 +16,11 @@ export type OffsetSpan = {
   readonly wallReachedSeconds: number
 }
 
-type Zone = { readonly format: Intl.DateTimeFormat; readonly windows: Map<number, OffsetSpan[]> }
+type Zone = {
+  /** Undefined for UTC, which needs no table and is the zone that a start should not have to wait for. */
+  readonly format: Intl.DateTimeFormat | undefined
+  readonly windows: Map<number, OffsetSpan[]>
+}
 
 // Spans are found a window at a time: about half a year, so that a window holds one or two changes.
 const WINDOW_SECONDS = 2 ** 24
@@ -33,7 +37,8 @@ export function isTimezone(text: string): boolean {
   // Newer runtimes also take bare offsets such as +02:00, older ones do not: a file means the same on both.
   if (!/^[a-z]/i.test(text)) return false
   try {
-    return zoneFormat(text).resolvedOptions().timeZone !== ''
+    zoneOf(text)
+    return true
   } catch (error) {
     if (error instanceof RangeError) return false
     throw error
@@ -57,7 +62,8 @@ export function offsetSpanAt(timezone: string, epochSeconds: number): OffsetSpan
 function zoneOf(timezone: string): Zone {
   const known = zones.get(timezone)
   if (known) return known
-  const zone = { format: zoneFormat(timezone), windows: new Map<number, OffsetSpan[]>() }
+  const format = timezone === 'UTC' ? undefined : zoneFormat(timezone)
+  const zone = { format, windows: new Map<number, OffsetSpan[]>() }
   zones.set(timezone, zone)
   return zone
 }
@@ -113,6 +119,7 @@ function findOffsetEnd(zone: Zone, range: { from: number; end: number }): number
 }
 
 function offsetAt(zone: Zone, epochSeconds: number): number {
+  if (zone.format === undefined) return 0
   const parts: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
   for (const part of zone.format.formatToParts(epochSeconds * 1_000)) {
     if (part.type !== 'literal') parts[part.type] = Number.parseInt(part.value, 10)
