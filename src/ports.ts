@@ -1,17 +1,11 @@
 import type { AnsweredDomain } from './domain/call.ts'
-import type { IntentId, Outcome } from './domain/intent.ts'
-import type {
-  CloseReason,
-  JournalEvent,
-  JournalRecord,
-  TransactionPurpose,
-} from './domain/journal.ts'
+import type { JournalEvent, JournalRecord } from './domain/journal.ts'
+import type { Observation, Route } from './domain/observation.ts'
 import type { FeedReading, PriceFeed } from './domain/price.ts'
 import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
-import type { FailureReason, RefusalReason } from './domain/reason.ts'
 import type { DaemonState } from './domain/state.ts'
 import type { Pair, Token } from './domain/token.ts'
-import type { Address, BaseUnits, Hex } from './domain/units.ts'
+import type { Address, Hex } from './domain/units.ts'
 
 /** Every effect the core can have, on one page. Times are epoch milliseconds unless a name says otherwise. */
 export type Ports = {
@@ -35,9 +29,6 @@ export type Clock = {
 
 /** Jitter only; nothing that money depends on. */
 export type Random = { jitter(): number }
-
-/** Routes of the gasless service that are paced apart. */
-export type Route = 'tokens' | 'quote' | 'submit' | 'poll'
 
 /** The gasless swap service. One HTTP request a call, no retries: those are the core's. Never rejects. */
 export type Gasless = {
@@ -269,127 +260,3 @@ export type Journal = {
 export type Queue = {
   run<Result>(route: Route, task: () => Promise<Result>): Promise<Result>
 }
-
-type Subject = { readonly strategy: string; readonly intentId: IntentId }
-
-/** What is told to the log, the metrics and the webhooks. Closed: one case, one place that renders it. */
-export type Observation =
-  | {
-      readonly type: 'daemon-started'
-      readonly mode: string
-      readonly owner: Address
-      readonly strategies: number
-      readonly openIntents: number
-    }
-  | { readonly type: 'daemon-stopping'; readonly cause: string; readonly openIntents: number }
-  | { readonly type: 'daemon-stopped'; readonly openIntents: number }
-  | {
-      readonly type: 'strategy-scheduled'
-      readonly strategy: string
-      readonly nextSlotSeconds: number | undefined
-      readonly lastFillAtMs: number | undefined
-    }
-  | {
-      readonly type: 'slot-opened'
-      readonly strategy: string
-      readonly slotSeconds: number
-      readonly latenessMs: number
-      readonly intents: number
-    }
-  | {
-      readonly type: 'slot-closed'
-      readonly strategy: string
-      readonly slotSeconds: number
-      readonly outcome: Outcome
-      readonly reason: CloseReason
-      readonly detail?: string
-      /** More than one only for a run of missed slots. */
-      readonly count: number
-    }
-  | (Subject & {
-      readonly type: 'quote-verified'
-      readonly sellAmount: BaseUnits
-      readonly minAmountOut: BaseUnits
-      readonly deadlineSeconds: number
-    })
-  | (Subject & {
-      readonly type: 'refused'
-      readonly reason: RefusalReason
-      readonly detail: string
-    })
-  | (Subject & {
-      readonly type: 'order-accepted'
-      readonly attempt: number
-      readonly orderId: string
-    })
-  | (Subject & {
-      readonly type: 'order-ended'
-      readonly attempt: number
-      readonly status: 'rejected' | 'failed' | 'expired'
-      readonly message: string
-    })
-  | (Subject & {
-      readonly type: 'order-unknown'
-      readonly attempt: number
-      readonly message: string
-    })
-  | (Subject & {
-      readonly type: 'filled'
-      readonly venue: 'gasless' | 'aggregated' | 'direct'
-      readonly sell: Token
-      readonly buy: Token
-      readonly paid: BaseUnits
-      readonly received: BaseUnits
-      readonly txHash: Hex
-      readonly durationMs: number
-    })
-  | (Subject & { readonly type: 'proof-failed'; readonly detail: string })
-  | (Subject & {
-      readonly type: 'permit-dead'
-      readonly attempt: number
-      readonly how: 'expired' | 'cancelled'
-    })
-  | (Subject & {
-      readonly type: 'failed'
-      readonly venue: 'gasless' | 'aggregated' | 'direct'
-      readonly reason: FailureReason
-      readonly detail: string
-    })
-  | (Subject & {
-      readonly type: 'transaction'
-      readonly purpose: TransactionPurpose
-      readonly status: 'sent' | 'replaced' | 'mined' | 'reverted' | 'lost'
-      readonly hash: Hex
-    })
-  | {
-      readonly type: 'request'
-      readonly service: 'gasless' | 'rpc' | 'aggregator'
-      readonly route: string
-      readonly status: string
-      readonly durationMs: number
-    }
-  | {
-      readonly type: 'retry'
-      readonly service: 'gasless' | 'rpc' | 'aggregator'
-      readonly route: string
-      readonly cause: string
-    }
-  | { readonly type: 'queue-wait'; readonly route: Route; readonly waitMs: number }
-  | { readonly type: 'queue-depth'; readonly route: Route; readonly depth: number }
-  | { readonly type: 'rate-limit'; readonly route: Route; readonly remaining: number }
-  | { readonly type: 'journal-appended'; readonly records: number; readonly durationMs: number }
-  | {
-      readonly type: 'wallet-balance'
-      readonly wallet: string
-      /** Token symbol, or ETH for the native balance. */
-      readonly token: string
-      readonly amount: bigint
-      readonly decimals: number
-    }
-  | {
-      readonly type: 'open-orders'
-      readonly openPermits: number
-      readonly unresolvedIntents: number
-    }
-  | { readonly type: 'chain-trouble'; readonly doing: string; readonly message: string }
-  | { readonly type: 'clock-trouble'; readonly detail: string }

@@ -1,4 +1,4 @@
-import { type Intent, intentId } from '../domain/intent.ts'
+import { intentId, type SwapIntent } from '../domain/intent.ts'
 import { sellPerBuy } from '../domain/price.ts'
 import type { DcaStrategy } from '../domain/strategy.ts'
 import {
@@ -43,11 +43,12 @@ function mostToSell(strategy: DcaStrategy, view: MarketView, price: Ratio): Base
   return baseUnits(mulDivUp(fair, BPS + margin, BPS))
 }
 
-function intentOf(strategy: DcaStrategy, view: MarketView, maxSell: BaseUnits): Intent {
+function intentOf(strategy: DcaStrategy, view: MarketView, maxSell: BaseUnits): SwapIntent {
   const { slotSeconds } = view
   const leg = 0
   return {
     id: intentId({ strategy: strategy.name, slotSeconds, leg }),
+    venue: 'gasless',
     strategy: strategy.name,
     slotSeconds,
     leg,

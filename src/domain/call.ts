@@ -18,6 +18,44 @@ export type AccountCall = {
   readonly gasLimit: bigint
 }
 
+/** The Ethereum transaction that carries a call to the service. Signing is deterministic, so it can be sent again. */
+export type Envelope = {
+  readonly to: Address
+  readonly nonce: number
+  readonly gas: bigint
+  readonly value: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+type CallRecordBase = {
+  readonly attempt: number
+  /** `<intentId>:<attempt>` */
+  readonly clientOrderId: string
+  readonly chainId: number
+  readonly account: Address
+  readonly target: Address
+  readonly value: bigint
+  readonly calldata: Hex
+  readonly gasLimit: bigint
+  /** Head of the chain when it was recorded: where a search for it begins. */
+  readonly fromBlock: bigint
+  /** Gas of the call sent directly, as simulated. */
+  readonly directGas: bigint
+  /** What the service had for the account, in wei, before the call. Undefined where it did not say. */
+  readonly availableWei: bigint | undefined
+  readonly envelope: Envelope
+}
+
+/** A call as recorded before its signature may exist (rules A1, G2). */
+export type TrustlessCall = CallRecordBase &
+  AccountCall & { readonly trust: 'trustless'; readonly digest: Hex }
+
+/** A call whose only authority is the signed transaction around it. Nothing guards it against a second execution. */
+export type TrustedCall = CallRecordBase & { readonly trust: 'trusted' }
+
+export type CallRecord = TrustlessCall | TrustedCall
+
 export const CALL_PRIMARY_TYPE = 'Call'
 /** Frozen EIP-712 types of a call. */
 export const CALL_TYPES = {

@@ -1,6 +1,6 @@
 import type { OrderSize, PriceBounds } from './strategy.ts'
 import type { Asset } from './token.ts'
-import type { Address, BaseUnits } from './units.ts'
+import type { Address, BaseUnits, Hex } from './units.ts'
 
 /** `<strategy>:<slot epoch seconds>:<leg>` */
 export type IntentId = `${string}:${number}:${number}`
@@ -8,13 +8,20 @@ export type IntentId = `${string}:${number}:${number}`
 /** Every slot ends in exactly one of these. */
 export type Outcome = 'filled' | 'skipped' | 'refused' | 'failed' | 'expired' | 'missed'
 
-/** One decided action for a slot, before any price or nonce is known. Complete: nothing else is read to execute it. */
-export type Intent = {
+type IntentBase = {
   readonly id: IntentId
   readonly strategy: string
   readonly slotSeconds: number
   readonly leg: number
+  /** The wallet that signs. */
   readonly owner: Address
+  /** No attempt starts after this time (epoch ms): the slot's own maxLateness. */
+  readonly startBeforeMs: number
+}
+
+/** A swap through the gasless service. */
+export type SwapIntent = IntentBase & {
+  readonly venue: 'gasless'
   readonly recipient: Address
   readonly sell: Asset
   readonly buy: Asset
@@ -23,9 +30,22 @@ export type Intent = {
   readonly maxSell: BaseUnits
   readonly slippageBps: number
   readonly price: PriceBounds
-  /** No attempt starts after this time (epoch ms): the slot's own maxLateness. */
-  readonly startBeforeMs: number
 }
+
+/** A contract call through the aggregation service. */
+export type CallIntent = IntentBase & {
+  readonly venue: 'aggregated'
+  readonly target: Address
+  readonly calldata: Hex
+  /** Wei that the call carries. */
+  readonly value: BaseUnits
+  readonly gasLimit: bigint
+  /** The function as the strategy writes it, for people. */
+  readonly label: string
+}
+
+/** One decided action for a slot, before any price or nonce is known. Complete: nothing else is read to execute it. */
+export type Intent = SwapIntent | CallIntent
 
 export function intentId(id: { strategy: string; slotSeconds: number; leg: number }): IntentId {
   return `${id.strategy}:${id.slotSeconds}:${id.leg}`

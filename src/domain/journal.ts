@@ -1,3 +1,4 @@
+import type { CallRecord } from './call.ts'
 import type { Intent, IntentId, Outcome } from './intent.ts'
 import type { PermitRecord } from './permit.ts'
 import type { FailureReason, RefusalReason, SkipReason } from './reason.ts'
@@ -14,14 +15,29 @@ export type Fill = {
   readonly transfers: readonly string[]
 }
 
-export type TransactionPurpose = 'approve' | 'wrap' | 'unwrap'
+/** Where a call was proven executed, and what the gas came to, in wei. */
+export type Execution = {
+  readonly txHash: Hex
+  readonly blockNumber: bigint
+  readonly via: 'aggregated' | 'direct'
+  readonly costs: CallCosts
+}
+
+/** What a call cost and what it would have cost alone at the same block, in wei. Undefined where nobody can tell. */
+export type CallCosts = {
+  readonly charged: bigint | undefined
+  readonly direct: bigint | undefined
+}
+
+/** `call` is the direct fallback; `deposit` fills the GasTank. */
+export type TransactionPurpose = 'approve' | 'wrap' | 'unwrap' | 'call' | 'deposit'
 
 /** A transaction of our own wallet, recorded before it is broadcast. Signing is deterministic, so it can be sent again. */
 export type TransactionRecord = {
-  /** `<intentId>:<purpose>`, or `approve:<token>:<nonce>`. */
+  /** `<intentId>:<purpose>`, or `<purpose>:<contract>:<nonce>` for what may be made again. */
   readonly id: string
   readonly purpose: TransactionPurpose
-  readonly intentId: IntentId
+  readonly intentId: IntentId | undefined
   readonly chainId: number
   readonly from: Address
   readonly nonce: number
@@ -34,7 +50,7 @@ export type TransactionRecord = {
   readonly hash: Hex
 }
 
-/** Everything the daemon knows, as facts in order. State is a fold of these (`domain/state.ts`). */
+/** Everything the daemon knows, as facts in order. State is a fold of these (`domain/fold.ts`). */
 export type JournalEvent =
   | {
       readonly type: 'bound'
@@ -73,9 +89,10 @@ export type JournalEvent =
       readonly count: number | undefined
     }
   | { readonly type: 'permit-recorded'; readonly intentId: IntentId; readonly permit: PermitRecord }
+  | { readonly type: 'call-recorded'; readonly intentId: IntentId; readonly call: CallRecord }
   | {
       /** Written only by the process that recorded the permit and knows that it was never signed. */
-      readonly type: 'permit-withdrawn'
+      readonly type: 'authorization-withdrawn'
       readonly intentId: IntentId
       readonly attempt: number
       readonly reason: FailureReason
@@ -100,7 +117,13 @@ export type JournalEvent =
       readonly fill: Fill
     }
   | {
-      readonly type: 'permit-dead'
+      readonly type: 'call-proven'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly execution: Execution
+    }
+  | {
+      readonly type: 'authorization-dead'
       readonly intentId: IntentId
       readonly attempt: number
       readonly how: 'expired' | 'cancelled'
@@ -121,6 +144,8 @@ export type JournalEvent =
       readonly hash: Hex
       readonly blockNumber: bigint | undefined
     }
+
+export type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
 
 export type CloseReason = 'filled' | 'missed' | SkipReason | RefusalReason | FailureReason
 

@@ -4,34 +4,35 @@ import { InvariantError } from './errors.ts'
  * The one order state table. Every mode, live or simulated, and every recovery passes through it.
  *
  * - `planned`: nothing of the current attempt is signed.
- * - `exposed`: a permit is on record; its signature may exist and may have reached the service.
+ * - `exposed`: an authorization (a permit, a call) is on record; its signature may exist and may have reached the
+ *   service.
  * - `accepted`: the service named an order id.
- * - `lapsing`: the service says the order is over without a fill; its permit may still be alive.
+ * - `lapsing`: the service says the order is over without a fill; its authorization may still be alive.
  * - `filled`: the chain proves the fill; only our own after-work (unwrapping) is left.
  * - `closed`: the intent has its outcome.
  */
 export type OrderState = 'planned' | 'exposed' | 'accepted' | 'lapsing' | 'filled' | 'closed'
 
 export type OrderStep =
-  | 'permit-recorded'
-  | 'permit-withdrawn'
+  | 'authorization-recorded'
+  | 'authorization-withdrawn'
   | 'order-accepted'
   | 'order-ended'
   | 'fill-proven'
-  | 'permit-dead'
+  | 'authorization-dead'
   | 'intent-closed'
 
 const TABLE: Readonly<Record<OrderState, Readonly<Partial<Record<OrderStep, OrderState>>>>> = {
-  planned: { 'permit-recorded': 'exposed', 'intent-closed': 'closed' },
+  planned: { 'authorization-recorded': 'exposed', 'intent-closed': 'closed' },
   exposed: {
-    'permit-withdrawn': 'planned',
+    'authorization-withdrawn': 'planned',
     'order-accepted': 'accepted',
     'order-ended': 'lapsing',
     'fill-proven': 'filled',
-    'permit-dead': 'planned',
+    'authorization-dead': 'planned',
   },
-  accepted: { 'order-ended': 'lapsing', 'fill-proven': 'filled', 'permit-dead': 'planned' },
-  lapsing: { 'fill-proven': 'filled', 'permit-dead': 'planned' },
+  accepted: { 'order-ended': 'lapsing', 'fill-proven': 'filled', 'authorization-dead': 'planned' },
+  lapsing: { 'fill-proven': 'filled', 'authorization-dead': 'planned' },
   filled: { 'intent-closed': 'closed' },
   closed: {},
 }
@@ -48,6 +49,6 @@ export function nextState(from: OrderState, step: OrderStep): OrderState {
 }
 
 /** States in which a signature may be live, so that nothing new may be signed for the intent (rule G1). */
-export function hasLivePermit(state: OrderState): boolean {
+export function hasLiveAuthorization(state: OrderState): boolean {
   return state === 'exposed' || state === 'accepted' || state === 'lapsing'
 }

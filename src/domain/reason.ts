@@ -43,6 +43,10 @@ export const REFUSAL_REASONS = [
   'price-invalid',
   'price-stale',
   'sequencer-down',
+  'target-not-allowed',
+  'not-delegated',
+  'foreign-delegation',
+  'proposer-mismatch',
 ] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
@@ -66,6 +70,8 @@ export const FAILURE_REASONS = [
   'transaction-lost',
   'halted',
   'strategy-removed',
+  'call-reverts',
+  'aggregator-missing',
   'limit-per-order',
   'limit-per-day',
   'limit-total',

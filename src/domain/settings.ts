@@ -35,6 +35,37 @@ export type GaslessSettings = {
   readonly wire: { readonly preferOwn: string; readonly onlyOwn: string }
 }
 
+/** When a call is sent directly instead of through the service. */
+export type FallbackMode = 'off' | 'rejected-only' | 'after-deadline'
+
+export type TopUp = {
+  /** Wei of available funds below which a deposit is made. */
+  readonly belowWei: bigint
+  readonly amountWei: bigint
+  readonly maxPerDayWei: bigint
+}
+
+export type AggregatorSettings = {
+  readonly rpcUrl: string
+  readonly chain: string
+  readonly wallet: string
+  readonly proposer: 'trustless' | 'trusted'
+  readonly contracts: {
+    readonly gasTank: Address
+    readonly multicall: Address
+    readonly trustedProposer: Address
+    readonly trustlessProposer: Address
+  }
+  /** The only contracts that a strategy may call. */
+  readonly targets: readonly Address[]
+  readonly fallback: { readonly mode: FallbackMode; readonly deadlineMs: number }
+  readonly gasTank: {
+    readonly alertBelowWei: bigint | undefined
+    readonly topUp: TopUp | undefined
+  }
+  readonly wire: { readonly methodPrefix: string; readonly signatureHeader: string }
+}
+
 /** Account-wide caps, by token symbol, in base units. */
 export type AccountLimits = {
   /** Widest distance of a quote from the independent price. */
@@ -56,6 +87,7 @@ export type Settings = {
   readonly wallets: ReadonlyMap<string, WalletSource>
   readonly chains: ReadonlyMap<string, ChainSettings>
   readonly gasless: GaslessSettings
+  readonly aggregator: AggregatorSettings | undefined
   readonly tokens: ReadonlyMap<string, Token>
   readonly prices: ReadonlyMap<Pair, PriceFeed>
   readonly limits: AccountLimits

@@ -1,6 +1,6 @@
 import type { Schedule } from './schedule.ts'
 import type { Asset } from './token.ts'
-import type { BaseUnits, Ratio } from './units.ts'
+import type { Address, BaseUnits, Hex, Ratio } from './units.ts'
 
 export const STRATEGY_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/
 
@@ -26,16 +26,28 @@ type StrategyBase = {
   readonly file: string
   readonly enabled: boolean
   readonly schedule: Schedule
-  readonly slippageBps: number
   readonly limits: StrategyLimits
 }
 
 export type DcaStrategy = StrategyBase & {
   readonly kind: 'dca'
+  readonly slippageBps: number
   readonly sell: Asset
   readonly buy: Asset
   readonly size: OrderSize
   readonly price: PriceBounds
 }
 
-export type Strategy = DcaStrategy
+/** A contract call on a schedule, through the aggregation service. Its caps are wei of value. */
+export type CallStrategy = StrategyBase & {
+  readonly kind: 'call'
+  readonly target: Address
+  readonly calldata: Hex
+  /** Wei that each call carries. */
+  readonly value: BaseUnits
+  readonly gasLimit: bigint
+  /** The function as the file writes it. */
+  readonly label: string
+}
+
+export type Strategy = DcaStrategy | CallStrategy

@@ -17,3 +17,11 @@ export const WETH_BASE_ADDRESS: Address = '0x42000000000000000000000000000000000
 
 /** `base/quote`, the key of a price feed in the config. */
 export type Pair = `${string}/${string}`
+
+/** Stands for the chain's own coin where amounts are kept by token. */
+export const NATIVE_TOKEN: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+
+/** The chain's own coin, where a token is asked for. */
+export function nativeOf(chainId: number): Token {
+  return { symbol: 'ETH', chain: '', chainId, address: NATIVE_TOKEN, decimals: 18 }
+}

@@ -1,13 +1,15 @@
 import type { IntentId } from '../domain/intent.ts'
-import { hasLivePermit } from '../domain/order.ts'
+import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
 import type { Mode } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Hex } from '../domain/units.ts'
+import { resolveCall } from '../execute/call-resolve.ts'
 import { askChain, type OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
 import { resolveOnChain } from '../execute/resolve.ts'
 import { followRecorded } from '../execute/transaction.ts'
+import { keepGasTank } from './gas-tank.ts'
 import { type Agenda, createAgenda } from './tick.ts'
 
 export type DaemonInput = {
@@ -76,7 +78,9 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     })
     await reconcile(context)
     for (const id of [...journal.state.intents.keys()]) launch(id)
-    if (journal.state.transactions.size > 0) followRecorded(context).catch(fail)
+    for (const wallet of [context.wallet, context.aggregator?.wallet]) {
+      if (wallet !== undefined) followRecorded(context, wallet).catch(fail)
+    }
     const agenda = createAgenda({
       context,
       strategies: input.strategies,
@@ -84,6 +88,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       wallet: input.wallet,
     })
     input.onReady(agenda)
+    if (context.aggregator !== undefined) keepGasTank(context, context.aggregator).catch(fail)
     while (!closing.signal.aborted) {
       for (const id of await agenda.tick()) launch(id)
       input.onTick()
@@ -190,7 +195,13 @@ async function scheduleStrategies(
 async function reconcile(context: OrderContext): Promise<void> {
   const open = [...context.ports.journal.state.intents.values()]
   await Promise.all(
-    open.filter(({ state }) => hasLivePermit(state)).map((each) => resolveOnChain(context, each)),
+    open
+      .filter(({ state }) => hasLiveAuthorization(state))
+      .map((each) => {
+        if (each.venue === 'gasless') return resolveOnChain(context, each)
+        const { aggregator } = context
+        return aggregator === undefined ? undefined : resolveCall(context, aggregator, each)
+      }),
   )
 }
 

@@ -1,4 +1,5 @@
-import { decide } from '../decide/decide.ts'
+import { decideCall } from '../decide/call.ts'
+import { decideDca } from '../decide/dca.ts'
 import type { Decision, MarketView } from '../decide/decision.ts'
 import type { Intent, IntentId } from '../domain/intent.ts'
 import { limitHit, livePermits } from '../domain/limits.ts'
@@ -6,8 +7,9 @@ import { acceptPrice } from '../domain/price.ts'
 import type { SkipReason } from '../domain/reason.ts'
 import type { SlotSeconds } from '../domain/schedule.ts'
 import type { DaemonState } from '../domain/state.ts'
-import type { Strategy } from '../domain/strategy.ts'
-import type { Asset, Token } from '../domain/token.ts'
+import type { DcaStrategy, Strategy } from '../domain/strategy.ts'
+import { type Asset, nativeOf, type Token } from '../domain/token.ts'
+import type { BaseUnits } from '../domain/units.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 
@@ -18,7 +20,8 @@ export type SlotInput = {
   readonly context: OrderContext
   readonly strategy: Strategy
   readonly slotSeconds: SlotSeconds
-  readonly view: ChainView
+  /** The market at the tick; calls need none. */
+  readonly view: ChainView | undefined
   readonly nowMs: number
 }
 
@@ -29,9 +32,23 @@ type Skip = { readonly reason: SkipReason; readonly detail: string }
  * is on disk, with the intents to execute.
  */
 export async function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
-  const decision = admitted(input, openCountSkip(input) ?? decide(input.strategy, viewOf(input)))
+  const decision = admitted(input, openCountSkip(input) ?? decide(input))
   return decision.tag === 'trade' ? openSlot(input, decision.intents) : skipSlot(input, decision)
 }
+
+function decide(input: SlotInput): Decision {
+  const { context, strategy, slotSeconds, view } = input
+  switch (strategy.kind) {
+    case 'dca':
+      return view === undefined ? NO_MARKET : decideDca(strategy, viewOf(input, strategy, view))
+    case 'call': {
+      const caller = context.aggregator?.wallet.signer.address ?? context.wallet.signer.address
+      return decideCall(strategy, { slotSeconds, caller })
+    }
+  }
+}
+
+const NO_MARKET: Decision = { tag: 'skip', reason: 'price-missing', detail: 'no market was read' }
 
 async function openSlot(
   input: SlotInput,
@@ -103,8 +120,7 @@ function admitted(input: SlotInput, decision: Decision): Decision {
   for (const intent of decision.intents) {
     const hit = limitHit(context.ports.journal.state, {
       strategy: strategy.name,
-      token: intent.sell.token,
-      amount: intent.maxSell,
+      ...spendOf(intent, context.chainId),
       nowMs,
       limits: strategy.limits,
       account: context.account,
@@ -115,8 +131,17 @@ function admitted(input: SlotInput, decision: Decision): Decision {
   return decision
 }
 
-function viewOf(input: SlotInput): MarketView {
-  const { context, strategy, slotSeconds, view } = input
+function spendOf(intent: Intent, chainId: number): { token: Token; amount: BaseUnits } {
+  return intent.venue === 'gasless'
+    ? { token: intent.sell.token, amount: intent.maxSell }
+    : { token: nativeOf(chainId), amount: intent.value }
+}
+
+function viewOf(
+  { context, slotSeconds }: SlotInput,
+  strategy: DcaStrategy,
+  view: ChainView,
+): MarketView {
   const feed = context.feedFor(strategy.sell.token, strategy.buy.token)
   const accepted =
     feed === undefined
@@ -140,7 +165,8 @@ function availableOf(context: OrderContext, sell: Asset, view: ChainView): bigin
   const { state } = context.ports.journal
   let planned = 0n
   for (const open of state.intents.values()) {
-    if (open.state !== 'planned' || open.intent.sell.token.address !== sell.token.address) continue
+    if (open.venue !== 'gasless' || open.state !== 'planned') continue
+    if (open.intent.sell.token.address !== sell.token.address) continue
     if (open.intent.sell.native === sell.native) planned += open.intent.maxSell
   }
   if (sell.native) return view.nativeBalance - GAS_RESERVE_WEI - planned
@@ -151,7 +177,9 @@ function availableOf(context: OrderContext, sell: Asset, view: ChainView): bigin
 /** WETH that belongs to orders of strategies that name ETH: wrapped and not sold yet, or bought and not unwrapped yet. */
 function heldForEth(state: DaemonState, token: Token): bigint {
   let held = 0n
-  for (const { intent, state: at, fill } of state.intents.values()) {
+  for (const open of state.intents.values()) {
+    if (open.venue !== 'gasless') continue
+    const { intent, state: at, fill } = open
     const { sell, buy } = intent
     if (buy.native && buy.token.address === token.address) held += fill?.received ?? 0n
     const wrapped = state.endedTransactions.get(`${intent.id}:wrap`) === 'mined'

@@ -1,9 +1,9 @@
 import type { IntentId } from '../domain/intent.ts'
-import { hasLivePermit } from '../domain/order.ts'
+import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
 import type { PriceFeed } from '../domain/price.ts'
 import type { SlotSeconds } from '../domain/schedule.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import type { DcaStrategy, Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
 import { askChain, type OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
@@ -105,8 +105,10 @@ export function createAgenda(input: AgendaInput): Agenda {
       if (idle || waiting) return []
       retryAtMs = 0
       const view = await read(due, nowMs)
-      if (view === undefined) return []
-      const owed = believed(due, view, nowMs)
+      const owed =
+        view === undefined
+          ? due.filter(({ strategy }) => strategy.kind === 'call')
+          : believed(due, view, nowMs)
       await Promise.all(owed.map((each) => recordMissed(context, each)))
       const taken = owed.flatMap(({ strategy, due: { attend } }) =>
         attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
@@ -122,6 +124,10 @@ export function createAgenda(input: AgendaInput): Agenda {
     },
     nextSlotOf: (strategy) => next.get(strategy),
   }
+}
+
+function swapsOf(strategies: readonly Strategy[]): readonly DcaStrategy[] {
+  return strategies.filter((strategy) => strategy.kind !== 'call')
 }
 
 type Owed = { readonly strategy: Strategy; readonly due: Due }
@@ -147,7 +153,7 @@ async function readMarket(
 ): Promise<ChainView | undefined> {
   const tokens = new Map<string, Token>()
   const feeds = new Map<string, PriceFeed>()
-  for (const { sell, buy } of strategies) {
+  for (const { sell, buy } of swapsOf(strategies)) {
     tokens.set(sell.token.address, sell.token)
     tokens.set(buy.token.address, buy.token)
     const feed = context.feedFor(sell.token, buy.token)
@@ -172,7 +178,7 @@ function reportBalances({ context, strategies, wallet }: AgendaInput, view: Chai
     amount: view.nativeBalance,
     decimals: 18,
   })
-  const tokens = new Set(strategies.flatMap(({ sell, buy }) => [sell.token, buy.token]))
+  const tokens = new Set(swapsOf(strategies).flatMap(({ sell, buy }) => [sell.token, buy.token]))
   for (const { address, symbol, decimals } of tokens) {
     const amount = view.balances.get(address)
     if (amount !== undefined)
@@ -183,6 +189,6 @@ function reportBalances({ context, strategies, wallet }: AgendaInput, view: Chai
 function reportOpen(context: OrderContext): void {
   let openPermits = 0
   const { intents } = context.ports.journal.state
-  for (const open of intents.values()) if (hasLivePermit(open.state)) openPermits += 1
+  for (const open of intents.values()) if (hasLiveAuthorization(open.state)) openPermits += 1
   context.ports.observe({ type: 'open-orders', openPermits, unresolvedIntents: intents.size })
 }

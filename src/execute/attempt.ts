@@ -1,14 +1,14 @@
-import { clientOrderId, type Intent } from '../domain/intent.ts'
-import { type LimitHit, type LimitReason, limitHit, livePermits } from '../domain/limits.ts'
+import { clientOrderId, type SwapIntent } from '../domain/intent.ts'
+import { type LimitHit, limitHit, livePermits } from '../domain/limits.ts'
 import type { Permit, PermitRecord } from '../domain/permit.ts'
 import { isFresh } from '../domain/policy.ts'
 import type { Quote, QuoteRequest, ServiceFault } from '../domain/quote.ts'
-import type { FailureReason, RefusalReason } from '../domain/reason.ts'
-import type { OpenIntent } from '../domain/state.ts'
+import type { OpenSwap } from '../domain/state.ts'
 import type { Hex } from '../domain/units.ts'
 import type { ChainView } from '../ports.ts'
-import { askChain, askService, closeIntent, type OrderContext, trustedNow } from './context.ts'
+import { askChain, askService, type OrderContext, trustedNow } from './context.ts'
 import { ensureAllowance, isUnwrapping, leaveNoWeth, wrapIfNative } from './prepare.ts'
+import { type Closing, closeUnfilled, failure, mayNotStart, refusal, skipped } from './start.ts'
 import { verify } from './verify.ts'
 
 /** One verified quote, ready to be recorded and signed. */
@@ -19,65 +19,39 @@ type Signable = {
   readonly view: ChainView
 }
 
-/** How an intent ends before anything was sent for it. */
-type End = Extract<Step, { readonly reason: string }>
-
 type Step =
   | { readonly tag: 'again' }
   | { readonly tag: 'stopped' }
   | { readonly tag: 'sent' }
-  | { readonly tag: 'skipped'; readonly reason: LimitReason; readonly detail: string }
-  | {
-      readonly tag: 'refused'
-      readonly reason: RefusalReason
-      readonly detail: string
-    }
-  | { readonly tag: 'failed'; readonly reason: FailureReason; readonly detail: string }
+  | Closing
 
 /**
  * One attempt of a planned intent: quote, verify, journal, sign, submit. Ends with a permit on record and its first
  * submission answered (or not), with the intent closed, or with nothing done because the daemon drains.
  */
-export async function attemptOrder(context: OrderContext, open: OpenIntent): Promise<void> {
-  const barred = mayNotStart(context, open)
+export async function attemptOrder(context: OrderContext, open: OpenSwap): Promise<void> {
+  const barred = mayNotTrade(context, open)
   if (barred !== undefined) return giveUp(context, open, barred)
   for (let quotes = 1; quotes <= context.policy.quotesPerAttemptMax; quotes += 1) {
     const step = await tryOnce(context, open)
     if (step.tag === 'stopped' || step.tag === 'sent') return
     if (step.tag !== 'again') return giveUp(context, open, step)
   }
-  return giveUp(context, open, {
-    tag: 'failed',
-    reason: 'quote-stale',
-    detail: 'every quote was too old by the time it could be signed',
-  })
+  return giveUp(
+    context,
+    open,
+    failure('quote-stale', 'every quote was too old by the time it could be signed'),
+  )
 }
 
-function mayNotStart(context: OrderContext, open: OpenIntent): End | undefined {
-  const { intent } = open
-  if (!context.strategies.has(intent.strategy))
-    return { tag: 'failed', reason: 'strategy-removed', detail: 'its strategy file is gone' }
-  if (open.died === 'cancelled')
-    return {
-      tag: 'failed',
-      reason: 'permit-cancelled',
-      detail: 'its permit nonce was used without a fill that can be found',
-    }
-  if (isUnwrapping(context, intent))
-    return { tag: 'failed', reason: 'attempts-exhausted', detail: 'it was given up before a crash' }
-  if (open.attempt > context.policy.attemptsMax)
-    return { tag: 'failed', reason: lastFailure(open), detail: open.ended?.message ?? 'no fill' }
-  if (context.ports.clock.now() > intent.startBeforeMs)
-    return { tag: 'failed', reason: 'too-late', detail: "the slot's maxLateness has passed" }
-  return undefined
+/** A swap that was given up already, before a crash, only unwraps. */
+function mayNotTrade(context: OrderContext, open: OpenSwap): Closing | undefined {
+  if (isUnwrapping(context, open.intent))
+    return failure('attempts-exhausted', 'it was given up before a crash')
+  return mayNotStart(context, open)
 }
 
-function lastFailure(open: OpenIntent): FailureReason {
-  if (open.ended?.status === 'rejected') return 'order-rejected'
-  return open.ended?.status === 'failed' ? 'order-failed' : 'order-expired'
-}
-
-async function tryOnce(context: OrderContext, open: OpenIntent): Promise<Step> {
+async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
   const { ports } = context
   const { intent } = open
   const wrapped = await wrapIfNative(context, intent)
@@ -90,7 +64,7 @@ async function tryOnce(context: OrderContext, open: OpenIntent): Promise<Step> {
   return ports.queue.run('submit', () => signAndSubmit(context, open, step))
 }
 
-function requestOf(intent: Intent): QuoteRequest {
+function requestOf(intent: SwapIntent): QuoteRequest {
   return {
     from: intent.owner,
     receiver: intent.recipient,
@@ -101,15 +75,15 @@ function requestOf(intent: Intent): QuoteRequest {
   }
 }
 
-function quoteFailure(fault: ServiceFault): End {
+function quoteFailure(fault: ServiceFault): Closing {
   const reason = fault.tag === 'badRequest' ? 'quote-rejected' : 'quote-unavailable'
-  return { tag: 'failed', reason, detail: fault.message }
+  return failure(reason, fault.message)
 }
 
 /** Reads the chain once, tops up the allowance where it must, and puts the quote through the firewall. */
 async function signable(
   context: OrderContext,
-  intent: Intent,
+  intent: SwapIntent,
   quote: Quote,
 ): Promise<Step | (Signable & { readonly tag: 'signable' })> {
   const { ports, gasless, account, chainId } = context
@@ -123,12 +97,12 @@ async function signable(
       ...(nonce === undefined ? {} : { permitNonce: nonce }),
     }),
   )
-  if (!read.ok) return { tag: 'failed', reason: 'chain-unavailable', detail: read.fault.message }
+  if (!read.ok) return failure('chain-unavailable', read.fault.message)
   const view = read.value
   const time = trustedNow(context, view)
   if (!time.ok) {
     ports.observe({ type: 'clock-trouble', detail: time.detail })
-    return { tag: 'failed', reason: time.reason, detail: time.detail }
+    return failure(time.reason, time.detail)
   }
   const verdict = verify({
     intent,
@@ -142,17 +116,13 @@ async function signable(
     hash: context.hashPermit,
   })
   const subject = { strategy: intent.strategy, intentId: intent.id }
-  if (!verdict.ok) {
-    ports.observe({ type: 'refused', ...subject, reason: verdict.reason, detail: verdict.detail })
-    return { tag: 'refused', reason: verdict.reason, detail: verdict.detail }
-  }
+  if (!verdict.ok) return refusal(verdict.reason, verdict.detail)
   const balance = view.balances.get(intent.sell.token.address) ?? 0n
   if (balance < verdict.permit.amount)
-    return {
-      tag: 'failed',
-      reason: 'insufficient-balance',
-      detail: `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
-    }
+    return failure(
+      'insufficient-balance',
+      `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
+    )
   const allowed = await ensureAllowance(context, intent, view)
   if (allowed.tag === 'failed' || allowed.tag === 'stopped') return allowed
   if (allowed.tag === 'changed' || !isFresh(quote, time.nowMs)) return { tag: 'again' }
@@ -181,7 +151,7 @@ function wireNonce(quote: Quote): bigint | undefined {
  */
 async function signAndSubmit(
   context: OrderContext,
-  open: OpenIntent,
+  open: OpenSwap,
   signable: Signable,
 ): Promise<Step> {
   const { journal, signer, gasless } = context.ports
@@ -189,11 +159,10 @@ async function signAndSubmit(
   const { quote, permit, digest, view } = signable
   if (context.closing.aborted) return { tag: 'stopped' }
   const time = trustedNow(context, view)
-  if (!time.ok) return { tag: 'failed', reason: time.reason, detail: time.detail }
+  if (!time.ok) return failure(time.reason, time.detail)
   if (!isFresh(quote, time.nowMs)) return { tag: 'again' }
   const hit = capFor(context, intent, permit, time.nowMs)
-  if (hit !== undefined)
-    return { tag: 'skipped', reason: hit.reason, detail: `${hit.used} of ${hit.cap} is used` }
+  if (hit !== undefined) return skipped(hit)
   if (!coversLivePermits(context, intent, signable)) return { tag: 'again' }
   const record: PermitRecord = {
     ...permit,
@@ -207,7 +176,7 @@ async function signAndSubmit(
   const after = trustedNow(context, view)
   if (!after.ok || !isFresh(quote, after.nowMs)) {
     await journal.append({
-      type: 'permit-withdrawn',
+      type: 'authorization-withdrawn',
       intentId: intent.id,
       attempt: record.attempt,
       reason: 'quote-stale',
@@ -226,7 +195,7 @@ async function signAndSubmit(
 /** Another order of the token may have been signed since the allowance was read: it must be enough for both. */
 function coversLivePermits(
   context: OrderContext,
-  intent: Intent,
+  intent: SwapIntent,
   { view, permit }: Signable,
 ): boolean {
   const promised = livePermits(context.ports.journal.state, intent.sell.token)
@@ -235,7 +204,7 @@ function coversLivePermits(
 
 function capFor(
   context: OrderContext,
-  intent: Intent,
+  intent: SwapIntent,
   permit: Permit,
   nowMs: number,
 ): LimitHit | undefined {
@@ -254,7 +223,7 @@ function capFor(
 /** Only the very first answer may be a rejection; from then on a 400 says nothing (rule G7). */
 async function recordFirstReply(
   context: OrderContext,
-  intent: Intent,
+  intent: SwapIntent,
   record: PermitRecord,
   reply: Awaited<ReturnType<OrderContext['ports']['gasless']['submit']>>,
 ): Promise<void> {
@@ -277,23 +246,7 @@ async function recordFirstReply(
 }
 
 /** Closes a planned intent without a fill; what was wrapped for it is unwrapped first. */
-async function giveUp(context: OrderContext, open: OpenIntent, why: End): Promise<void> {
+async function giveUp(context: OrderContext, open: OpenSwap, why: Closing): Promise<void> {
   if (!(await leaveNoWeth(context, open))) return
-  const outcome = why.tag === 'failed' ? failedOutcome(why.reason) : why.tag
-  await closeIntent(context, open, { outcome, reason: why.reason, detail: why.detail })
-  if (why.tag === 'failed')
-    context.ports.observe({
-      type: 'failed',
-      strategy: open.intent.strategy,
-      intentId: open.intent.id,
-      venue: 'gasless',
-      reason: why.reason,
-      detail: why.detail,
-    })
-}
-
-function failedOutcome(reason: FailureReason): 'failed' | 'expired' {
-  return reason === 'order-expired' || reason === 'quote-stale' || reason === 'too-late'
-    ? 'expired'
-    : 'failed'
+  await closeUnfilled(context, open, why)
 }

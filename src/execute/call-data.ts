@@ -81,3 +81,10 @@ export function encodeOnCall(target: Address, payload: Hex, value: bigint): Hex 
     args: [target, payload, value],
   })
 }
+
+const GAS_TANK_ABI = parseAbi(['function deposit() payable'])
+
+/** Calldata of a deposit into the GasTank; the amount is the transaction's value. */
+export function encodeDeposit(): Hex {
+  return encodeFunctionData({ abi: GAS_TANK_ABI, functionName: 'deposit' })
+}

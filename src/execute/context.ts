@@ -1,15 +1,24 @@
 import type { Outcome } from '../domain/intent.ts'
 import type { CloseReason, JournalEvent } from '../domain/journal.ts'
+import type { Route } from '../domain/observation.ts'
 import type { Permit } from '../domain/permit.ts'
 import { backoffMs, type ExecutionPolicy, type TrustedTime, trustedTime } from '../domain/policy.ts'
 import type { PriceFeed } from '../domain/price.ts'
 import type { Reply, ServiceFault } from '../domain/quote.ts'
-import type { AccountLimits, GaslessSettings } from '../domain/settings.ts'
+import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
 import type { OpenIntent } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
 import type { Hex } from '../domain/units.ts'
-import type { ChainReply, ChainView, Ports, Route } from '../ports.ts'
+import type {
+  Aggregator,
+  CallChain,
+  Chain,
+  ChainReply,
+  ChainView,
+  Ports,
+  Signer,
+} from '../ports.ts'
 
 /** What every step of an order is given. Frozen while the daemon runs. */
 export type OrderContext = {
@@ -25,12 +34,36 @@ export type OrderContext = {
   readonly closing: AbortSignal
   /** Aborted when the drain is over: whatever waits stops waiting, and the journal keeps the rest. */
   readonly stop: AbortSignal
-  /** Runs wallet transactions one at a time, so that no two share a nonce. */
-  readonly walletTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
+  /** The wallet that trades, on the gasless service's chain. */
+  readonly wallet: WalletContext
+  /** Undefined where the config has no aggregator. */
+  readonly aggregator: AggregatorContext | undefined
+}
+
+/** As much of it as sending a transaction takes, which commands that trade nothing have too. */
+export type SendingContext = Pick<OrderContext, 'policy' | 'closing' | 'stop'> & {
+  readonly ports: Pick<Ports, 'clock' | 'random' | 'journal' | 'observe'>
+}
+
+/** A wallet that sends transactions of its own. */
+export type WalletContext = {
+  readonly chain: Pick<Chain, 'draft' | 'broadcast' | 'transaction'>
+  readonly chainId: number
+  readonly signer: Signer
+  /** Runs its transactions one at a time, so that no two share a nonce. */
+  readonly turn: <Result>(task: () => Promise<Result>) => Promise<Result>
+}
+
+/** The aggregation service and the chain it works on. */
+export type AggregatorContext = {
+  readonly settings: AggregatorSettings
+  readonly service: Aggregator
+  readonly chain: CallChain
+  readonly wallet: WalletContext
 }
 
 /** Runs tasks one after another, in the order asked. */
-export function createTurns(): OrderContext['walletTurn'] {
+export function createTurns(): WalletContext['turn'] {
   let last: Promise<unknown> = Promise.resolve()
   return (task) => {
     const result = last.then(task, task)
@@ -71,7 +104,7 @@ function retryPauseMs(
 
 /** Asks the node, again with backoff while it is unavailable, at most `requestTriesMax` times. */
 export async function askChain<Value>(
-  context: OrderContext,
+  context: SendingContext,
   doing: string,
   call: () => Promise<ChainReply<Value>>,
 ): Promise<ChainReply<Value>> {

@@ -1,124 +1,61 @@
+import { assertNever } from '../domain/errors.ts'
 import { backoffMs, pollDelayMs } from '../domain/policy.ts'
-import type { ServiceOrder } from '../domain/quote.ts'
 import type { OpenIntent } from '../domain/state.ts'
 import type { OrderContext } from './context.ts'
-import { resolveOnChain } from './resolve.ts'
+
+/** How one venue does the three things that an authorization on record may need. Each journals what it finds. */
+export type FollowSteps = {
+  /** The service never answered for it: send the same bytes again. */
+  replay(): Promise<unknown>
+  /** The service knows it: ask what became of it. */
+  poll(): Promise<unknown>
+  /** The service is done with it, or silent: ask the chain. */
+  resolve(): Promise<unknown>
+}
 
 /**
- * Follows a permit that may be live until the chain says what became of it: replays the identical submission while
- * the service never answered for it, polls the order once it has an id, and asks the chain past the deadline.
- * Returns when the intent moved to another state, or when the daemon drains.
+ * Follows an authorization that may be live until the chain says what became of it. Returns when the intent moved to
+ * another state, or when the daemon has drained.
  */
-export async function followOrder(context: OrderContext, open: OpenIntent): Promise<void> {
-  const { clock } = context.ports
+export async function followOrder(
+  context: OrderContext,
+  open: OpenIntent,
+  steps: FollowSteps,
+): Promise<void> {
+  const { clock, random } = context.ports
   const { state } = open
   const sinceMs = exposedAtMs(context, open)
   for (let tries = 1; open.state === state && !context.stop.aborted; tries += 1) {
-    if (state === 'accepted') {
-      const delay = pollDelayMs(context.policy, clock.now() - sinceMs, jitter(context))
-      await clock.sleep(delay, context.stop)
-      if (!context.stop.aborted) await poll(context, open)
-      continue
-    }
-    const pause = backoffMs(context.policy, tries, jitter(context))
-    if (tries > 1) await clock.sleep(pause, context.stop)
+    const isPoll = state === 'accepted'
+    const pauseMs = isPoll
+      ? pollDelayMs(context.policy, clock.now() - sinceMs, random.jitter())
+      : backoffMs(context.policy, tries, random.jitter())
+    if (isPoll || tries > 1) await clock.sleep(pauseMs, context.stop)
     if (context.stop.aborted) return
-    await (state === 'exposed' ? replay(context, open) : resolveOnChain(context, open))
+    await takeTurn(state, steps)
   }
 }
 
-function jitter(context: OrderContext): number {
-  return context.ports.random.jitter()
+function takeTurn(state: OpenIntent['state'], steps: FollowSteps): Promise<unknown> {
+  switch (state) {
+    case 'exposed':
+      return steps.replay()
+    case 'accepted':
+      return steps.poll()
+    case 'lapsing':
+      return steps.resolve()
+    case 'planned':
+    case 'filled':
+    case 'closed':
+      return Promise.resolve()
+    default:
+      return assertNever(state)
+  }
 }
 
 function exposedAtMs(context: OrderContext, open: OpenIntent): number {
-  const key = open.permit?.clientOrderId
-  const exposure = key === undefined ? undefined : context.ports.journal.state.exposures.get(key)
+  const record = open.venue === 'gasless' ? open.permit : open.call
+  const { exposures } = context.ports.journal.state
+  const exposure = record === undefined ? undefined : exposures.get(record.clientOrderId)
   return exposure?.atMs ?? open.openedAtMs
-}
-
-function isPastDeadline(context: OrderContext, open: OpenIntent): boolean {
-  return context.ports.clock.now() > (open.permit?.deadlineSeconds ?? 0) * 1000
-}
-
-/**
- * Sends the same bytes under the same id again; signing is deterministic. Any refusal now means unknown (rule G7). Not
- * while the chain is silent, past the deadline, or when the wallet has got code (rule A5): it may never have been
- * signed before a crash.
- */
-async function replay(context: OrderContext, open: OpenIntent): Promise<void> {
-  const { gasless, journal, observe, queue, signer } = context.ports
-  const { intent, permit } = open
-  const found = await resolveOnChain(context, open)
-  if (permit === undefined || found.tag !== 'open' || found.view.ownerHasCode) return
-  if (isPastDeadline(context, open)) return
-  const reply = await queue.run('submit', () =>
-    gasless.submit({
-      quoteId: permit.quoteId,
-      signature: signer.signDigest(permit.digest),
-      clientOrderId: permit.clientOrderId,
-    }),
-  )
-  const subject = { strategy: intent.strategy, intentId: intent.id, attempt: permit.attempt }
-  if (!reply.ok) {
-    observe({ type: 'order-unknown', ...subject, message: reply.fault.message })
-    return
-  }
-  const { orderId } = reply.value
-  const { attempt } = permit
-  await journal.append({ type: 'order-accepted', intentId: intent.id, attempt, orderId })
-  observe({ type: 'order-accepted', ...subject, orderId })
-}
-
-async function poll(context: OrderContext, open: OpenIntent): Promise<void> {
-  const { gasless, observe, queue } = context.ports
-  const { intent, orderId } = open
-  if (orderId === undefined) return
-  const reply = await queue.run('poll', () => gasless.order(orderId))
-  if (reply.ok) return settle(context, open, reply.value)
-  if (reply.fault.tag === 'rateLimited')
-    observe({ type: 'retry', service: 'gasless', route: 'poll', cause: reply.fault.tag })
-  else
-    observe({
-      type: 'order-unknown',
-      strategy: intent.strategy,
-      intentId: intent.id,
-      attempt: open.attempt,
-      message: reply.fault.message,
-    })
-  if (isPastDeadline(context, open)) await resolveOnChain(context, open)
-}
-
-/** What the service says, checked: a fill wants proof, and the end of an order does not end its permit. */
-async function settle(context: OrderContext, open: OpenIntent, order: ServiceOrder): Promise<void> {
-  switch (order.status) {
-    case 'pending':
-      if (isPastDeadline(context, open)) await resolveOnChain(context, open)
-      return
-    case 'filled':
-      await resolveOnChain(context, open, order.txHash)
-      return
-    case 'failed':
-    case 'expired':
-      return endOrder(context, open, order.status, order.error?.message ?? order.status)
-  }
-}
-
-async function endOrder(
-  context: OrderContext,
-  open: OpenIntent,
-  status: 'failed' | 'expired',
-  message: string,
-): Promise<void> {
-  const { journal, observe } = context.ports
-  const { attempt, intent } = open
-  await journal.append({ type: 'order-ended', intentId: intent.id, attempt, status, message })
-  observe({
-    type: 'order-ended',
-    strategy: intent.strategy,
-    intentId: intent.id,
-    attempt,
-    status,
-    message,
-  })
 }

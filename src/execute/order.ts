@@ -2,13 +2,17 @@ import { assertNever } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
 import type { OpenIntent } from '../domain/state.ts'
 import { attemptOrder } from './attempt.ts'
+import { attemptCall } from './call-attempt.ts'
+import { callSteps } from './call-follow.ts'
 import { closeIntent, type OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
+import { swapSteps } from './follow-swap.ts'
 import { leaveNoWeth } from './prepare.ts'
 
 /**
  * Carries one intent from wherever the journal says it is to its outcome. A new intent starts at the top; one found
- * after a crash enters at its own state. Returns early, leaving the rest to the next start, only when draining.
+ * after a crash enters at its own state. Both venues pass through the same states; they differ in what an attempt and
+ * its following mean. Returns early, leaving the rest to the next start, only when draining.
  */
 export async function executeIntent(context: OrderContext, id: IntentId): Promise<void> {
   const { intents } = context.ports.journal.state
@@ -18,12 +22,16 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
     switch (open.state) {
       case 'planned':
         if (context.closing.aborted) return
-        await attemptOrder(context, open)
+        await (open.venue === 'gasless' ? attemptOrder(context, open) : attemptCall(context, open))
         break
       case 'exposed':
       case 'accepted':
       case 'lapsing':
-        await followOrder(context, open)
+        await followOrder(
+          context,
+          open,
+          open.venue === 'gasless' ? swapSteps(context, open) : callSteps(context, open),
+        )
         break
       case 'filled':
         await finish(context, open)
@@ -38,6 +46,6 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
 
 /** After a proven fill only our own unwrapping is left; then the slot has its outcome. */
 async function finish(context: OrderContext, open: OpenIntent): Promise<void> {
-  if (!(await leaveNoWeth(context, open))) return
+  if (open.venue === 'gasless' && !(await leaveNoWeth(context, open))) return
   await closeIntent(context, open, { outcome: 'filled', reason: 'filled' })
 }

@@ -1,13 +1,13 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils'
-import type { Intent } from '../domain/intent.ts'
+import type { SwapIntent } from '../domain/intent.ts'
 import { dayAllowance, livePermits } from '../domain/limits.ts'
 import { backoffMs } from '../domain/policy.ts'
-import type { FailureReason } from '../domain/reason.ts'
-import type { DaemonState, OpenIntent } from '../domain/state.ts'
+import type { DaemonState, OpenSwap } from '../domain/state.ts'
 import type { Token } from '../domain/token.ts'
 import { maxOf } from '../domain/units.ts'
 import type { ChainView } from '../ports.ts'
 import type { OrderContext } from './context.ts'
+import { type Closing, failure } from './start.ts'
 import { type CallOutcome, callOnce } from './transaction.ts'
 
 const ABI = parseAbi([
@@ -20,21 +20,17 @@ const ABI = parseAbi([
 const UNWRAP_TRIES_MAX = 20
 
 /** `ready`: nothing was to do. `changed`: the chain moved, so what was read before is old. */
-export type Prepared =
-  | { readonly tag: 'ready' | 'changed' }
-  | { readonly tag: 'stopped' }
-  | { readonly tag: 'failed'; readonly reason: FailureReason; readonly detail: string }
+export type Prepared = { readonly tag: 'ready' | 'changed' } | { readonly tag: 'stopped' } | Closing
 
 /** A strategy that sells ETH gets the intent's whole amount wrapped, once per intent. */
-export async function wrapIfNative(context: OrderContext, intent: Intent): Promise<Prepared> {
+export async function wrapIfNative(context: OrderContext, intent: SwapIntent): Promise<Prepared> {
   if (!intent.sell.native) return { tag: 'ready' }
   const id = wrapId(intent)
   if (context.ports.journal.state.endedTransactions.get(id) === 'mined') return { tag: 'ready' }
-  const outcome = await callOnce(context, {
+  const outcome = await callOnce(context, context.wallet, {
     id,
     purpose: 'wrap',
     intentId: intent.id,
-    strategy: intent.strategy,
     to: intent.sell.token.address,
     data: encodeFunctionData({ abi: ABI, functionName: 'deposit' }),
     value: intent.maxSell,
@@ -49,7 +45,7 @@ export async function wrapIfNative(context: OrderContext, intent: Intent): Promi
  */
 export async function ensureAllowance(
   context: OrderContext,
-  intent: Intent,
+  intent: SwapIntent,
   view: ChainView,
 ): Promise<Prepared> {
   const { token } = intent.sell
@@ -58,11 +54,10 @@ export async function ensureAllowance(
   const allowance = view.allowances.get(token.address) ?? 0n
   if (allowance >= live + intent.maxSell) return { tag: 'ready' }
   const required = live + plannedSells(state, token)
-  const outcome = await callOnce(context, {
+  const outcome = await callOnce(context, context.wallet, {
     id: undefined,
     purpose: 'approve',
     intentId: intent.id,
-    strategy: intent.strategy,
     to: token.address,
     data: encodeFunctionData({
       abi: ABI,
@@ -77,13 +72,13 @@ export async function ensureAllowance(
 function plannedSells(state: DaemonState, token: Token): bigint {
   let sum = 0n
   for (const open of state.intents.values()) {
-    if (open.state === 'planned' && open.intent.sell.token.address === token.address)
-      sum += open.intent.maxSell
+    if (open.venue !== 'gasless' || open.state !== 'planned') continue
+    if (open.intent.sell.token.address === token.address) sum += open.intent.maxSell
   }
   return sum
 }
 
-function approvalAmount(context: OrderContext, intent: Intent, required: bigint): bigint {
+function approvalAmount(context: OrderContext, intent: SwapIntent, required: bigint): bigint {
   switch (context.gasless.approval) {
     case 'exact':
       return required
@@ -95,7 +90,7 @@ function approvalAmount(context: OrderContext, intent: Intent, required: bigint)
 }
 
 /** What today's caps still allow of the token: the account's, or else the strategy's own. */
-function dayBudget(context: OrderContext, intent: Intent): bigint {
+function dayBudget(context: OrderContext, intent: SwapIntent): bigint {
   const { state } = context.ports.journal
   const { token } = intent.sell
   const nowMs = context.ports.clock.now()
@@ -110,7 +105,7 @@ function dayBudget(context: OrderContext, intent: Intent): bigint {
  * when the intent may be closed, which it is with the WETH left as it is after UNWRAP_TRIES_MAX answers that say no;
  * false when the daemon stops before.
  */
-export async function leaveNoWeth(context: OrderContext, open: OpenIntent): Promise<boolean> {
+export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promise<boolean> {
   const { clock, random } = context.ports
   for (let tries = 1; tries <= UNWRAP_TRIES_MAX; ) {
     const outcome = await unwrapRest(context, open)
@@ -124,10 +119,7 @@ export async function leaveNoWeth(context: OrderContext, open: OpenIntent): Prom
 }
 
 /** Undefined when nothing is left to unwrap. */
-async function unwrapRest(
-  context: OrderContext,
-  open: OpenIntent,
-): Promise<CallOutcome | undefined> {
+async function unwrapRest(context: OrderContext, open: OpenSwap): Promise<CallOutcome | undefined> {
   const { intent } = open
   if (context.stop.aborted) return { tag: 'stopped' }
   if (context.ports.journal.state.transactions.has(wrapId(intent))) {
@@ -136,18 +128,17 @@ async function unwrapRest(
   }
   const amount = restToUnwrap(context, open)
   if (amount === 0n) return undefined
-  return callOnce(context, {
+  return callOnce(context, context.wallet, {
     id: unwrapId(intent),
     purpose: 'unwrap',
     intentId: intent.id,
-    strategy: intent.strategy,
     to: (intent.buy.native ? intent.buy : intent.sell).token.address,
     data: encodeFunctionData({ abi: ABI, functionName: 'withdraw', args: [amount] }),
     value: 0n,
   })
 }
 
-function restToUnwrap(context: OrderContext, open: OpenIntent): bigint {
+function restToUnwrap(context: OrderContext, open: OpenSwap): bigint {
   const { intent, fill } = open
   if (intent.buy.native) return fill?.received ?? 0n
   // A permit that was used for something unknown may have taken what was wrapped; other WETH is not the intent's.
@@ -156,16 +147,16 @@ function restToUnwrap(context: OrderContext, open: OpenIntent): bigint {
   return wrapped ? intent.maxSell - (fill?.paid ?? 0n) : 0n
 }
 
-function wrapId(intent: Intent): string {
+function wrapId(intent: SwapIntent): string {
   return `${intent.id}:wrap`
 }
 
-function unwrapId(intent: Intent): string {
+function unwrapId(intent: SwapIntent): string {
   return `${intent.id}:unwrap`
 }
 
 /** Whether what was wrapped for an intent is on its way back: it was given up, even if the process died over that. */
-export function isUnwrapping(context: OrderContext, intent: Intent): boolean {
+export function isUnwrapping(context: OrderContext, intent: SwapIntent): boolean {
   const { transactions, endedTransactions } = context.ports.journal.state
   const id = unwrapId(intent)
   return transactions.has(id) || endedTransactions.has(id)
@@ -178,15 +169,11 @@ function prepared(outcome: CallOutcome): Prepared {
     case 'stopped':
       return { tag: 'stopped' }
     case 'reverted':
-      return { tag: 'failed', reason: 'transaction-reverted', detail: 'the transaction reverted' }
+      return failure('transaction-reverted', 'the transaction reverted')
     case 'lost':
-      return {
-        tag: 'failed',
-        reason: 'transaction-lost',
-        detail: 'its nonce was used by a transaction that is not ours',
-      }
+      return failure('transaction-lost', 'its nonce was used by a transaction that is not ours')
     case 'unsent':
-      return { tag: 'failed', reason: UNSENT[outcome.why], detail: outcome.detail }
+      return failure(UNSENT[outcome.why], outcome.detail)
   }
 }
 

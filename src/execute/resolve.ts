@@ -1,5 +1,5 @@
 import type { PermitRecord } from '../domain/permit.ts'
-import type { OpenIntent } from '../domain/state.ts'
+import type { OpenSwap } from '../domain/state.ts'
 import type { Hex } from '../domain/units.ts'
 import type { PermitView, TransactionTrace } from '../ports.ts'
 import type { OrderContext } from './context.ts'
@@ -23,7 +23,7 @@ export type Resolution =
  */
 export async function resolveOnChain(
   context: OrderContext,
-  open: OpenIntent,
+  open: OpenSwap,
   txHash?: Hex,
 ): Promise<Resolution> {
   const { permit } = open
@@ -47,7 +47,7 @@ export async function resolveOnChain(
 
 async function findFill(
   context: OrderContext,
-  open: OpenIntent,
+  open: OpenSwap,
   permit: PermitRecord,
   view: PermitView,
 ): Promise<boolean> {
@@ -59,7 +59,7 @@ async function findFill(
 /** An unused nonce at a block past the deadline can never be used any more: the permit is dead (rule G1). */
 async function expire(
   context: OrderContext,
-  open: OpenIntent,
+  open: OpenSwap,
   permit: PermitRecord,
   view: PermitView,
 ): Promise<boolean> {
@@ -70,13 +70,13 @@ async function expire(
 
 async function recordDeath(
   context: OrderContext,
-  open: OpenIntent,
+  open: OpenSwap,
   permit: PermitRecord,
   death: { readonly view: PermitView; readonly how: 'expired' | 'cancelled' },
 ): Promise<void> {
   const { intent } = open
   await context.ports.journal.append({
-    type: 'permit-dead',
+    type: 'authorization-dead',
     intentId: intent.id,
     attempt: permit.attempt,
     how: death.how,
@@ -84,7 +84,7 @@ async function recordDeath(
     blockTimeSeconds: death.view.blockTimeSeconds,
   })
   context.ports.observe({
-    type: 'permit-dead',
+    type: 'authorization-dead',
     strategy: intent.strategy,
     intentId: intent.id,
     attempt: permit.attempt,
@@ -94,7 +94,7 @@ async function recordDeath(
 
 async function prove(
   context: OrderContext,
-  open: OpenIntent,
+  open: OpenSwap,
   permit: PermitRecord,
   trace: TransactionTrace,
 ): Promise<boolean> {
@@ -131,9 +131,10 @@ async function prove(
   return true
 }
 
-function othersOf(context: OrderContext, open: OpenIntent): readonly PermitRecord[] {
+function othersOf(context: OrderContext, open: OpenSwap): readonly PermitRecord[] {
   const others: PermitRecord[] = []
   for (const other of context.ports.journal.state.intents.values()) {
+    if (other.venue !== 'gasless') continue
     const live = other !== open && other.state !== 'filled' ? other.permit : undefined
     if (live !== undefined) others.push(live)
   }
@@ -143,7 +144,7 @@ function othersOf(context: OrderContext, open: OpenIntent): readonly PermitRecor
 /** The nonce is used and nobody told us where: look through what left the wallet since the permit was recorded. */
 async function searchFill(
   context: OrderContext,
-  open: OpenIntent,
+  open: OpenSwap,
   permit: PermitRecord,
   view: PermitView,
 ): Promise<boolean> {

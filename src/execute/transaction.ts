@@ -1,15 +1,15 @@
 import type { IntentId } from '../domain/intent.ts'
 import type { TransactionPurpose, TransactionRecord } from '../domain/journal.ts'
 import { type Address, type Hex, mulDivUp } from '../domain/units.ts'
-import { askChain, type OrderContext } from './context.ts'
+import { askChain, type SendingContext, type WalletContext } from './context.ts'
 
 /** A contract call that our own wallet is to make. `id` names it for good: one id never executes twice. */
 export type WalletCall = {
   /** Undefined lets the nonce name it (approvals, which may be made again). */
   readonly id: string | undefined
   readonly purpose: TransactionPurpose
-  readonly intentId: IntentId
-  readonly strategy: string
+  /** Undefined for what belongs to no order (deposits). */
+  readonly intentId: IntentId | undefined
   readonly to: Address
   readonly data: Hex
   readonly value: bigint
@@ -36,46 +36,55 @@ const REPLACEMENTS_MAX = 10
  */
 const LOST_POLLS = 120
 
+/** Where a wallet's transactions are sent from. */
+type Sending = { readonly context: SendingContext; readonly wallet: WalletContext }
+
 /**
  * Makes a wallet call happen once: recorded before it is broadcast, followed to its receipt, its fee raised while
  * it stays unmined. Other unfinished transactions of the wallet are followed first, so nonces are never contested.
  */
-export function callOnce(context: OrderContext, call: WalletCall): Promise<CallOutcome> {
-  return context.walletTurn(async () => {
+export function callOnce(
+  context: SendingContext,
+  wallet: WalletContext,
+  call: WalletCall,
+): Promise<CallOutcome> {
+  const sending = { context, wallet }
+  return wallet.turn(async () => {
     const { state } = context.ports.journal
     const ended = call.id === undefined ? undefined : state.endedTransactions.get(call.id)
     if (ended !== undefined) return { tag: ended }
-    const resumed = await followOpen(context, call)
-    return resumed ?? send(context, call)
+    const resumed = await followOpen(sending, call.id)
+    return resumed ?? send(sending, call)
   })
 }
 
-/** Follows what an earlier process recorded: an approval that nobody waits for any more still costs gas and holds a nonce. */
-export function followRecorded(context: OrderContext): Promise<unknown> {
-  return context.walletTurn(() => followOpen(context, undefined))
+/**
+ * Follows what an earlier process recorded: an approval that nobody waits for any more still costs gas and holds a
+ * nonce.
+ */
+export function followRecorded(context: SendingContext, wallet: WalletContext): Promise<unknown> {
+  return wallet.turn(() => followOpen({ context, wallet }, undefined))
 }
 
-/** Follows every recorded transaction to its end. Gives the outcome of `call` if it was among them. */
+/** Follows every recorded transaction of the wallet to its end. Gives the outcome of `id` if it was among them. */
 async function followOpen(
-  context: OrderContext,
-  call: WalletCall | undefined,
+  sending: Sending,
+  id: string | undefined,
 ): Promise<CallOutcome | undefined> {
+  const { context, wallet } = sending
   let own: CallOutcome | undefined
-  for (const open of [...context.ports.journal.state.transactions.values()]) {
-    const outcome = await follow(context, open.record.id, call?.strategy ?? strategyOf(open.record))
+  for (const { record } of [...context.ports.journal.state.transactions.values()]) {
+    if (record.from !== wallet.signer.address || record.chainId !== wallet.chainId) continue
+    const outcome = await follow(sending, record.id)
     if (outcome.tag === 'stopped') return outcome
-    if (call !== undefined && open.record.id === call.id) own = outcome
+    if (record.id === id) own = outcome
   }
   return own
 }
 
-/** The strategy whose intent a recorded transaction was made for. */
-function strategyOf(record: TransactionRecord): string {
-  return record.intentId.split(':')[0] ?? ''
-}
-
-async function send(context: OrderContext, call: WalletCall): Promise<CallOutcome> {
-  const { chain, signer } = context.ports
+async function send(sending: Sending, call: WalletCall): Promise<CallOutcome> {
+  const { context, wallet } = sending
+  const { chain, signer } = wallet
   const draft = await askChain(context, `drafting a transaction (${call.purpose})`, () =>
     chain.draft({ from: signer.address, to: call.to, data: call.data, value: call.value }),
   )
@@ -87,19 +96,20 @@ async function send(context: OrderContext, call: WalletCall): Promise<CallOutcom
   const { hash } = signer.signTransaction(draft.value)
   const record = { ...draft.value, id, purpose: call.purpose, intentId: call.intentId, hash }
   await context.ports.journal.append({ type: 'transaction-recorded', transaction: record })
-  return follow(context, id, call.strategy)
+  return follow(sending, id)
 }
 
-async function follow(context: OrderContext, id: string, strategy: string): Promise<CallOutcome> {
+async function follow(sending: Sending, id: string): Promise<CallOutcome> {
+  const { context } = sending
   const { clock } = context.ports
   let sentAtMs: number | undefined
   let seenUsed = 0
   for (;;) {
-    const seen = await look(context, id, strategy, seenUsed)
+    const seen = await look(sending, id, seenUsed)
     if (isFate(seen)) return { tag: seen }
     if (context.stop.aborted) return { tag: 'stopped' }
     seenUsed = seen === 'nonce-used' ? seenUsed + 1 : 0
-    if (seenUsed === 0 && (await sendAgain(context, id, strategy, sentAtMs))) sentAtMs = clock.now()
+    if (seenUsed === 0 && (await sendAgain(sending, id, sentAtMs))) sentAtMs = clock.now()
     await clock.sleep(Math.min(1_000, context.policy.pollMsMin), context.stop)
   }
 }
@@ -112,33 +122,33 @@ function isFate(seen: Fate | 'nonce-used' | 'pending'): seen is Fate {
 
 /** Broadcasts what this process has not sent yet, or a dearer replacement of what stays unmined. */
 async function sendAgain(
-  context: OrderContext,
+  sending: Sending,
   id: string,
-  strategy: string,
   sentAtMs: number | undefined,
 ): Promise<boolean> {
-  const open = context.ports.journal.state.transactions.get(id)
+  const { ports, policy } = sending.context
+  const open = ports.journal.state.transactions.get(id)
   const overdue =
-    sentAtMs !== undefined &&
-    context.ports.clock.now() - sentAtMs > context.policy.transactionPatienceMs
+    sentAtMs !== undefined && ports.clock.now() - sentAtMs > policy.transactionPatienceMs
   if (open === undefined || (sentAtMs !== undefined && !overdue)) return false
-  if (overdue && open.hashes.length <= REPLACEMENTS_MAX)
-    await replace(context, open.record, strategy)
-  return broadcast(context, id, strategy)
+  const raised =
+    overdue && open.hashes.length <= REPLACEMENTS_MAX
+      ? await replace(sending, open.record)
+      : open.record
+  return broadcast(sending, raised)
 }
 
 /** One look at the chain; a fate that is certain is journaled and returned. */
 async function look(
-  context: OrderContext,
+  sending: Sending,
   id: string,
-  strategy: string,
   seenUsed: number,
 ): Promise<Fate | 'nonce-used' | 'pending'> {
-  const { chain, journal, observe } = context.ports
+  const { journal, observe } = sending.context.ports
   const open = journal.state.transactions.get(id)
   if (open === undefined) return 'pending'
   const { record, hashes } = open
-  const reply = await chain.transaction({ from: record.from, hashes })
+  const reply = await sending.wallet.chain.transaction({ from: record.from, hashes })
   if (!reply.ok) {
     observe({ type: 'chain-trouble', doing: `following ${id}`, message: reply.fault.message })
     return 'pending'
@@ -149,21 +159,9 @@ async function look(
   if (receipt === undefined && seenUsed + 1 < LOST_POLLS) return 'nonce-used'
   const status = statusOf(receipt)
   const hash = receipt?.hash ?? record.hash
-  await journal.append({
-    type: 'transaction-ended',
-    id,
-    status,
-    hash,
-    blockNumber: receipt?.blockNumber,
-  })
-  observe({
-    type: 'transaction',
-    strategy,
-    intentId: record.intentId,
-    purpose: record.purpose,
-    status,
-    hash,
-  })
+  const { blockNumber } = receipt ?? { blockNumber: undefined }
+  await journal.append({ type: 'transaction-ended', id, status, hash, blockNumber })
+  tell(sending, { ...record, hash }, status)
   return status
 }
 
@@ -172,47 +170,38 @@ function statusOf(receipt: { success: boolean } | undefined): Fate {
   return receipt.success ? 'mined' : 'reverted'
 }
 
-async function broadcast(context: OrderContext, id: string, strategy: string): Promise<boolean> {
-  const { chain, journal, observe, signer } = context.ports
-  const record = journal.state.transactions.get(id)?.record
-  if (record === undefined) return false
+/** False when the node did not take it, so that it is sent again at the next look. */
+async function broadcast(sending: Sending, record: TransactionRecord): Promise<boolean> {
+  const { chain, signer } = sending.wallet
   const { raw, hash } = signer.signTransaction(record)
   const reply = await chain.broadcast(raw)
-  if (!reply.ok) {
-    observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
-    return false
+  if (reply.ok) tell(sending, { ...record, hash }, 'sent')
+  else {
+    const { message } = reply.fault
+    const doing = `sending ${record.id}`
+    sending.context.ports.observe({ type: 'chain-trouble', doing, message })
   }
-  observe({
-    type: 'transaction',
-    strategy,
-    intentId: record.intentId,
-    purpose: record.purpose,
-    status: 'sent',
-    hash,
-  })
-  return true
+  return reply.ok
 }
 
 /** The same call under the same nonce for a quarter more, recorded before it is sent. */
-async function replace(
-  context: OrderContext,
-  record: TransactionRecord,
-  strategy: string,
-): Promise<void> {
-  const { journal, observe, signer } = context.ports
+async function replace(sending: Sending, record: TransactionRecord): Promise<TransactionRecord> {
   const dearer = {
     ...record,
     maxFeePerGas: mulDivUp(record.maxFeePerGas, 5n, 4n),
     maxPriorityFeePerGas: mulDivUp(record.maxPriorityFeePerGas, 5n, 4n),
   }
-  const { hash } = signer.signTransaction(dearer)
-  await journal.append({ type: 'transaction-recorded', transaction: { ...dearer, hash } })
-  observe({
-    type: 'transaction',
-    strategy,
-    intentId: record.intentId,
-    purpose: record.purpose,
-    status: 'replaced',
-    hash,
-  })
+  const { hash } = sending.wallet.signer.signTransaction(dearer)
+  const transaction = { ...dearer, hash }
+  await sending.context.ports.journal.append({ type: 'transaction-recorded', transaction })
+  tell(sending, transaction, 'replaced')
+  return transaction
+}
+
+function tell(
+  { context }: Sending,
+  { intentId, purpose, hash }: TransactionRecord,
+  status: Fate | 'sent' | 'replaced',
+): void {
+  context.ports.observe({ type: 'transaction', intentId, purpose, status, hash })
 }

@@ -1,4 +1,4 @@
-import type { Intent } from '../domain/intent.ts'
+import type { SwapIntent } from '../domain/intent.ts'
 import { type Permit, WITNESS_TYPE_STRING } from '../domain/permit.ts'
 import { lessBps } from '../domain/policy.ts'
 import { acceptPrice, type PriceFeed, sellPerBuy } from '../domain/price.ts'
@@ -20,7 +20,7 @@ import { readTypedData } from './typed-data.ts'
 
 /** What the operator's files allow, and the block's answers it is judged by. */
 export type VerifyInput = {
-  readonly intent: Intent
+  readonly intent: SwapIntent
   readonly quote: Quote
   readonly view: ChainView
   readonly nowMs: number

@@ -1,0 +1,105 @@
+import { DAY_MS } from '../domain/limits.ts'
+import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/runway.ts'
+import type { TopUp } from '../domain/settings.ts'
+import type { DaemonState } from '../domain/state.ts'
+import { encodeDeposit } from '../execute/call-data.ts'
+import type { AggregatorContext, OrderContext } from '../execute/context.ts'
+import { callOnce } from '../execute/transaction.ts'
+
+const LOOK_EVERY_MS = 15_000
+
+/** What the service and the chain say about the account's deposit, in wei. */
+type Funds = {
+  readonly balance: bigint
+  readonly outstanding: bigint
+  /** In the contract; more than the service's balance means that a deposit is not indexed yet. */
+  readonly onChain: bigint | undefined
+}
+
+/**
+ * Watches the account's deposit until the daemon closes: tells it, warns when it falls below the operator's threshold,
+ * and tops it up within the daily cap, one deposit at a time.
+ */
+export async function keepGasTank(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+): Promise<void> {
+  const { clock, observe } = context.ports
+  const { alertBelowWei, topUp } = aggregator.settings.gasTank
+  const account = aggregator.settings.wallet
+  let samples: readonly FundsSample[] = []
+  let isLow = false
+  let isCapped = false
+  while (!context.closing.aborted) {
+    const funds = await readFunds(aggregator)
+    if (funds !== undefined) {
+      const { balance, outstanding } = funds
+      const available = balance - outstanding
+      samples = [...samples, { atMs: clock.now(), available }].filter(
+        ({ atMs }) => clock.now() - atMs <= RUNWAY_WINDOW_MS,
+      )
+      const runway = runwaySeconds(samples)
+      const wasLow = isLow
+      isLow = alertBelowWei !== undefined && available < alertBelowWei
+      observe({ type: 'gas-tank', account, balance, outstanding, runwaySeconds: runway, isLow })
+      if (isLow && !wasLow) observe({ type: 'gas-tank-low', account, available })
+      const isDue = topUp !== undefined && available < topUp.belowWei
+      const wasCapped = isCapped
+      isCapped = isDue && (await topUpOnce(context, aggregator, topUp, funds)) === 'capped'
+      if (isCapped && !wasCapped) observe({ type: 'top-up-capped', account })
+    }
+    await clock.sleep(LOOK_EVERY_MS, context.closing)
+  }
+}
+
+async function readFunds(aggregator: AggregatorContext): Promise<Funds | undefined> {
+  const { service, chain, settings, wallet } = aggregator
+  const { address } = wallet.signer
+  const [info, view] = await Promise.all([
+    service.accountInfo(address),
+    chain.account({ account: address, gasTank: settings.contracts.gasTank }),
+  ])
+  const onChain = view.ok ? view.value.gasTankBalance : undefined
+  if (info.ok)
+    return { balance: info.value.balance, outstanding: info.value.outstandingCharge, onChain }
+  return info.fault.tag === 'accountNotFound'
+    ? { balance: 0n, outstanding: 0n, onChain }
+    : undefined
+}
+
+/** Deposits once, unless a deposit is under way, not indexed yet, or would pass the daily cap. */
+async function topUpOnce(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  topUp: TopUp,
+  funds: Funds,
+): Promise<'tried' | 'waiting' | 'capped'> {
+  const { journal, clock, observe } = context.ports
+  if (funds.onChain === undefined || funds.onChain > funds.balance) return 'waiting'
+  if (isDepositing(journal.state)) return 'waiting'
+  if (depositedInDay(journal.state, clock.now()) + topUp.amountWei > topUp.maxPerDayWei)
+    return 'capped'
+  const outcome = await callOnce(context, aggregator.wallet, {
+    id: undefined,
+    purpose: 'deposit',
+    intentId: undefined,
+    to: aggregator.settings.contracts.gasTank,
+    data: encodeDeposit(),
+    value: topUp.amountWei,
+  })
+  if (outcome.tag === 'unsent')
+    observe({ type: 'chain-trouble', doing: 'topping up the GasTank', message: outcome.detail })
+  return 'tried'
+}
+
+/** Whether a deposit is signed whose fate is unknown. */
+export function isDepositing(state: DaemonState): boolean {
+  return [...state.transactions.values()].some(({ record }) => record.purpose === 'deposit')
+}
+
+/** Wei deposited in the last day, by any command; deposits dated ahead of a clock that was set back count. */
+export function depositedInDay(state: DaemonState, nowMs: number): bigint {
+  let sum = 0n
+  for (const { atMs, amount } of state.deposits.values()) if (nowMs - atMs < DAY_MS) sum += amount
+  return sum
+}
