@@ -1,13 +1,7 @@
 import { getAddress, hashMessage, keccak256 } from 'viem/utils'
+import type { Observation } from '../domain/observation.ts'
 import type { Reply } from '../domain/quote.ts'
-import type {
-  Aggregator,
-  AggregatorFault,
-  AggregatorReply,
-  Clock,
-  Observation,
-  Signer,
-} from '../ports.ts'
+import type { Aggregator, AggregatorFault, AggregatorReply, Clock, Signer } from '../ports.ts'
 import { METHODS, prefixedMethods } from '../wire/aggregator.ts'
 import {
   type RpcResult,

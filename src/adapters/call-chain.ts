@@ -1,4 +1,5 @@
-import type { CallChain, CallTrace, ChainReply, Clock, Observation } from '../ports.ts'
+import type { Observation } from '../domain/observation.ts'
+import type { CallChain, CallTrace, ChainReply, Clock } from '../ports.ts'
 import { accountCalls, parseAccount } from './call-chain-account.ts'
 import { CHAIN_ID, expectChain } from './chain-id.ts'
 import { readEach, searchLogs } from './chain-logs.ts'

@@ -1,15 +1,8 @@
+import type { Observation } from '../domain/observation.ts'
 import type { FeedReading, PriceFeed } from '../domain/price.ts'
 import type { Pair } from '../domain/token.ts'
 import type { Address, Hex } from '../domain/units.ts'
-import type {
-  Chain,
-  ChainReply,
-  ChainView,
-  Clock,
-  Observation,
-  PermitView,
-  ViewQuery,
-} from '../ports.ts'
+import type { Chain, ChainReply, ChainView, Clock, PermitView, ViewQuery } from '../ports.ts'
 import { createReadEncoder, decodeReads, type Readings, type Reads } from './chain-abi.ts'
 import { CHAIN_ID, expectChain } from './chain-id.ts'
 import { readOutgoing } from './chain-outgoing.ts'

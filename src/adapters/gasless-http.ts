@@ -1,7 +1,8 @@
 import { Pool } from 'undici'
+import type { Observation, Route } from '../domain/observation.ts'
 import type { Reply } from '../domain/quote.ts'
 import type { RoutingPreference } from '../domain/settings.ts'
-import type { Clock, Gasless, Observation, Route } from '../ports.ts'
+import type { Clock, Gasless } from '../ports.ts'
 import { GASLESS_CHAIN_ID } from '../wire/gasless.ts'
 import {
   quoteBody,

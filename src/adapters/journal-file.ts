@@ -1,6 +1,8 @@
+import { applyEvent } from '../domain/fold.ts'
 import type { JournalEvent, JournalRecord } from '../domain/journal.ts'
-import { applyEvent, type DaemonState } from '../domain/state.ts'
-import type { Clock, Journal, Observation } from '../ports.ts'
+import type { Observation } from '../domain/observation.ts'
+import type { DaemonState } from '../domain/state.ts'
+import type { Clock, Journal } from '../ports.ts'
 import {
   createFile,
   ensureDirectory,

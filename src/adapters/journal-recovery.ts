@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import { applyEvent } from '../domain/fold.ts'
 import type { JournalRecord } from '../domain/journal.ts'
-import { applyEvent, type DaemonState, emptyState } from '../domain/state.ts'
+import { type DaemonState, emptyState } from '../domain/state.ts'
 import { fileSize } from './durable-file.ts'
 import { type CheckedLine, decodeRecord, GENESIS, type JournalHead } from './journal-codec.ts'
 import { badLine, ChainReader, corrupt, readChunks } from './journal-reader.ts'

@@ -1,4 +1,5 @@
-import type { ChainReply, Clock, Observation } from '../ports.ts'
+import type { Observation } from '../domain/observation.ts'
+import type { ChainReply, Clock } from '../ports.ts'
 import {
   encodeBatch,
   parseBatch,

@@ -9,7 +9,7 @@ import {
   Registry,
 } from 'prom-client'
 import type { Outcome } from '../domain/intent.ts'
-import type { Route } from '../ports.ts'
+import type { Route } from '../domain/observation.ts'
 
 /** Default metrics whose names break the exposition's naming rules (a gauge called `_total`). */
 const MISNAMED = [
@@ -141,6 +141,26 @@ export function createMetrics(options: { readonly version: string }) {
       name: 'tranched_wallet_balance',
       help: 'Balance at the last tick, in whole tokens.',
       labelNames: ['wallet', 'token'],
+    }),
+    gasTankBalance: gauge({
+      name: 'tranched_gastank_balance_ether',
+      help: 'Deposit in the GasTank, as the service counts it.',
+      labelNames: ['account'],
+    }),
+    gasTankOutstanding: gauge({
+      name: 'tranched_gastank_outstanding_ether',
+      help: 'Charges that are not settled yet.',
+      labelNames: ['account'],
+    }),
+    gasTankAvailable: gauge({
+      name: 'tranched_gastank_available_ether',
+      help: 'Deposit less outstanding charges.',
+      labelNames: ['account'],
+    }),
+    runway: gauge({
+      name: 'tranched_runway_seconds',
+      help: 'Time until a resource runs out at the pace of the last day; absent while unknown.',
+      labelNames: ['resource'],
     }),
     openPermits: gauge({
       name: 'tranched_open_permits',

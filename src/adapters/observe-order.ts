@@ -67,6 +67,38 @@ export function filled(event: Observed<'filled'>, to: Observers): void {
   to.notify({ event: 'filled', text, strategy, intentId, details })
 }
 
+/** A call that the chain shows. What it cost is told even when sharing saved nothing. */
+export function executed(event: Observed<'executed'>, to: Observers): void {
+  const { strategy, intentId, venue, label, txHash, durationMs } = event
+  const { charged, direct } = event.costs
+  const took = `${(durationMs / 1_000).toFixed(1)} s`
+  const text = `executed ${strategy}: ${label} (${venue}) in ${took}${costText(event.costs)}`
+  const details = {
+    venue,
+    label,
+    txHash,
+    durationMs,
+    ...(charged === undefined ? {} : { chargedEther: formatAmount(charged, ETHER_DECIMALS) }),
+    ...(direct === undefined ? {} : { directEther: formatAmount(direct, ETHER_DECIMALS) }),
+  }
+  to.log.info(text, { ...subject(event), ...details })
+  to.metrics.fills.inc({ strategy, venue })
+  to.metrics.orderDuration.observe({ venue }, seconds(durationMs))
+  to.metrics.lastFill.setToCurrentTime({ strategy })
+  to.notify({ event: 'filled', text, strategy, intentId, details })
+}
+
+const ETHER_DECIMALS = 18
+
+function costText({ charged, direct }: Observed<'executed'>['costs']): string {
+  if (charged === undefined || direct === undefined) return ''
+  const saved = direct - charged
+  const word = saved > 0n ? 'saved' : 'cost more by'
+  const amount = saved > 0n ? saved : -saved
+  const paid = formatAmount(charged, ETHER_DECIMALS)
+  return `, charged ${paid} ETH, ${word} ${formatAmount(amount, ETHER_DECIMALS)} against direct`
+}
+
 /** The service says filled and the chain does not show it. */
 export function proofFailed(event: Observed<'proof-failed'>, { log }: Observers): void {
   const { strategy, detail } = event
@@ -77,7 +109,7 @@ export function proofFailed(event: Observed<'proof-failed'>, { log }: Observers)
 }
 
 /** The chain proves that the permit can never be used any more. */
-export function permitDead(event: Observed<'permit-dead'>, { log }: Observers): void {
+export function permitDead(event: Observed<'authorization-dead'>, { log }: Observers): void {
   const { strategy, attempt, how } = event
   log.info(`permit of ${strategy} is dead (${how})`, { ...subject(event), attempt, how })
 }
@@ -96,10 +128,13 @@ export function failed(event: Observed<'failed'>, to: Observers): void {
 
 /** A step of a transaction of our own wallet: approve, wrap or unwrap. */
 export function transaction(event: Observed<'transaction'>, { log }: Observers): void {
-  const { strategy, purpose, status, hash } = event
+  const { intentId, purpose, status, hash } = event
+  const strategy = intentId?.split(':')[0]
   const level = status === 'reverted' || status === 'lost' ? 'warn' : 'info'
-  log[level](`${purpose} transaction of ${strategy} ${status}`, {
-    ...subject(event),
+  log[level](`${purpose} transaction${strategy === undefined ? '' : ` of ${strategy}`} ${status}`, {
+    event: event.type,
+    strategy,
+    intentId,
     purpose,
     status,
     hash,

@@ -1,5 +1,5 @@
 import { assertNever } from '../domain/errors.ts'
-import type { Observation } from '../ports.ts'
+import type { Observation } from '../domain/observation.ts'
 import type { Log } from './log.ts'
 import {
   daemonStarted,
@@ -9,7 +9,9 @@ import {
   slotOpened,
   strategyScheduled,
 } from './observe-daemon.ts'
+import { gasTank, gasTankLow, topUpCapped } from './observe-gas-tank.ts'
 import {
+  executed,
   failed,
   filled,
   orderAccepted,
@@ -87,13 +89,25 @@ function observe(event: Observation, to: Observers, memory: Memory): void {
     case 'order-unknown':
       orderUnknown(event, to)
       break
+    case 'gas-tank':
+      gasTank(event, to)
+      break
+    case 'gas-tank-low':
+      gasTankLow(event, to)
+      break
+    case 'top-up-capped':
+      topUpCapped(event, to)
+      break
+    case 'executed':
+      executed(event, to)
+      break
     case 'filled':
       filled(event, to)
       break
     case 'proof-failed':
       proofFailed(event, to)
       break
-    case 'permit-dead':
+    case 'authorization-dead':
       permitDead(event, to)
       break
     case 'failed':

@@ -1,4 +1,4 @@
-import type { Observation } from '../ports.ts'
+import type { Observation } from '../domain/observation.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Notification } from './webhooks.ts'

@@ -1,4 +1,4 @@
-import type { Route } from '../ports.ts'
+import type { Route } from '../domain/observation.ts'
 import type { RateLimitReading } from './rate-limit.ts'
 import { forEachRoute, routeWindows, type StartWindow } from './route-shares.ts'
 

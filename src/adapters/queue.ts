@@ -1,5 +1,6 @@
 import PQueue from 'p-queue'
-import type { Clock, Observation, Queue, Route } from '../ports.ts'
+import type { Observation, Route } from '../domain/observation.ts'
+import type { Clock, Queue } from '../ports.ts'
 import type { Pacer } from './pacer.ts'
 import { forEachRoute } from './route-shares.ts'
 

@@ -1,4 +1,4 @@
-import type { Route } from '../ports.ts'
+import type { Route } from '../domain/observation.ts'
 
 /** At most `cap` starts in any span of `windowMs`. */
 export type StartWindow = { readonly cap: number; readonly windowMs: number }

@@ -27,6 +27,8 @@ export function imageOf(state: DaemonState): StateImage {
     exposures: [...state.exposures],
     transactions: [...state.transactions],
     endedTransactions: [...state.endedTransactions],
+    directCalls: [...state.directCalls],
+    deposits: [...state.deposits],
     claimedTransfers: [...state.claimedTransfers],
   }
 }
@@ -55,6 +57,8 @@ export function restoreState(state: DaemonState, image: StateImage): void {
   for (const [key, exposure] of image.exposures) addExposure(state, key, exposure)
   refill(state.transactions, image.transactions)
   refill(state.endedTransactions, image.endedTransactions)
+  refill(state.directCalls, image.directCalls)
+  refill(state.deposits, image.deposits)
   refill(state.claimedTransfers, image.claimedTransfers)
 }
 
