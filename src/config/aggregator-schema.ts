@@ -1,9 +1,10 @@
+import * as z from 'zod'
 import {
   address,
   duration,
+  ether,
   nameOf,
   oneOf,
-  positiveDecimal,
   section,
   textLike,
   webAddress,
@@ -26,11 +27,11 @@ const fallback = section({
 })
 
 const gasTank = section({
-  alertBelow: positiveDecimal.optional().describe('Ether; below it an alert is sent'),
+  alertBelow: ether.optional().describe('Ether; below it an alert is sent'),
   topUp: section({
-    below: positiveDecimal.describe('Ether; below it a deposit is made'),
-    amount: positiveDecimal.describe('Ether of one deposit; deposits cannot be withdrawn'),
-    maxPerDay: positiveDecimal.describe('Ether that deposits may add up to in a day'),
+    below: ether.describe('Ether; below it a deposit is made'),
+    amount: ether.describe('Ether of one deposit; deposits cannot be withdrawn'),
+    maxPerDay: ether.describe('Ether that deposits may add up to in a day'),
   }).optional(),
 })
 
@@ -52,6 +53,10 @@ export const aggregatorSchema = section({
     .prefault('trustless')
     .describe('trusted has no replay guard'),
   contracts,
+  targets: z
+    .array(address, { error: 'a list of addresses' })
+    .prefault([])
+    .describe('The only contracts that a strategy may call'),
   fallback: fallback.prefault({}),
   gasTank: gasTank.prefault({}),
   wire: wire.prefault({}),

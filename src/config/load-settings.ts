@@ -49,7 +49,7 @@ export function loadSettings(options: LoadSettingsOptions): SettingsLoaded {
   const faults = [...early, ...withoutRepeats(early, checked.faults)]
   if (checked.settings === undefined || faults.length > 0 || modeProblem !== undefined)
     return failed(document, faults, modeProblem)
-  const warnings = warningFaults(written, checked.settings).map((fault) => locate(document, fault))
+  const warnings = warningFaults(checked.settings).map((fault) => locate(document, fault))
   return { ok: true, settings: checked.settings, warnings }
 }
 
@@ -104,20 +104,18 @@ function unknownMode(written: unknown): Fault {
   return { path: ['mode'], message, expected: `one of: ${MODES.join(', ')}`, suggestion }
 }
 
-function warningFaults(written: ConfigDocument, settings: Settings): Fault[] {
+function warningFaults(settings: Settings): Fault[] {
   const warnings: Fault[] = []
   if (!LOOPBACK.test(settings.http.host)) {
     const message = 'metrics and health are open to the network: this host is not loopback'
     warnings.push({ path: ['http', 'host'], message, expected: '127.0.0.1 behind a proxy' })
   }
-  if (valueAt(written.tree, ['aggregator']) !== undefined) {
-    const message = 'aggregator is configured but this version does not use it'
-    warnings.push({
-      path: ['aggregator'],
-      at: 'key',
-      message,
-      expected: 'nothing: it is checked only',
-    })
+  if (settings.aggregator?.proposer === 'trusted') {
+    const { wallet } = settings.aggregator
+    const message = `the service can make the account of wallet \`${wallet}\` do anything: \`trusted\` asks for no signature per call`
+    const expected =
+      'trustless, or a dedicated hot wallet that holds nothing else and has no rights anywhere'
+    warnings.push({ path: ['aggregator', 'proposer'], message, expected })
   }
   return warnings
 }

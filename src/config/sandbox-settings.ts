@@ -18,6 +18,7 @@ const SUPPLIED_BY_SANDBOX: readonly Path[] = [
   ['aggregator', 'chain'],
   ['aggregator', 'wallet'],
   ['aggregator', 'contracts'],
+  ['aggregator', 'targets'],
 ]
 
 /** Faults of a `mode: sandbox` file that names services, chains or keys itself. */

@@ -1,7 +1,7 @@
 import { isAddress } from 'viem/utils'
 import * as z from 'zod'
 import { isTimezone } from '../domain/timezone.ts'
-import { type Address, parseAddress, parseRatio } from '../domain/units.ts'
+import { type Address, parseAddress, parseAmount, parseRatio } from '../domain/units.ts'
 import { nearest } from './nearest.ts'
 
 /** What a scalar's text means, or why it means nothing. Messages never repeat the text: it may be a secret. */
@@ -169,6 +169,27 @@ export const positiveDecimal = scalar({
     const ratio = text.length <= 80 ? parseRatio(text) : undefined
     if (ratio === undefined) return refused('this is no plain decimal')
     return ratio.num === 0n ? refused('this is zero') : meant(text)
+  },
+})
+
+/** Ether as decimal text, read as wei. */
+export const ether = scalar<bigint>({
+  expected: 'a positive amount of ether with at most 18 decimal places, such as "0.05"',
+  json: { type: ['string', 'number'], exclusiveMinimum: 0 },
+  read: (text) => {
+    const wei = text.length <= 80 ? parseAmount(text, 18) : undefined
+    if (wei === undefined) return refused('this is no plain amount of ether')
+    return wei === 0n ? refused('this is zero') : meant(wei)
+  },
+})
+
+/** The same where nothing is an answer too. */
+export const etherOrNone = scalar<bigint>({
+  expected: 'an amount of ether with at most 18 decimal places, such as "0.05" or "0"',
+  json: { type: ['string', 'number'], minimum: 0 },
+  read: (text) => {
+    const wei = text.length <= 80 ? parseAmount(text, 18) : undefined
+    return wei === undefined ? refused('this is no plain amount of ether') : meant(wei)
   },
 })
 

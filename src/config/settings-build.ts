@@ -40,6 +40,7 @@ export function buildSettings(
     wallets: mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute)),
     chains: mapOf(input.chains, (chain, name) => ({ name, ...chain })),
     gasless: buildGasless(input),
+    aggregator: buildAggregator(input),
     tokens,
     prices: buildPrices(input, tokens, report),
     limits: {
@@ -75,6 +76,23 @@ function withAbsolutePaths(wallet: WalletSource, absolute: (path: string) => str
 function buildGasless(input: SettingsInput): Settings['gasless'] {
   const { maxQuoteLifetime, ...rest } = input.gasless
   return { ...rest, maxQuoteLifetimeMs: maxQuoteLifetime }
+}
+
+function buildAggregator({ aggregator }: SettingsInput): Settings['aggregator'] {
+  if (aggregator === undefined) return undefined
+  const { fallback, gasTank, ...rest } = aggregator
+  const { alertBelow, topUp } = gasTank
+  return {
+    ...rest,
+    fallback: { mode: fallback.mode, deadlineMs: fallback.deadline },
+    gasTank: {
+      alertBelowWei: alertBelow,
+      topUp:
+        topUp === undefined
+          ? undefined
+          : { belowWei: topUp.below, amountWei: topUp.amount, maxPerDayWei: topUp.maxPerDay },
+    },
+  }
 }
 
 /** Reports a name that its section does not define. Returns the definition it stands for. */

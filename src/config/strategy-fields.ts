@@ -52,8 +52,12 @@ const scheduleSchema = section({
 })
 
 const limitsSchema = section({
-  perDay: positiveDecimal.optional().describe('Most that is sold in 24 hours, in the sell token'),
-  total: positiveDecimal.optional().describe('Most that is ever sold, in the sell token'),
+  perDay: positiveDecimal
+    .optional()
+    .describe('Most that is spent in 24 hours: in the sell token, or ether of a call'),
+  total: positiveDecimal
+    .optional()
+    .describe('Most that is ever spent: in the sell token, or ether of a call'),
   cooldown: duration({ min: '0s', max: '365d' })
     .prefault('0s')
     .describe('Shortest time between two orders'),

@@ -2,11 +2,12 @@ import type { Strategy } from '../domain/strategy.ts'
 import { type ConfigDocument, type Fault, valueAt } from './document.ts'
 import { faultsOfIssues } from './issues.ts'
 import { nearest } from './nearest.ts'
+import { buildCall, callSchema } from './strategy-call.ts'
 import { buildDca, dcaSchema } from './strategy-dca.ts'
 import type { StrategyContext } from './strategy-fields.ts'
 
 /** The schema of each kind of strategy; JSON Schemas for editors are made from these. */
-export const strategySchemas = { dca: dcaSchema }
+export const strategySchemas = { dca: dcaSchema, call: callSchema }
 
 /**
  * Reads a strategy of whatever kind its file names. Returns undefined when faults were reported that leave nothing
@@ -21,6 +22,12 @@ export function readStrategy(
     case 'dca': {
       const parsed = dcaSchema.safeParse(document.tree)
       if (parsed.success) return buildDca(parsed.data, context)
+      faultsOfIssues(document.tree, parsed.error.issues).forEach(context.report)
+      return undefined
+    }
+    case 'call': {
+      const parsed = callSchema.safeParse(document.tree)
+      if (parsed.success) return buildCall(parsed.data, context)
       faultsOfIssues(document.tree, parsed.error.issues).forEach(context.report)
       return undefined
     }
