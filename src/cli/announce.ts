@@ -32,6 +32,7 @@ export function announce(input: Announcement): void {
 
 /** One line on what a strategy does per slot. */
 export function describeStrategy(strategy: Strategy): string {
+  if (strategy.kind === 'call') return `call ${strategy.label} of ${strategy.target}`
   const { sell, buy, size } = strategy
   const sold = size.side === 'sell' ? `${formatAmount(size.amount, sell.token.decimals)} ` : ''
   const bought = size.side === 'buy' ? `${formatAmount(size.amount, buy.token.decimals)} ` : ''

@@ -1,15 +1,19 @@
+import { createAggregatorRpc } from '../adapters/aggregator-rpc.ts'
+import { createCallChain } from '../adapters/call-chain.ts'
 import { createChain } from '../adapters/chain-viem.ts'
 import { createGaslessHttp } from '../adapters/gasless-http.ts'
+import { paceAggregator } from '../adapters/paced-aggregator.ts'
 import { createPacer } from '../adapters/pacer.ts'
 import { createQueue } from '../adapters/queue.ts'
+import type { Observation } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
 import type { PriceFeed } from '../domain/price.ts'
-import type { Settings } from '../domain/settings.ts'
+import type { ChainSettings, Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
-import { createTurns, type OrderContext } from '../execute/context.ts'
+import { type AggregatorContext, createTurns, type OrderContext } from '../execute/context.ts'
 import { createPermitHasher } from '../execute/permit-digest.ts'
-import type { Clock, Journal, Observation, Signer } from '../ports.ts'
+import type { Clock, Journal, Signer } from '../ports.ts'
 
 export type ComposeInput = {
   readonly settings: Settings
@@ -17,6 +21,8 @@ export type ComposeInput = {
   readonly clock: Clock
   readonly journal: Journal
   readonly signer: Signer
+  /** The aggregator's wallet; needed where the settings have an aggregator. */
+  readonly operator: Signer | undefined
   readonly observe: (event: Observation) => void
   readonly policy?: ExecutionPolicy
 }
@@ -30,9 +36,7 @@ export type Composed = {
 export function compose(input: ComposeInput): Composed {
   const { settings, strategies, clock, journal, signer, observe } = input
   const { gasless } = settings
-  const chainSettings = settings.chains.get(gasless.chain)
-  if (chainSettings === undefined) throw new Error(`chain ${gasless.chain} is not configured`)
-  const { chainId, rpcUrls } = chainSettings
+  const { chainId, rpcUrls } = chainOf(settings, gasless.chain)
   const monotonicMs = (): number => performance.now()
   const pacer = createPacer({ requestsPerSecond: gasless.requestsPerSecond, monotonicMs })
   const service = createGaslessHttp({
@@ -45,6 +49,7 @@ export function compose(input: ComposeInput): Composed {
     onRetryAfter: pacer.onRetryAfter,
   })
   const chain = createChain({ chainId, rpcUrls, permit2: gasless.permit2, observe, clock })
+  const aggregator = composeAggregator(input)
   const hasher = createPermitHasher({ chainId, permit2: gasless.permit2 })
   const context: Composed['context'] = {
     ports: {
@@ -64,14 +69,63 @@ export function compose(input: ComposeInput): Composed {
     strategies: new Map(strategies.map((strategy) => [strategy.name, strategy])),
     feedFor: feedIndex(settings.prices.values()),
     hashPermit: hasher.hash,
-    walletTurn: createTurns(),
+    wallet: { chain, chainId, signer, turn: createTurns() },
+    aggregator: aggregator?.context,
   }
   return {
     context,
     async close() {
+      await Promise.all([service.close(), chain.close(), aggregator?.close()])
+    },
+  }
+}
+
+/** Requests per second to the aggregation service, whose own limits are not known. */
+const AGGREGATOR_REQUESTS_PER_SECOND = 20
+
+export type ComposedAggregator = {
+  readonly context: AggregatorContext
+  close(): Promise<void>
+}
+
+/** The adapters of the aggregator venue; undefined where the settings have none. */
+export function composeAggregator(
+  input: Pick<ComposeInput, 'settings' | 'clock' | 'observe' | 'operator'>,
+): ComposedAggregator | undefined {
+  const { settings, clock, observe, operator: signer } = input
+  const { aggregator } = settings
+  if (aggregator === undefined || signer === undefined) return undefined
+  const { chainId, rpcUrls } = chainOf(settings, aggregator.chain)
+  const monotonicMs = (): number => performance.now()
+  const service = createAggregatorRpc({
+    url: aggregator.rpcUrl,
+    methodPrefix: aggregator.wire.methodPrefix,
+    signatureHeader: aggregator.wire.signatureHeader,
+    signer,
+    clock,
+    observe,
+  })
+  const pacer = createPacer({ requestsPerSecond: AGGREGATOR_REQUESTS_PER_SECOND, monotonicMs })
+  // The queue's metrics are those of the gasless routes; this one goes unobserved.
+  const queue = createQueue({ pacer, clock, observe: () => {}, monotonicMs })
+  const chain = createCallChain({ chainId, rpcUrls, observe, clock })
+  return {
+    context: {
+      settings: aggregator,
+      service: paceAggregator(service, queue),
+      chain,
+      wallet: { chain, chainId, signer, turn: createTurns() },
+    },
+    async close() {
       await Promise.all([service.close(), chain.close()])
     },
   }
+}
+
+function chainOf(settings: Settings, name: string): ChainSettings {
+  const chain = settings.chains.get(name)
+  if (chain === undefined) throw new Error(`chain ${name} is not configured`)
+  return chain
 }
 
 /** Finds the feed of two tokens in either direction. */

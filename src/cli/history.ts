@@ -12,6 +12,10 @@ export type HistoryOptions = ConfigOptions & {
   readonly limit: number
 }
 
+type SlotFill =
+  | { readonly paid: string; readonly received: string; readonly txHash: string }
+  | { readonly call: string; readonly via: string; readonly txHash: string }
+
 /** One slot's record, oldest first in the list. */
 export type SlotHistory = {
   readonly strategy: string
@@ -21,7 +25,7 @@ export type SlotHistory = {
   attempts: number
   /** More than one for a run of missed slots that share a line; null when too many to count. */
   readonly count: number | null
-  readonly fills: { paid: string; received: string; txHash: string }[]
+  readonly fills: SlotFill[]
 }
 
 /** `tranched history`: every slot and its outcome, from the journal. */
@@ -83,11 +87,24 @@ function note(book: Book, event: JournalEvent): void {
     case 'fill-proven':
       slotOfIntent(book, event.intentId, (slot, intent) => {
         const { paid, received, txHash } = event.fill
+        if (intent.venue !== 'gasless') return
         slot.fills.push({
           paid: amountText(paid, intent.sell.token),
           received: amountText(received, intent.buy.token),
           txHash,
         })
+      })
+      return
+    case 'call-recorded':
+      slotOfIntent(book, event.intentId, (slot) => {
+        slot.attempts += 1
+      })
+      return
+    case 'call-proven':
+      slotOfIntent(book, event.intentId, (slot, intent) => {
+        const { txHash, via } = event.execution
+        const label = intent.venue === 'aggregated' ? intent.label : ''
+        slot.fills.push({ call: label, via, txHash })
       })
       return
     case 'intent-closed':
@@ -125,12 +142,14 @@ function slotOfIntent(
   if (intent !== undefined && slot !== undefined) change(slot, intent)
 }
 
+function fillText(fill: SlotFill): string {
+  return 'call' in fill ? `${fill.call} (${fill.via})` : `${fill.paid} -> ${fill.received}`
+}
+
 function lineOf(slot: SlotHistory): string {
   const at = new Date(slot.slotSeconds * 1000).toISOString().replace('.000', '')
   const reason = slot.reason === slot.outcome ? '' : ` (${slot.reason})`
   const many = slot.count === 1 ? '' : ` x${slot.count ?? 'many'}`
-  const fills = slot.fills.map(
-    ({ paid, received, txHash }) => `  ${paid} -> ${received}  ${txHash}`,
-  )
-  return `${at}  ${slot.strategy}  ${slot.outcome}${reason}${many}${fills.join('')}`
+  const fills = slot.fills.map((fill) => `  ${fillText(fill)}  ${fill.txHash}`)
+  return `${at}  ${slot.strategy}:${slot.slotSeconds}  ${slot.outcome}${reason}${many}${fills.join('')}`
 }

@@ -77,6 +77,11 @@ function program(): Command {
     .action((options) => {
       exitCode = import('./history.ts').then(({ history }) => history(options, io))
     })
+  configured(root.command('why').argument('<slot>', 'STRATEGY:EPOCH_SECONDS, as history shows it'))
+    .description('show everything the journal holds about one slot')
+    .action((slot, options) => {
+      exitCode = import('./why.ts').then(({ why }) => why(slot, options, io))
+    })
   root
     .command('init')
     .description('write a config and a first strategy to start from')
@@ -87,6 +92,8 @@ function program(): Command {
     })
   sandboxCommand(root)
   walletCommand(root)
+  gastankCommand(root)
+  delegationCommand(root)
   return root
 }
 
@@ -165,6 +172,52 @@ function walletCommand(root: Command): void {
       exitCode = loaded().then(([commands, at]) =>
         commands.walletAddress(options, at.createWalletIo(process)),
       )
+    })
+}
+
+function gastankCommand(root: Command): void {
+  const gastank = root
+    .command('gastank')
+    .description('the deposit that pays for aggregated transactions')
+  configured(gastank.command('status'))
+    .description('show what the service and the chain hold for the account, and how long it lasts')
+    .action((options) => {
+      exitCode = import('./gastank.ts').then(({ gastankStatus }) => gastankStatus(options, io))
+    })
+  configured(gastank.command('deposit').argument('<amount>', 'ether, such as 0.05'))
+    .description(
+      "deposit ether of the aggregator's wallet and wait until the service has indexed it; the daemon must not be running",
+    )
+    .option('--yes', 'really send it: a deposit cannot be taken out again')
+    .action((amount, options) => {
+      exitCode = import('./gastank.ts').then(({ gastankDeposit }) =>
+        gastankDeposit(amount, options, io),
+      )
+    })
+}
+
+function delegationCommand(root: Command): void {
+  const delegation = root
+    .command('delegation')
+    .description("the code behind the aggregator's account (EIP-7702)")
+  const loaded = () => import('./delegation.ts')
+  configured(delegation.command('status'))
+    .description('show the code, whose it is and what it answers')
+    .action((options) => {
+      exitCode = loaded().then(({ delegationStatus }) => delegationStatus(options, io))
+    })
+  configured(delegation.command('set'))
+    .description(
+      "delegate the account to the config's proposer through the service; the daemon must not be running",
+    )
+    .option('--trusted', 'needed with `proposer: trusted`, under which the service can do anything')
+    .action((options) => {
+      exitCode = loaded().then(({ delegationSet }) => delegationSet(options, io))
+    })
+  configured(delegation.command('clear'))
+    .description('take the code away again; the daemon must not be running')
+    .action((options) => {
+      exitCode = loaded().then(({ delegationClear }) => delegationClear(options, io))
     })
 }
 

@@ -9,7 +9,7 @@ import { createScrubber, type Scrubber } from '../adapters/scrubber.ts'
 import { createSigner } from '../adapters/signer.ts'
 import { acquireLock } from '../adapters/state-lock.ts'
 import { createWebhooks } from '../adapters/webhooks.ts'
-import { problemOf } from '../config/problem.ts'
+import { type Problem, problemOf } from '../config/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { runDaemon } from '../engine/daemon.ts'
@@ -58,12 +58,14 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     destination: options.json ? io.stderr : io.stdout,
     scrubber,
   })
-  const key = await readKey(settings, scrubber, io)
-  if (!key.ok) {
-    const { message, remedy } = key
-    const problem = problemOf({ file: settings.file, path: 'wallets', message, expected: remedy })
-    return reportProblems([problem], io, options)
-  }
+  const key = await readSigner(settings, settings.gasless.wallet, { scrubber, io })
+  if (!key.ok) return reportProblems([key.problem], io, options)
+  const { aggregator } = settings
+  const operator =
+    aggregator === undefined
+      ? undefined
+      : await readSigner(settings, aggregator.wallet, { scrubber, io })
+  if (operator !== undefined && !operator.ok) return reportProblems([operator.problem], io, options)
   const shutdown = new AbortController()
   const clock = createClock()
   let opened: OpenedJournal | undefined
@@ -100,6 +102,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
         observe,
         shutdown,
         signer: key.signer,
+        operator: operator?.signer,
         server,
         watch,
       })
@@ -122,6 +125,7 @@ type Trading = LockedRun & {
   readonly observe: Parameters<typeof compose>[0]['observe']
   readonly shutdown: AbortController
   readonly signer: Signer
+  readonly operator: Signer | undefined
   readonly server: HttpServer
   readonly watch: ReturnType<typeof createWatch>
 }
@@ -167,15 +171,23 @@ async function trade(input: Trading): Promise<void> {
   }
 }
 
-async function readKey(
+/** The signer of a wallet, its key hidden from every log; or what is wrong with its key source. */
+export async function readSigner(
   settings: Settings,
-  scrubber: Scrubber,
-  io: Io,
-): Promise<{ ok: true; signer: Signer } | { ok: false; message: string; remedy: string }> {
-  const source = settings.wallets.get(settings.gasless.wallet)
-  if (source === undefined) throw new Error(`wallet ${settings.gasless.wallet} is not configured`)
+  wallet: string,
+  { scrubber, io }: { readonly scrubber: Scrubber; readonly io: Io },
+): Promise<{ ok: true; signer: Signer } | { ok: false; problem: Problem }> {
+  const source = settings.wallets.get(wallet)
+  if (source === undefined) throw new Error(`wallet ${wallet} is not configured`)
   const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
-  if (!read.ok) return read
+  if (!read.ok) {
+    const { message, remedy } = read
+    const path = `wallets.${wallet}`
+    return {
+      ok: false,
+      problem: problemOf({ file: settings.file, path, message, expected: remedy }),
+    }
+  }
   scrubber.add(Buffer.from(read.key).toString('hex'))
   return { ok: true, signer: createSigner(read.key) }
 }
@@ -184,7 +196,8 @@ async function readKey(
 function secretsOf(settings: Settings): readonly string[] {
   const rpc = [...settings.chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
   const hooks = settings.notify.webhooks.map(({ url }) => url)
-  return [...rpc, ...hooks, settings.gasless.baseUrl].filter(carriesSecret)
+  const services = [settings.gasless.baseUrl, settings.aggregator?.rpcUrl ?? []].flat()
+  return [...rpc, ...hooks, ...services].filter(carriesSecret)
 }
 
 /** A bare origin is no secret; a path, a query or credentials may be. */

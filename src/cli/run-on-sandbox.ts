@@ -1,6 +1,7 @@
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { problemOf } from '../config/problem.ts'
+import { writeSandboxKeys } from '../sandbox/config-out.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
 import type { ExitCode, Io } from './io.ts'
@@ -24,7 +25,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
     const sandbox = await startSandbox({ anvilBin: io.env['ANVIL_BIN'] })
     try {
       const keyFile = join(stateDir, 'trader.key')
-      await writeFile(keyFile, `${sandbox.trader.privateKey}\n`, { mode: 0o600 })
+      await writeSandboxKeys(sandbox, { keyFile })
       const { strategiesDir } = checked.settings
       const config = sandbox.config({ stateDir, strategiesDir, keyFile })
       await writeFile(sandboxRecordOf(stateDir), JSON.stringify(config), { mode: 0o600 })

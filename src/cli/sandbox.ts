@@ -28,9 +28,12 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
     const report = {
       rpcUrl: running.rpcUrl,
       gaslessUrl: running.gaslessUrl,
+      aggregatorUrl: running.aggregatorUrl,
+      sepoliaRpcUrl: running.sepolia.rpcUrl,
       adminUrl: running.adminUrl,
       chainId: running.chainId,
       trader: running.trader.address,
+      operator: running.operator.address,
       config: written?.file ?? null,
     }
     if (options.json) printJson(io, report)
@@ -65,7 +68,7 @@ async function readFaults(file: string): Promise<unknown> {
 function textOf(report: Readonly<Record<string, string | number | null>>): string {
   const lines = Object.entries(report)
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name.padEnd(11)} ${value}`)
+    .map(([name, value]) => `${name.padEnd(14)} ${value}`)
   return `${lines.join('\n')}\n`
 }
 

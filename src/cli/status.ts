@@ -90,9 +90,14 @@ function openReport(open: OpenIntent) {
     state: open.state,
     attempt: open.attempt,
     orderId: open.orderId ?? null,
-    deadlineSeconds: open.permit?.deadlineSeconds ?? null,
+    deadlineSeconds: deadlineOf(open) ?? null,
     openedAtMs: open.openedAtMs,
   }
+}
+
+function deadlineOf(open: OpenIntent): number | undefined {
+  if (open.venue === 'gasless') return open.permit?.deadlineSeconds
+  return open.call?.trust === 'trustless' ? open.call.deadlineSeconds : undefined
 }
 
 function strategyReport(

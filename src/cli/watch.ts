@@ -1,5 +1,6 @@
 import type { Probe } from '../adapters/http-server.ts'
-import type { Clock, Observation } from '../ports.ts'
+import type { Observation } from '../domain/observation.ts'
+import type { Clock } from '../ports.ts'
 
 /** The loop turns at least every second, but for a turn that waits on a silent node with all its retries. */
 const TICK_AGE_MS_MAX = 120_000

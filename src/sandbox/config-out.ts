@@ -89,13 +89,14 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
 }
 
 function aggregatorSection({ url, contracts, settings }: ConfigSource['aggregator']): unknown {
-  const { gasTank, multicall, trustedProposer, trustlessProposer } = contracts
+  const { gasTank, multicall, trustedProposer, trustlessProposer, demoTarget } = contracts
   return {
     rpcUrl: url,
     chain: 'sepolia',
     wallet: 'operator',
     proposer: 'trustless',
     contracts: { gasTank, multicall, trustedProposer, trustlessProposer },
+    targets: [demoTarget],
     fallback: { mode: 'after-deadline', deadline: '3m' },
     gasTank: {
       alertBelow: '0.02',
