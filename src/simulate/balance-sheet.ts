@@ -27,7 +27,9 @@ function wrongSpending(world: World): string[] {
 
 function forgottenWeth(world: World): string[] {
   const keepsWeth = new Set(
-    world.strategies.filter(({ sell, buy }) => !sell.native && !buy.native).map(({ name }) => name),
+    world.strategies
+      .filter((each) => each.kind === 'dca' && !each.sell.native && !each.buy.native)
+      .map(({ name }) => name),
   )
   let expected = world.initialWeth
   for (const event of world.disk.events()) {

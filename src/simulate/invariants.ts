@@ -26,6 +26,7 @@ export function violationsOf(world: World): readonly string[] {
   const spendings = spendingsOf(world, events)
   return [
     ...world.watch.violations,
+    ...world.aggregation.watch.all(),
     ...doubleFills(spendings),
     ...wrongBooks(events, spendings),
     ...passedCaps(world, spendings),
@@ -83,6 +84,7 @@ function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spendin
 function passedCaps(world: World, spendings: readonly Spending[]): string[] {
   const found: string[] = []
   for (const strategy of world.strategies) {
+    if (strategy.kind === 'call') continue
     const own = spendings.filter(({ strategy: name }) => name === strategy.name)
     const { perDay, total } = strategy.limits
     if (perDay !== undefined && mostInDay(own) > perDay)

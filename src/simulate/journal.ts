@@ -1,5 +1,6 @@
+import { applyEvent } from '../domain/fold.ts'
 import type { JournalEvent, JournalRecord } from '../domain/journal.ts'
-import { applyEvent, type DaemonState, emptyState } from '../domain/state.ts'
+import { type DaemonState, emptyState } from '../domain/state.ts'
 import type { Hex } from '../domain/units.ts'
 import type { Journal } from '../ports.ts'
 import { never, type SimulatedProcess } from './process.ts'

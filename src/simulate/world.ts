@@ -1,12 +1,14 @@
+import type { Observation } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
-import type { AccountLimits, GaslessSettings } from '../domain/settings.ts'
+import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
 import type { DaemonState } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Address, Hex } from '../domain/units.ts'
 import { runDaemon } from '../engine/daemon.ts'
 import { createTurns, type OrderContext } from '../execute/context.ts'
 import { createPermitHasher } from '../execute/permit-digest.ts'
-import type { Observation, Ports } from '../ports.ts'
+import type { Ports } from '../ports.ts'
+import { AGGREGATOR, Aggregation } from './aggregation.ts'
 import { createSimulatedChain, noChainFaults } from './chain.ts'
 import { createSimulatedGasless } from './gasless.ts'
 import { createSimulatedJournal, SimulatedDisk } from './journal.ts'
@@ -43,6 +45,7 @@ export type WorldOptions = {
   readonly strategies: readonly Strategy[]
   readonly account?: Partial<AccountLimits>
   readonly gasless?: Partial<GaslessSettings>
+  readonly aggregator?: Partial<AggregatorSettings>
   readonly policy?: Partial<ExecutionPolicy>
 }
 
@@ -68,6 +71,7 @@ export class World {
   readonly serviceFaults = noServiceFaults()
   readonly observations: Observation[] = []
   readonly watch: Watch
+  readonly aggregation: Aggregation
   readonly account: AccountLimits
   readonly gasless: GaslessSettings
   readonly initialWeth = 50n * 10n ** 18n
@@ -112,6 +116,13 @@ export class World {
     this.gasless = { ...GASLESS, ...options.gasless }
     this.#policy = { ...DEFAULT_POLICY, ...options.policy }
     this.watch = new Watch({ disk: this.disk, ledger, clock })
+    this.aggregation = new Aggregation({
+      settings: { ...AGGREGATOR, ...options.aggregator },
+      clock,
+      blocks: ledger,
+      disk: this.disk,
+      random: random.fork('aggregation'),
+    })
     ledger.setBalance('native', WALLET, 10n ** 19n)
     ledger.setBalance(USDC.address, WALLET, 100_000n * 10n ** 6n)
     ledger.setBalance(WETH.address, WALLET, this.initialWeth)
@@ -142,7 +153,7 @@ export class World {
     const done = runDaemon({
       mode: 'sandbox',
       wallet: 'trader',
-      context: this.#contextOf(ports),
+      context: this.#contextOf(ports, process),
       strategies: this.strategies.filter(({ enabled }) => enabled),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
@@ -182,6 +193,7 @@ export class World {
   async calmDown(): Promise<boolean> {
     Object.assign(this.chainFaults, noChainFaults())
     Object.assign(this.serviceFaults, noServiceFaults())
+    this.aggregation.calmDown()
     this.clock.offsetMs = 0
     for (let minutes = 0; minutes < 60; minutes += 1) {
       await this.runFor(60_000)
@@ -240,7 +252,7 @@ export class World {
     this.clock.schedule(this.clock.trueMs + this.restartAfterMs, () => this.start())
   }
 
-  #contextOf(ports: Ports): Omit<OrderContext, 'closing' | 'stop'> {
+  #contextOf(ports: Ports, process: SimulatedProcess): Omit<OrderContext, 'closing' | 'stop'> {
     return {
       ports,
       policy: this.#policy,
@@ -250,7 +262,15 @@ export class World {
       strategies: new Map(this.strategies.map((strategy) => [strategy.name, strategy])),
       feedFor: (a, b) => (a.symbol !== b.symbol ? WETH_USDC : undefined),
       hashPermit: this.#hashPermit,
-      walletTurn: createTurns(),
+      wallet: {
+        chain: ports.chain,
+        chainId: SIMULATED_CHAIN_ID,
+        signer: ports.signer,
+        turn: createTurns(),
+      },
+      aggregator: this.strategies.some(({ kind }) => kind === 'call')
+        ? this.aggregation.contextOf(process)
+        : undefined,
     }
   }
 }

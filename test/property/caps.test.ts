@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { imageOf, restoreState } from '../../src/adapters/state-image.ts'
+import { applyEvent } from '../../src/domain/fold.ts'
 import type { JournalEvent } from '../../src/domain/journal.ts'
 import { DAY_MS, limitHit, livePermits } from '../../src/domain/limits.ts'
-import { applyEvent, type DaemonState, emptyState } from '../../src/domain/state.ts'
+import { type DaemonState, emptyState } from '../../src/domain/state.ts'
 import type { Token } from '../../src/domain/token.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import { BOUND, exposed, fillOf, intentOf, opened, scheduled } from '../support/journal-story.ts'
@@ -32,7 +33,7 @@ const choice: fc.Arbitrary<Choice> = fc.record({
 
 /** What one random daemon does next: a new order, or a step of one that is open. */
 function nextEvents(state: DaemonState, at: Choice): readonly JournalEvent[] {
-  const open = [...state.intents.values()]
+  const open = [...state.intents.values()].filter((each) => each.venue === 'gasless')
   const chosen = open[at.move % (open.length + 1)]
   if (chosen === undefined) return [opened(orderOf(state, at))]
   const { intent, attempt } = chosen
@@ -52,7 +53,7 @@ function nextEvents(state: DaemonState, at: Choice): readonly JournalEvent[] {
         at.move % 5 < 3
           ? { type: 'fill-proven', ...own, fill }
           : {
-              type: 'permit-dead',
+              type: 'authorization-dead',
               ...own,
               how: at.move % 5 < 4 ? 'cancelled' : 'expired',
               ...block,

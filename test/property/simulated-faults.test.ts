@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Strategy } from '../../src/domain/strategy.ts'
+import type { DcaStrategy } from '../../src/domain/strategy.ts'
 import { imbalances } from '../../src/simulate/balance-sheet.ts'
 import { createRandom, type SeededRandom } from '../../src/simulate/random.ts'
 import { World } from '../../src/simulate/world.ts'
@@ -22,7 +22,7 @@ const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 60)
 const DAYS = 1
 
 const CAPPED = { perDay: usdc(300), total: usdc(400), cooldownMs: 0, maxOpenIntents: 2 }
-const STRATEGIES: readonly Strategy[] = [
+const STRATEGIES: readonly DcaStrategy[] = [
   aStrategy({ name: 'capped', schedule: aSchedule('*/40 * * * *'), limits: CAPPED }),
   aStrategy({
     name: 'exact-output',

@@ -8,8 +8,9 @@ import { encodeRecords, GENESIS } from '../../src/adapters/journal-codec.ts'
 import { openJournal, readJournal } from '../../src/adapters/journal-file.ts'
 import { imageOf } from '../../src/adapters/state-image.ts'
 import { InvariantError } from '../../src/domain/errors.ts'
+import { applyEvent } from '../../src/domain/fold.ts'
 import type { JournalEvent } from '../../src/domain/journal.ts'
-import { applyEvent, type DaemonState, emptyState } from '../../src/domain/state.ts'
+import { type DaemonState, emptyState } from '../../src/domain/state.ts'
 import { legalEvents } from '../support/state-moves.ts'
 
 type Step = { readonly choice: number; readonly hours: number }

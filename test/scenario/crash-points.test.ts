@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Strategy } from '../../src/domain/strategy.ts'
+import type { DcaStrategy } from '../../src/domain/strategy.ts'
 import { imbalances } from '../../src/simulate/balance-sheet.ts'
 import type { CrashPoint } from '../../src/simulate/journal.ts'
 import { World } from '../../src/simulate/world.ts'
@@ -17,7 +17,7 @@ import {
 import { expectSound, outcomes } from '../support/sound.ts'
 
 const SCHEDULE = aSchedule('0 1 * * *', { missed: 'latest' })
-const STORIES: readonly { readonly name: string; readonly strategy: Strategy }[] = [
+const STORIES: readonly { readonly name: string; readonly strategy: DcaStrategy }[] = [
   { name: 'a plain order', strategy: aStrategy({ schedule: SCHEDULE }) },
   {
     name: 'an order that sells ETH',
@@ -43,7 +43,7 @@ const STORIES: readonly { readonly name: string; readonly strategy: Strategy }[]
   },
 ]
 
-async function oneSlot(strategy: Strategy, crashAt: CrashPoint | undefined): Promise<World> {
+async function oneSlot(strategy: DcaStrategy, crashAt: CrashPoint | undefined): Promise<World> {
   const world = new World({ seed: 'crash points', strategies: [strategy] })
   world.disk.crashAt = crashAt
   world.start()

@@ -4,8 +4,9 @@ import {
   createAggregatorRpc,
 } from '../../src/adapters/aggregator-rpc.ts'
 import { createSigner } from '../../src/adapters/signer.ts'
+import type { Observation } from '../../src/domain/observation.ts'
 import type { Address, Hex } from '../../src/domain/units.ts'
-import type { Aggregator, AggregatorReply, Observation, Signer } from '../../src/ports.ts'
+import type { Aggregator, AggregatorReply, Signer } from '../../src/ports.ts'
 import { aggregatorGolden } from './aggregator-golden.ts'
 import { type ScriptedReply, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
 

@@ -106,13 +106,16 @@ export async function funds(
   }
 }
 
+/** Wei of a new account, and its key where a test needs to know it. */
+type AccountTerms = { readonly coin?: bigint; readonly deposit?: bigint; readonly key?: Hex }
+
 /** A new account with coin and, unless told otherwise, a deposit. */
 export async function newAccount(
   sandbox: Sandbox,
-  wei: { coin?: bigint; deposit?: bigint } = {},
+  terms: AccountTerms = {},
 ): Promise<PrivateKeyAccount> {
-  const account = privateKeyToAccount(generatePrivateKey())
-  const { coin = ETHER, deposit = ETHER / 10n } = wei
+  const { coin = ETHER, deposit = ETHER / 10n, key = generatePrivateKey() } = terms
+  const account = privateKeyToAccount(key)
   const grant = (amount: bigint) => ({ address: account.address, amount: amount.toString() })
   if (coin > 0n) await admin(sandbox, 'POST', '/aggregator/fund', grant(coin))
   if (deposit > 0n) await admin(sandbox, 'POST', '/aggregator/deposit', grant(deposit))
@@ -178,9 +181,9 @@ export async function delegationTransaction(
 export async function delegatedAccount(
   sandbox: Sandbox,
   proposer: 'trusted' | 'trustless',
-  wei: { coin?: bigint; deposit?: bigint } = {},
+  terms: AccountTerms = {},
 ): Promise<PrivateKeyAccount> {
-  const account = await newAccount(sandbox, wei)
+  const account = await newAccount(sandbox, terms)
   const { trustedProposer, trustlessProposer } = sandbox.sepolia.contracts
   const delegate = proposer === 'trusted' ? trustedProposer : trustlessProposer
   await submitAndLand(sandbox, await delegationTransaction(sandbox, account, { delegate }))

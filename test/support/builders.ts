@@ -1,5 +1,5 @@
 import { parseCron } from '../../src/domain/cron.ts'
-import type { Intent } from '../../src/domain/intent.ts'
+import type { SwapIntent } from '../../src/domain/intent.ts'
 import type { Permit } from '../../src/domain/permit.ts'
 import type { FeedReading } from '../../src/domain/price.ts'
 import type { Schedule } from '../../src/domain/schedule.ts'
@@ -68,8 +68,9 @@ export function aStrategy(changes: Partial<DcaStrategy> = {}): DcaStrategy {
 
 export const NOON_SECONDS = Date.UTC(2027, 2, 1, 12) / 1000
 
-export function anIntent(changes: Partial<Intent> = {}): Intent {
+export function anIntent(changes: Partial<SwapIntent> = {}): SwapIntent {
   return {
+    venue: 'gasless',
     id: `hourly:${NOON_SECONDS}:0`,
     strategy: 'hourly',
     slotSeconds: NOON_SECONDS,
@@ -132,7 +133,7 @@ export function aView(changes: Partial<ChainView> = {}): ChainView {
 }
 
 /** What an honest service offers at noon, at 2,500 and for a minute, for an intent. */
-export function anOffer(intent: Intent = anIntent()): Offer {
+export function anOffer(intent: SwapIntent = anIntent()): Offer {
   return makeOffer({
     request: {
       from: intent.owner,

@@ -5,9 +5,9 @@ import {
   type GaslessHttpOptions,
 } from '../../src/adapters/gasless-http.ts'
 import type { RateLimitReading } from '../../src/adapters/rate-limit.ts'
+import type { Observation, Route } from '../../src/domain/observation.ts'
 import type { QuoteRequest, Reply } from '../../src/domain/quote.ts'
 import { baseUnits } from '../../src/domain/units.ts'
-import type { Observation, Route } from '../../src/ports.ts'
 import { goldenExample } from './gasless-golden.ts'
 import { type ScriptedServer, startScriptedServer } from './scripted-server.ts'
 

@@ -1,4 +1,4 @@
-import type { Intent } from '../../src/domain/intent.ts'
+import type { SwapIntent } from '../../src/domain/intent.ts'
 import { clientOrderId, intentId } from '../../src/domain/intent.ts'
 import type { Fill, JournalEvent } from '../../src/domain/journal.ts'
 import type { PermitRecord } from '../../src/domain/permit.ts'
@@ -32,8 +32,9 @@ export function scheduled(strategy = STRATEGY): JournalEvent {
   return { type: 'strategy-scheduled', strategy, scheduleKey: '0 9 * * 1', fromSeconds: 1_000 }
 }
 
-export function intentOf(slotSeconds: number, strategy = STRATEGY): Intent {
+export function intentOf(slotSeconds: number, strategy = STRATEGY): SwapIntent {
   return {
+    venue: 'gasless',
     id: intentId({ strategy, slotSeconds, leg: 0 }),
     strategy,
     slotSeconds,
@@ -50,12 +51,12 @@ export function intentOf(slotSeconds: number, strategy = STRATEGY): Intent {
   }
 }
 
-export function opened(intent: Intent): JournalEvent {
+export function opened(intent: SwapIntent): JournalEvent {
   const { strategy, slotSeconds } = intent
   return { type: 'slot-opened', strategy, slotSeconds, intents: [intent] }
 }
 
-export function permitFor(intent: Intent, attempt = 1): PermitRecord {
+export function permitFor(intent: SwapIntent, attempt = 1): PermitRecord {
   return {
     chainId: 8453,
     permit2: `0x${'d4'.repeat(20)}`,
@@ -76,11 +77,11 @@ export function permitFor(intent: Intent, attempt = 1): PermitRecord {
   }
 }
 
-export function exposed(intent: Intent, attempt = 1): JournalEvent {
+export function exposed(intent: SwapIntent, attempt = 1): JournalEvent {
   return { type: 'permit-recorded', intentId: intent.id, permit: permitFor(intent, attempt) }
 }
 
-export function fillOf(intent: Intent): Fill {
+export function fillOf(intent: SwapIntent): Fill {
   const own = [...intent.strategy].reduce((sum, letter) => sum * 131 + letter.charCodeAt(0), 7)
   const txHash = bytes32((own % 2 ** 32) * 2 ** 16 + intent.slotSeconds + 1)
   return {

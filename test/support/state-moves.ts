@@ -1,6 +1,6 @@
 import type { JournalEvent } from '../../src/domain/journal.ts'
 import type { OrderState } from '../../src/domain/order.ts'
-import type { DaemonState, OpenIntent, StrategyRecord } from '../../src/domain/state.ts'
+import type { DaemonState, OpenSwap, StrategyRecord } from '../../src/domain/state.ts'
 import { BOUND, bytes32, exposed, fillOf, intentOf, opened, scheduled } from './journal-story.ts'
 
 const NAMES = ['alpha', 'beta']
@@ -14,8 +14,8 @@ export function legalEvents(state: DaemonState, now: number): readonly JournalEv
   return [
     ...idle,
     ...[...state.strategies].flatMap(([name, record]) => slotMoves(state, name, record, now)),
-    ...[...state.intents.values()].flatMap(orderMoves),
-    ...[...state.intents.values()].map(
+    ...swapsOf(state).flatMap(orderMoves),
+    ...swapsOf(state).map(
       ({ intent }): JournalEvent => ({
         type: 'transaction-recorded',
         transaction: {
@@ -69,16 +69,20 @@ function slotMoves(
   ]
 }
 
-function orderMoves(open: OpenIntent): JournalEvent[] {
+function swapsOf(state: DaemonState): readonly OpenSwap[] {
+  return [...state.intents.values()].filter((open) => open.venue === 'gasless')
+}
+
+function orderMoves(open: OpenSwap): JournalEvent[] {
   const own = { intentId: open.intent.id, attempt: open.attempt }
   const ended: JournalEvent = { type: 'order-ended', ...own, status: 'failed', message: '12n' }
   const filled: JournalEvent = { type: 'fill-proven', ...own, fill: fillOf(open.intent) }
   const block = { blockNumber: 9n, blockTimeSeconds: 9 }
-  const dead: JournalEvent = { type: 'permit-dead', ...own, how: 'expired', ...block }
+  const dead: JournalEvent = { type: 'authorization-dead', ...own, how: 'expired', ...block }
   const moves: Record<OrderState, JournalEvent[]> = {
     planned: [exposed(open.intent, open.attempt), closing(open)],
     exposed: [
-      { type: 'permit-withdrawn', ...own, reason: 'chain-stale' },
+      { type: 'authorization-withdrawn', ...own, reason: 'chain-stale' },
       { type: 'order-accepted', ...own, orderId: '\\7n' },
       ended,
       filled,
@@ -92,7 +96,7 @@ function orderMoves(open: OpenIntent): JournalEvent[] {
   return moves[open.state]
 }
 
-function closing(open: OpenIntent): JournalEvent {
+function closing(open: OpenSwap): JournalEvent {
   return {
     type: 'intent-closed',
     intentId: open.intent.id,
