@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Route } from '../../src/domain/observation.ts'
 import type {
   Quote,
   QuoteRequest,
@@ -7,7 +8,7 @@ import type {
   ServiceOrder,
 } from '../../src/domain/quote.ts'
 import type { Address, BaseUnits, Hex } from '../../src/domain/units.ts'
-import type { Gasless, Route } from '../../src/ports.ts'
+import type { Gasless } from '../../src/ports.ts'
 
 /** What a service can be told to do wrong: before it looked at a request, or after it did what was asked. */
 export type GaslessFault = 'rateLimit' | 'errorBefore' | 'errorAfter' | 'dropBefore' | 'dropAfter'

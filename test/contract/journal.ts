@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { InvariantError } from '../../src/domain/errors.ts'
+import { applyEvent } from '../../src/domain/fold.ts'
 import type { JournalRecord } from '../../src/domain/journal.ts'
-import { applyEvent, emptyState } from '../../src/domain/state.ts'
+import { emptyState } from '../../src/domain/state.ts'
 import type { Clock, Journal } from '../../src/ports.ts'
 import {
   BOUND,

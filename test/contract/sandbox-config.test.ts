@@ -49,8 +49,9 @@ test('it names the second service, its chain, contracts and a wallet of its own'
     proposer: 'trustless',
     wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
   })
-  const { demoTarget: _, ...named } = contracts
+  const { demoTarget, ...named } = contracts
   expect(aggregator.contracts).toEqual(named)
+  expect(aggregator.targets).toEqual([demoTarget])
   expect(wallets.operator).toEqual({ privateKeyFile: operatorKeyFile })
   expect(statSync(operatorKeyFile).mode & 0o777).toBe(0o600)
   const key = (await readFile(operatorKeyFile, 'utf8')).trim()

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { readJournal } from '../../src/adapters/journal-file.ts'
-import type { Fill, JournalEvent } from '../../src/domain/journal.ts'
-import { hasLivePermit } from '../../src/domain/order.ts'
+import type { Fill, JournalEvent, TransactionPurpose } from '../../src/domain/journal.ts'
+import { hasLiveAuthorization } from '../../src/domain/order.ts'
 import type { PermitRecord } from '../../src/domain/permit.ts'
 import type { OrderRecord } from '../../src/sandbox/gasless/orders.ts'
 import { collect } from '../support/state-directory.ts'
@@ -22,7 +22,7 @@ export type Audit = {
   /** Orders that the service says it took. */
   readonly orders: readonly OrderRecord[]
   /** Own transactions by purpose, mined ones only. */
-  readonly mined: Readonly<Record<'approve' | 'wrap' | 'unwrap', number>>
+  readonly mined: Readonly<Record<TransactionPurpose, number>>
   /** Own transactions that are in a block without the journal having noticed. */
   readonly unfollowed: number
   readonly events: readonly JournalEvent[]
@@ -53,7 +53,7 @@ export async function audit(rehearsal: Rehearsal): Promise<Audit> {
   return {
     discrepancies,
     fills: fills.length,
-    livePermits: [...view.state.intents.values()].filter(({ state }) => hasLivePermit(state))
+    livePermits: [...view.state.intents.values()].filter(({ state }) => hasLiveAuthorization(state))
       .length,
     orders,
     mined: minedByPurpose(transactions),
@@ -210,7 +210,7 @@ function wrappedBy({ purpose, value, data }: WalletTransaction['record']): bigin
 }
 
 function minedByPurpose(transactions: readonly WalletTransaction[]): Audit['mined'] {
-  const mined = { approve: 0, wrap: 0, unwrap: 0 }
+  const mined = { approve: 0, wrap: 0, unwrap: 0, call: 0, deposit: 0 }
   for (const { record, receipt } of transactions) if (isSuccess(receipt)) mined[record.purpose] += 1
   return mined
 }

@@ -21,7 +21,7 @@ test('an order that is never filled is signed again only after its permit has di
   expect(books.orders.map(({ status }) => status)).toEqual(
     expect.arrayContaining(['expired', 'failed', 'filled']),
   )
-  const deaths = all(books.events, 'permit-dead')
+  const deaths = all(books.events, 'authorization-dead')
   expect(deaths.map(({ how }) => how)).toEqual(['expired', 'expired'])
   for (const { intentId, attempt, blockTimeSeconds } of deaths) {
     const [first, second] = all(books.events, 'permit-recorded').filter(

@@ -1,8 +1,8 @@
 import { encodeAbiParameters } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createCallChain } from '../../src/adapters/call-chain.ts'
+import type { Observation } from '../../src/domain/observation.ts'
 import type { Address, Hex } from '../../src/domain/units.ts'
-import type { Observation } from '../../src/ports.ts'
 import { answerOf } from '../contract/chain.ts'
 import { type BatchItem, type FakeRpcNode, startFakeRpcNode } from '../support/fake-rpc-node.ts'
 

@@ -33,7 +33,7 @@ const SANDBOX = {
 }
 
 test.each([
-  ['config/live.example.yaml', 'live', ['weekly-eth']],
+  ['config/live.example.yaml', 'live', ['claim-weekly', 'weekly-eth']],
   ['config/sandbox.yaml', 'sandbox', ['buy-exact-weth', 'buy-weth', 'dai-to-eth', 'eth-to-usdc']],
 ])('%s and its strategies load without a warning', (file, mode, names) => {
   expect(peekMode({ file })).toEqual({ ok: true, mode })
@@ -51,4 +51,33 @@ test('the committed JSON Schemas are what the schemas say', () => {
     expect(JSON.parse(readFileSync(`config/schema/${name}`, 'utf8'))).toEqual(
       JSON.parse(JSON.stringify(schema)),
     )
+})
+
+test('the commented sections of config/live.example.yaml are right as soon as the marks are taken off', () => {
+  const file = 'config/live.example.yaml'
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const from = lines.indexOf('# aggregator:')
+  const to = lines.indexOf('', from)
+  const isMarked = (line: string, index: number) =>
+    (index >= from && index < to) || /^ {2}# (sepolia|operator: \{ privateKeyFile)/.test(line)
+  const text = lines
+    .map((line, index) => (isMarked(line, index) ? line.replace('# ', '') : line))
+    .join('\n')
+  const named = ['GASTANK', 'MULTICALL', 'TRUSTED_PROPOSER', 'TRUSTLESS_PROPOSER']
+  const contracts = named.map((name, index) => [
+    `AGGREGATOR_${name}`,
+    `0x${'0'.repeat(38)}a${index}`,
+  ])
+  const env = {
+    ...ENV,
+    ...Object.fromEntries(contracts),
+    SEPOLIA_RPC_URL: 'https://s.example',
+    AGGREGATOR_RPC_URL: 'https://agg.example',
+  }
+  const loaded = loadSettings({ file, env, readFile: () => text })
+  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
+  expect(loaded.warnings).toEqual([])
+  expect(loaded.settings.aggregator).toMatchObject({ wallet: 'operator', proposer: 'trustless' })
+  const strategies = loadStrategies({ dir: 'strategies', settings: loaded.settings })
+  expect(strategies.ok && strategies.warnings).toEqual([])
 })

@@ -3,7 +3,7 @@ import { loadStrategies } from '../../src/config/load-strategies.ts'
 import type { Problem } from '../../src/config/problem.ts'
 import { renderProblem } from '../../src/config/problem.ts'
 import type { Settings } from '../../src/domain/settings.ts'
-import type { Strategy } from '../../src/domain/strategy.ts'
+import type { DcaStrategy } from '../../src/domain/strategy.ts'
 
 export const CONFIG = `mode: dry-run
 wallets:
@@ -68,11 +68,12 @@ export function loadTexts(texts: Readonly<Record<string, string>>, settings = se
   })
 }
 
-export function strategyOf(text: string, settings = settingsOf()): Strategy {
+export function strategyOf(text: string, settings = settingsOf()): DcaStrategy {
   const loaded = loadTexts({ 'one.yaml': text }, settings)
   const strategy = loaded.ok ? loaded.strategies[0] : undefined
   if (strategy === undefined)
     throw new Error(loaded.ok ? 'nothing loaded' : loaded.problems.map(plain).join('\n'))
+  if (strategy.kind !== 'dca') throw new Error(`a strategy of kind ${strategy.kind}`)
   return strategy
 }
 

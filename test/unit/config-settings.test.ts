@@ -308,10 +308,38 @@ describe('the aggregator section', () => {
     '  operator: { privateKeyEnv: OPERATOR_KEY }\nchains:\n',
   )
 
-  test('is checked, and warned of because nothing uses it yet', () => {
-    const loaded = loadText(withSepolia + AGGREGATOR)
+  test('is read with its amounts in wei and its addresses in lower case, without a warning', () => {
+    const target = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    const loaded = loadText(`${withSepolia}${AGGREGATOR}  targets: ["${target}"]\n`)
+    expect(loaded.ok && loaded.warnings).toEqual([])
+    expect(loaded.ok && loaded.settings.aggregator).toMatchObject({
+      chain: 'sepolia',
+      wallet: 'operator',
+      proposer: 'trustless',
+      targets: [target.toLowerCase()],
+      fallback: { mode: 'after-deadline', deadlineMs: 180_000 },
+      gasTank: {
+        alertBelowWei: 2n * 10n ** 16n,
+        topUp: { belowWei: 2n * 10n ** 16n, amountWei: 5n * 10n ** 16n, maxPerDayWei: 10n ** 17n },
+      },
+    })
+  })
+
+  test('says what trusted mode trusts', () => {
+    const text = edit(AGGREGATOR, '  contracts:', '  proposer: trusted\n  contracts:')
+    const loaded = loadText(withSepolia + text)
     expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
-      '23:1 aggregator: aggregator is configured but this version does not use it',
+      '27:13 aggregator.proposer: the service can make the account of wallet `operator` do anything: `trusted` asks for no signature per call',
+    ])
+    expect(loaded.ok && loaded.warnings[0]?.expected).toMatch(/dedicated hot wallet/)
+  })
+
+  test('fails on a chain or a wallet that no section defines', () => {
+    let text = edit(AGGREGATOR, 'wallet: operator', 'wallet: operators')
+    text = edit(text, 'chain: sepolia', 'chain: mainnet')
+    expect(briefly(withSepolia + text)).toEqual([
+      '25:10 aggregator.chain: nothing under `chains` has this name',
+      '26:11 aggregator.wallet: nothing under `wallets` has this name',
     ])
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decide } from '../../src/decide/decide.ts'
+import { decideDca } from '../../src/decide/dca.ts'
 import type { MarketView } from '../../src/decide/decision.ts'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
 import { WALLET, WETH_USDC } from '../../src/simulate/stage.ts'
@@ -23,21 +23,21 @@ function aMarket(changes: Partial<MarketView> = {}): MarketView {
 }
 
 function reasonOf(strategy: DcaStrategy, view: MarketView): string {
-  const decision = decide(strategy, view)
+  const decision = decideDca(strategy, view)
   return decision.tag === 'skip' ? decision.reason : 'trade'
 }
 
 describe('dollar-cost averaging', () => {
   test('sells its amount at every slot, all of the intent known beforehand', () => {
-    expect(decide(aStrategy(), aMarket())).toEqual({ tag: 'trade', intents: [anIntent()] })
+    expect(decideDca(aStrategy(), aMarket())).toEqual({ tag: 'trade', intents: [anIntent()] })
   })
 
   test('allows an exact output to cost the fair price, slippage and deviation, rounded up', () => {
     const strategy = aStrategy({ size: { side: 'buy', amount: milliWeth(10) } })
-    const decision = decide(strategy, aMarket())
+    const decision = decideDca(strategy, aMarket())
     expect(decision).toMatchObject({ tag: 'trade', intents: [{ maxSell: 25_625_000n }] })
     const odd = aStrategy({ size: { side: 'buy', amount: 1n as typeof strategy.size.amount } })
-    expect(decide(odd, aMarket())).toMatchObject({ intents: [{ maxSell: 2n }] })
+    expect(decideDca(odd, aMarket())).toMatchObject({ intents: [{ maxSell: 2n }] })
   })
 
   test('skips a slot whose price lies outside its bounds, the bounds themselves included', () => {

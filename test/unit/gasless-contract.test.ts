@@ -1,6 +1,6 @@
 import { createGaslessHttp } from '../../src/adapters/gasless-http.ts'
+import type { Route } from '../../src/domain/observation.ts'
 import { baseUnits } from '../../src/domain/units.ts'
-import type { Route } from '../../src/ports.ts'
 import { gaslessContract } from '../contract/gasless.ts'
 import { createGaslessModel, MODEL_TOKENS, modelSignature } from '../support/gasless-model.ts'
 import { startScriptedServer } from '../support/scripted-server.ts'

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { createJsonRpc, type JsonRpc } from '../../src/adapters/json-rpc.ts'
 import { type RpcAnswers, UnusableAnswer } from '../../src/adapters/json-rpc-batch.ts'
-import type { ChainReply, Observation } from '../../src/ports.ts'
+import type { Observation } from '../../src/domain/observation.ts'
+import type { ChainReply } from '../../src/ports.ts'
 import {
   type Answer,
   type BatchItem,

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { createMetrics } from '../../src/adapters/metrics.ts'
 import { createObserver } from '../../src/adapters/observe.ts'
 import type { Notification } from '../../src/adapters/webhooks.ts'
+import type { Observation } from '../../src/domain/observation.ts'
 import type { Token } from '../../src/domain/token.ts'
 import { type BaseUnits, baseUnits } from '../../src/domain/units.ts'
-import type { Observation } from '../../src/ports.ts'
 import { captureLog } from '../support/capture-log.ts'
 
 const SLOT = 1_700_000_000
@@ -303,7 +303,7 @@ const others: readonly (readonly [string, Observation])[] = [
   ],
   [
     'permit of weekly-eth is dead (expired)',
-    { type: 'permit-dead', ...subject, attempt: 1, how: 'expired' },
+    { type: 'authorization-dead', ...subject, attempt: 1, how: 'expired' },
   ],
   [
     'approve transaction of weekly-eth lost',

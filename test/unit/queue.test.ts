@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPacer, type Pacer } from '../../src/adapters/pacer.ts'
 import { createQueue } from '../../src/adapters/queue.ts'
-import type { Observation, Queue, Route } from '../../src/ports.ts'
+import type { Observation, Route } from '../../src/domain/observation.ts'
+import type { Queue } from '../../src/ports.ts'
 
 const monotonicMs = () => performance.now()
 

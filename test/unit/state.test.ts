@@ -1,13 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { InvariantError } from '../../src/domain/errors.ts'
+import { applyEvent } from '../../src/domain/fold.ts'
 import type { JournalEvent } from '../../src/domain/journal.ts'
 import { canStep, type OrderState, type OrderStep } from '../../src/domain/order.ts'
-import {
-  applyEvent,
-  type DaemonState,
-  EXPOSURE_RETENTION_MS,
-  emptyState,
-} from '../../src/domain/state.ts'
+import { EXPOSURE_RETENTION_MS } from '../../src/domain/order-events.ts'
+import { type DaemonState, emptyState } from '../../src/domain/state.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import {
   BOUND,
@@ -27,7 +24,7 @@ const accepted: JournalEvent = { type: 'order-accepted', ...own, orderId: 'order
 const ended: JournalEvent = { type: 'order-ended', ...own, status: 'failed', message: 'no route' }
 const filled: JournalEvent = { type: 'fill-proven', ...own, fill: fillOf(intent) }
 const dead = {
-  type: 'permit-dead',
+  type: 'authorization-dead',
   ...own,
   how: 'expired',
   blockNumber: 9n,
@@ -129,7 +126,7 @@ describe('an order', () => {
     apply(dead)
     expect(state.exposures.size).toBe(0)
     expect(theIntent()).toMatchObject({ state: 'planned', attempt: 2, died: 'expired' })
-    expect(theIntent()?.permit).toBeUndefined()
+    expect(theIntent()).toMatchObject({ permit: undefined })
     expect(() => apply(exposed(intent, 1))).toThrow('attempt 1 is not the current one')
     apply(exposed(intent, 2))
     expect(theIntent()).toMatchObject({ state: 'exposed', died: undefined, ended: undefined })
@@ -159,7 +156,11 @@ describe('an order', () => {
 
   test('cannot be withdrawn once the service has named it', () => {
     apply(opened(intent), exposed(intent), accepted)
-    const withdrawn: JournalEvent = { type: 'permit-withdrawn', ...own, reason: 'chain-stale' }
+    const withdrawn: JournalEvent = {
+      type: 'authorization-withdrawn',
+      ...own,
+      reason: 'chain-stale',
+    }
     expect(() => apply(withdrawn)).toThrow(InvariantError)
   })
 
@@ -195,20 +196,26 @@ describe('an order', () => {
 test('the order table lets exactly these steps happen', () => {
   const states: OrderState[] = ['planned', 'exposed', 'accepted', 'lapsing', 'filled', 'closed']
   const steps: OrderStep[] = [
-    'permit-recorded',
-    'permit-withdrawn',
+    'authorization-recorded',
+    'authorization-withdrawn',
     'order-accepted',
     'order-ended',
     'fill-proven',
-    'permit-dead',
+    'authorization-dead',
     'intent-closed',
   ]
   const allowed = states.map((from) => [from, steps.filter((step) => canStep(from, step))])
   expect(Object.fromEntries(allowed)).toEqual({
-    planned: ['permit-recorded', 'intent-closed'],
-    exposed: ['permit-withdrawn', 'order-accepted', 'order-ended', 'fill-proven', 'permit-dead'],
-    accepted: ['order-ended', 'fill-proven', 'permit-dead'],
-    lapsing: ['fill-proven', 'permit-dead'],
+    planned: ['authorization-recorded', 'intent-closed'],
+    exposed: [
+      'authorization-withdrawn',
+      'order-accepted',
+      'order-ended',
+      'fill-proven',
+      'authorization-dead',
+    ],
+    accepted: ['order-ended', 'fill-proven', 'authorization-dead'],
+    lapsing: ['fill-proven', 'authorization-dead'],
     filled: ['intent-closed'],
     closed: [],
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Intent } from '../../src/domain/intent.ts'
+import type { SwapIntent } from '../../src/domain/intent.ts'
 import type { Permit } from '../../src/domain/permit.ts'
 import type { Quote } from '../../src/domain/quote.ts'
 import type { RefusalReason } from '../../src/domain/reason.ts'
@@ -35,7 +35,7 @@ const EXACT_OUTPUT = anIntent({
 })
 
 type Case = {
-  readonly intent?: Intent
+  readonly intent?: SwapIntent
   /** Changes to what the service says beside the typed data. */
   readonly quote?: Partial<Quote>
   /** Changes to what it wants signed. */

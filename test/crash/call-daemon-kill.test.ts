@@ -1,0 +1,112 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { readJournal } from '../../src/adapters/journal-file.ts'
+import type { JournalEvent } from '../../src/domain/journal.ts'
+import { writeSandboxConfig } from '../../src/sandbox/config-out.ts'
+import { createPrng } from '../../src/sandbox/market/prng.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { all } from '../e2e/books.ts'
+import { LEASH, writeStrategies } from '../e2e/rehearsal.ts'
+import { delegatedAccount, ETHER, QUIET } from '../support/aggregator.ts'
+import { callsSeen, nestedNonceOf } from '../support/call-venue.ts'
+import { type Running, start } from '../support/cli.ts'
+import { markJournal, untilJournaled } from '../support/kill.ts'
+import { collect, temporaryDirectory } from '../support/state-directory.ts'
+
+type Moment = {
+  /** The daemon dies this long at most after such an event is on disk, or after its start. */
+  readonly after: JournalEvent['type'] | 'start'
+  readonly delayMsMax: number
+}
+
+/** Along a call's life: decided, before and after the signature leaves, on the way, proven. */
+const MOMENTS: readonly Moment[] = [
+  { after: 'slot-opened', delayMsMax: 0 },
+  { after: 'call-recorded', delayMsMax: 0 },
+  { after: 'order-accepted', delayMsMax: 0 },
+  { after: 'call-proven', delayMsMax: 0 },
+  { after: 'slot-opened', delayMsMax: 30 },
+  { after: 'call-recorded', delayMsMax: 6 },
+  { after: 'call-recorded', delayMsMax: 60 },
+  { after: 'order-accepted', delayMsMax: 900 },
+  { after: 'start', delayMsMax: 800 },
+  { after: 'slot-opened', delayMsMax: 2_500 },
+]
+const SEED = 13
+const JOURNALED_WITHIN_MS = 30_000
+
+/** Some calls are late, some are put into a second batch, some answers get lost. */
+const FAULTS = {
+  seed: SEED,
+  rules: [
+    { kind: 'lateInclusion', delayMs: 1_200, probability: 0.3 },
+    { kind: 'includedTwice', probability: 0.2 },
+    { kind: 'dropAfter', route: 'sendRawTransaction', probability: 0.1 },
+  ],
+}
+
+test('a daemon killed ten times in the middle of its calls loses none and doubles none', async () => {
+  const dir = temporaryDirectory()
+  const strategiesDir = join(dir, 'strategies')
+  const stateDir = join(dir, 'state')
+  const config = join(dir, 'config/live.yaml')
+  const sandbox = await startSandbox({ aggregator: QUIET, feedIntervalMs: 0 })
+  onTestFinished(() => sandbox.stop())
+  const { address, privateKey } = sandbox.operator
+  await delegatedAccount(sandbox, 'trustless', { key: privateKey, coin: 0n, deposit: ETHER })
+  await writeSandboxConfig({ sandbox, file: config, stateDir, strategiesDir })
+  fallBackSoon(config)
+  writeStrategies(strategiesDir, {
+    'claim-often': {
+      name: 'claim-often',
+      kind: 'call',
+      schedule: { cron: '*/2 * * * * *', missed: 'all', maxLateness: '60s' },
+      to: sandbox.sepolia.contracts.demoTarget,
+      function: 'claim(address)',
+      args: [address],
+      gasLimit: 120_000,
+    },
+  })
+  sandbox.faults.set(FAULTS)
+
+  const daemon = (): Running => start(['run', '--config', config, '--http-port', '0', ...LEASH])
+  const prng = createPrng(SEED, 'kill')
+  for (const { after, delayMsMax } of MOMENTS) {
+    const mark = markJournal(stateDir)
+    const victim = daemon()
+    if (after !== 'start')
+      expect(await untilJournaled(mark, after, JOURNALED_WITHIN_MS), victim.output()).toBe(true)
+    await sleep(prng.next() * delayMsMax)
+    await victim.killHard()
+  }
+  sandbox.faults.set({})
+  const mark = markJournal(stateDir)
+  const last = daemon()
+  expect(await untilJournaled(mark, 'call-proven', JOURNALED_WITHIN_MS), last.output()).toBe(true)
+  expect((await last.stop()).code).toBe(0)
+
+  const view = await readJournal(stateDir)
+  const events = (await collect(view.records())).map(({ event }) => event)
+  const owner = address.toLowerCase()
+  const executed = (await callsSeen(sandbox)).filter(({ caller }) => caller === owner)
+  const proven = all(events, 'call-proven').map(({ execution }) => execution.txHash)
+  expect(proven.length).toBeGreaterThanOrEqual(5)
+  expect(proven.toSorted()).toEqual(executed.map(({ txHash }) => txHash).toSorted())
+  expect(new Set(proven).size).toBe(proven.length)
+  expect(await nestedNonceOf(sandbox, address)).toBe(BigInt(executed.length))
+  // None lost: what was opened was executed, or the last daemon left it unsigned for the next.
+  const open = [...view.state.intents.values()]
+  expect(open.map(({ state }) => state)).toEqual(open.map(() => 'planned'))
+  expect(all(events, 'slot-opened')).toHaveLength(executed.length + open.length)
+  expect(all(events, 'slot-closed').filter(({ outcome }) => outcome !== 'filled')).toEqual([])
+}, 120_000)
+
+/** The shortest silence that a config may name. */
+function fallBackSoon(config: string): void {
+  const settings = parse(readFileSync(config, 'utf8'))
+  settings.aggregator.fallback = { mode: 'after-deadline', deadline: '10s' }
+  writeFileSync(config, stringify(settings))
+}

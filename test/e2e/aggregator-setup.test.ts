@@ -1,0 +1,171 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { run } from '../support/cli.ts'
+import { mentionsKey } from './books.ts'
+import { everySecond, nodeCall, type Rehearsal, startRehearsal } from './rehearsal.ts'
+
+const IDLE = everySecond('buy-weth', { enabled: false })
+
+/** The written config, as far as the aggregator is concerned. */
+type Config = {
+  mode: string
+  wallets: { trader: object; operator: { privateKeyFile: string } }
+  chains: { sepolia: { rpcUrls: [string] } }
+  aggregator: {
+    rpcUrl: string
+    proposer: string
+    contracts: Record<'gasTank' | 'trustedProposer' | 'trustlessProposer', string>
+    targets: [string]
+  }
+}
+
+function configOf(rehearsal: Rehearsal): Config {
+  return parse(readFileSync(rehearsal.config, 'utf8'))
+}
+
+function editConfig(rehearsal: Rehearsal, edit: (config: Config) => void): void {
+  const config = configOf(rehearsal)
+  edit(config)
+  writeFileSync(rehearsal.config, stringify(config))
+}
+
+/** Runs a command of one account's setup on the sandbox. */
+function commandsOf(rehearsal: Rehearsal) {
+  const outputs: string[] = []
+  const command = async (line: string) => {
+    const ended = await run([...line.split(' '), '--config', rehearsal.config])
+    outputs.push(ended.stdout, ended.stderr)
+    return ended
+  }
+  const data = async (line: string) => JSON.parse((await command(`${line} --json`)).stdout)
+  return { command, data, outputs }
+}
+
+/** A call of the aggregator's chain. */
+function sepolia<Result>(rehearsal: Rehearsal, method: string, params: readonly unknown[]) {
+  const [rpcUrl] = configOf(rehearsal).chains.sepolia.rpcUrls
+  return nodeCall<Result>({ rpcUrl }, method, params)
+}
+
+test('commands alone set an account up, from nothing deposited to a delegation and back', async () => {
+  const rehearsal = await startRehearsal(IDLE)
+  const { command, data, outputs } = commandsOf(rehearsal)
+  const { contracts } = configOf(rehearsal).aggregator
+  const stranger = await data('gastank status')
+  expect(stranger).toMatchObject({ known: false, balance: null, onChain: '0', indexing: false })
+  const { account } = stranger
+  const code = () => sepolia<string>(rehearsal, 'eth_getCode', [account, 'latest'])
+  const early = await command('delegation set')
+  expect([early.code, early.stderr]).toEqual([1, expect.stringMatching(/gastank deposit AMOUNT/)])
+
+  const unsure = await command('gastank deposit 0.05')
+  expect([unsure.code, unsure.stderr]).toEqual([2, expect.stringMatching(/0\.05 ETH.*--yes/)])
+  expect((await data('gastank status')).onChain).toBe('0')
+  const deposited = await command('gastank deposit 0.05 --yes')
+  expect([deposited.code, deposited.stdout]).toEqual([0, expect.stringMatching(/is indexed/)])
+  expect(deposited.stderr).toMatch(/transaction 0x[0-9a-f]{64}: mined\n0\.05 ETH are in the Gas/)
+  const fifty = (5n * 10n ** 16n).toString()
+  const funded = { known: true, balance: fifty, available: fifty, onChain: fifty, indexing: false }
+  expect(await data('gastank status')).toMatchObject(funded)
+
+  const set = await command('delegation set')
+  expect([set.code, set.stdout]).toEqual([0, expect.stringMatching(/the chain shows it/)])
+  const proposer = contracts.trustlessProposer.toLowerCase()
+  expect(await code()).toBe(`0xef0100${proposer.slice(2)}`)
+  expect(await data('delegation status')).toMatchObject({
+    account,
+    chainId: 11_155_111,
+    delegate: proposer,
+    proposer: 'trustless',
+    isAsConfigured: true,
+    nestedNonce: '0',
+    domain: { name: 'TrustlessProposer', version: '1', chainId: '11155111' },
+    verifyingContract: proposer,
+  })
+  const nonce = await sepolia<string>(rehearsal, 'eth_getTransactionCount', [account, 'latest'])
+  expect(await data('delegation set')).toMatchObject({ ok: true, changed: false })
+  expect(await sepolia(rehearsal, 'eth_getTransactionCount', [account, 'latest'])).toBe(nonce)
+
+  expect(await data('delegation clear')).toMatchObject({ ok: true, changed: true })
+  expect(await code()).toBe('0x')
+  expect(await data('delegation clear')).toMatchObject({ ok: true, changed: false })
+  expect((await command('delegation status')).stdout).toMatch(/^proposer +none; the config says/m)
+  const key = readFileSync(configOf(rehearsal).wallets.operator.privateKeyFile, 'utf8').trim()
+  expect(outputs.filter((output) => mentionsKey(output, key))).toEqual([])
+}, 90_000)
+
+test('nothing is changed beside a daemon, which then goes on with the state that a deposit began', async () => {
+  const rehearsal = await startRehearsal(IDLE)
+  const { command } = commandsOf(rehearsal)
+  expect((await command('gastank deposit 0.01 --yes')).code).toBe(0)
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/metrics at/)
+  for (const line of ['gastank deposit 0.01 --yes', 'delegation set', 'delegation clear']) {
+    const refused = await command(line)
+    expect([refused.code, refused.stderr]).toEqual([
+      75,
+      expect.stringMatching(new RegExp(`held by process ${daemon.pid}`)),
+    ])
+  }
+  expect((await command('gastank status')).code).toBe(0)
+  expect((await daemon.stop()).code).toBe(0)
+}, 60_000)
+
+test('a service that broadcasts what it is given delegates as well, to whichever proposer is named twice', async () => {
+  const rehearsal = await startRehearsal(IDLE)
+  const { command, data } = commandsOf(rehearsal)
+  const { contracts } = configOf(rehearsal).aggregator
+  // The chain's own node stands in for such a service.
+  editConfig(rehearsal, (config) => {
+    config.aggregator.rpcUrl = config.chains.sepolia.rpcUrls[0]
+  })
+  expect((await command('delegation set')).code).toBe(0)
+  expect((await data('delegation status')).proposer).toBe('trustless')
+
+  const unnamed = await command('delegation set --trusted')
+  expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringMatching(/proposer: trustless/)])
+  editConfig(rehearsal, ({ aggregator }) => {
+    aggregator.proposer = 'trusted'
+  })
+  const unsaid = await command('delegation set')
+  expect([unsaid.code, unsaid.stderr]).toEqual([2, expect.stringMatching(/--trusted/)])
+  expect((await command('delegation set --trusted')).code).toBe(0)
+  expect(await data('delegation status')).toMatchObject({
+    proposer: 'trusted',
+    delegate: contracts.trustedProposer.toLowerCase(),
+    isAsConfigured: true,
+    verifyingContract: null,
+  })
+  expect((await command('delegation clear')).code).toBe(0)
+  expect((await data('delegation status')).code).toBe('0x')
+}, 90_000)
+
+test('neither the wallet that trades nor an account with other code is touched, nor anything in dry-run mode', async () => {
+  const rehearsal = await startRehearsal(IDLE)
+  const { command, data } = commandsOf(rehearsal)
+  const { account } = await data('delegation status')
+  const [demo] = configOf(rehearsal).aggregator.targets
+  const foreign = `0xef0100${demo.slice(2).toLowerCase()}`
+  const [rpcUrl] = configOf(rehearsal).chains.sepolia.rpcUrls
+  await nodeCall({ rpcUrl }, 'anvil_setCode', [account, foreign])
+  for (const line of ['delegation set', 'delegation clear']) {
+    const refused = await command(line)
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/it is not touched/)])
+  }
+  expect(await data('delegation status')).toMatchObject({ code: foreign, proposer: null })
+  editConfig(rehearsal, (config) => {
+    config.mode = 'dry-run'
+  })
+  const dry = await command('gastank deposit 0.01 --yes')
+  expect([dry.code, dry.stderr]).toEqual([1, expect.stringMatching(/mode: live/)])
+  editConfig(rehearsal, (config) => {
+    config.mode = 'live'
+  })
+
+  editConfig(rehearsal, (config) => {
+    Object.assign(config.wallets.operator, config.wallets.trader)
+  })
+  const trading = await command('delegation set')
+  expect([trading.code, trading.stderr]).toEqual([1, expect.stringMatching(/also the wallet that/)])
+}, 60_000)
