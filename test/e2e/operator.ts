@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { encodeFunctionData, type Hex, type Log } from 'viem'
+import { parse, stringify } from 'yaml'
+import { readJournal } from '../../src/adapters/journal-file.ts'
+import type { JournalEvent } from '../../src/domain/journal.ts'
+import { formatAmount } from '../../src/domain/units.ts'
+import type { CallRecord } from '../../src/sandbox/aggregator/admin-routes.ts'
+import { DEMO, GAS_TANK } from '../support/aggregator-abi.ts'
+import { run } from '../support/cli.ts'
+import { collect } from '../support/state-directory.ts'
+import { adminCall, nodeCall, type Rehearsal } from './rehearsal.ts'
+
+/** The written config, as far as calls are concerned. */
+type Config = {
+  chains: { sepolia: { rpcUrls: [string] } }
+  aggregator: {
+    contracts: { gasTank: Hex; multicall: Hex }
+    targets: [Hex]
+    gasTank: { alertBelow: string; topUp: { below: string; amount: string; maxPerDay: string } }
+  }
+  notify?: object
+}
+
+export const DEPOSIT = 5n * 10n ** 16n
+
+/** What `gastank status --json` prints. Wei as text. */
+export type Funds = {
+  readonly account: Hex
+  readonly balance: string
+  readonly outstandingCharge: string
+  readonly available: string
+  readonly onChain: string
+}
+
+/** Has the account of a fresh sandbox deposit and delegate, by commands alone. */
+export async function setUpAccount(rehearsal: Rehearsal) {
+  const config = (): Config => parse(readFileSync(rehearsal.config, 'utf8'))
+  const command = async (line: string): Promise<string> => {
+    const ended = await run([...line.split(' '), '--config', rehearsal.config])
+    if (ended.code !== 0) throw new Error(`${line} ended with ${ended.code}: ${ended.stderr}`)
+    return ended.stdout
+  }
+  const data = async <Data>(line: string): Promise<Data> =>
+    JSON.parse(await command(`${line} --json`))
+  const [sepoliaUrl] = config().chains.sepolia.rpcUrls
+  // Each ends with 0 only after the service has indexed it, or the chain shows it.
+  await command(`gastank deposit ${formatAmount(DEPOSIT, 18)} --yes`)
+  await command('delegation set')
+  return {
+    rehearsal,
+    command,
+    data,
+    config: config(),
+    account: (await data<Funds>('gastank status')).account,
+    edit(change: (config: Config) => void): void {
+      const changed = config()
+      change(changed)
+      writeFileSync(rehearsal.config, stringify(changed))
+    },
+    sepolia: <Result>(method: string, params: readonly unknown[]) =>
+      nodeCall<Result>({ rpcUrl: sepoliaUrl }, method, params),
+  }
+}
+
+/** An account that is set up, and what it takes to look at it from outside. */
+export type Operator = Awaited<ReturnType<typeof setUpAccount>>
+
+/** What the service did for an account, the sponsored delegation included. */
+export async function servedTo({ rehearsal, account }: Operator): Promise<readonly CallRecord[]> {
+  const { report } = rehearsal
+  const calls = await adminCall<readonly CallRecord[]>(report, 'GET', '/aggregator/calls')
+  return calls.filter((call) => call.account === account)
+}
+
+/** The journal's events, oldest first. No daemon may be running. */
+export async function journaled({ rehearsal }: Operator): Promise<readonly JournalEvent[]> {
+  const view = await readJournal(rehearsal.stateDir)
+  return (await collect(view.records())).map(({ event }) => event)
+}
+
+/** What a contract logged in one transaction, which must not have been reverted. */
+export async function logsOf(
+  { sepolia }: Operator,
+  txHash: string,
+  contract: Hex,
+): Promise<readonly Log[]> {
+  const { logs, status } = await sepolia<{ logs: readonly Log[]; status: Hex }>(
+    'eth_getTransactionReceipt',
+    [txHash],
+  )
+  if (status !== '0x1') throw new Error(`${txHash} was reverted`)
+  return logs.filter(({ address }) => address.toLowerCase() === contract.toLowerCase())
+}
+
+/** What the chain holds of the deposit. */
+export function tankBalance(operator: Operator): Promise<bigint> {
+  const args = [operator.account] as const
+  const data = encodeFunctionData({ abi: GAS_TANK, functionName: 'balanceOf', args })
+  return read(operator, operator.config.aggregator.contracts.gasTank, data)
+}
+
+/** How often the target counted the account as its caller. */
+export function callsCounted(operator: Operator): Promise<bigint> {
+  const args = [operator.account] as const
+  const data = encodeFunctionData({ abi: DEMO, functionName: 'callsOf', args })
+  return read(operator, operator.config.aggregator.targets[0], data)
+}
+
+async function read({ sepolia }: Operator, to: Hex, data: Hex): Promise<bigint> {
+  return BigInt(await sepolia<Hex>('eth_call', [{ to, data }, 'latest']))
+}
