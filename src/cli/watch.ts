@@ -5,6 +5,9 @@ import type { Clock } from '../ports.ts'
 /** The loop turns at least every second, but for a turn that waits on a silent node with all its retries. */
 const TICK_AGE_MS_MAX = 120_000
 
+/** Request statuses that are no answer of the service itself; a refusal, whatever its words, is one. */
+const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other)$/
+
 /** What the probes need to know, gathered from what the daemon tells anyway. */
 export function createWatch(clock: Pick<Clock, 'now'>) {
   const failing = new Map<string, string>()
@@ -34,9 +37,8 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
     saw(event: Observation): void {
       if (event.type === 'daemon-stopping') draining = true
       if (event.type !== 'request') return
-      const reached = /^(ok|[234]\d\d)$/.test(event.status)
-      if (reached) failing.delete(event.service)
-      else failing.set(event.service, event.status)
+      if (NO_ANSWER.test(event.status)) failing.set(event.service, event.status)
+      else failing.delete(event.service)
     },
   }
 }

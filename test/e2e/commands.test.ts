@@ -37,7 +37,9 @@ test('status and history tell the same of a daemon that runs and of one that has
   const proven = filled.map(({ fills }: { fills: { txHash: string }[] }) => fills[0]?.txHash)
   expect(new Set(proven)).toEqual(new Set(books.orders.map(({ txHash }) => txHash)))
   const lines = (await told('history')).stdout
-  expect(lines).toMatch(/^\d{4}-\d\d-\d\dT[\d:]+Z {2}buy-weth {2}filled {2}25 USDC -> 0\.\d+ WETH/m)
+  expect(lines).toMatch(
+    /^\d{4}-\d\d-\d\dT[\d:]+Z {2}buy-weth:\d+ {2}filled {2}25 USDC -> 0\.\d+ WETH/m,
+  )
   expect((await told('history', '--json', '--strategy', 'other')).stdout.trim()).toBe('[]')
 }, 60_000)
 
