@@ -5,7 +5,8 @@ export default defineConfig({
     include: ['test/{unit,property,contract,scenario,crash,e2e}/**/*.test.ts'],
     globalSetup: ['test/support/no-survivors.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than cores: the longest files mostly wait for chains, clocks and processes.
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     teardownTimeout: 10_000,
