@@ -38,6 +38,7 @@ function* appendsOf(number) {
   const amount = 25_000_000n
   const intent = {
     id: intentId,
+    venue: 'gasless',
     strategy: STRATEGY,
     slotSeconds,
     leg: 0,
@@ -59,7 +60,7 @@ function* appendsOf(number) {
     amount,
     spender: SPENDER,
     nonce: BigInt(number) << 100n,
-    deadlineSeconds: 2_000_000_000,
+    deadlineSeconds: Math.floor(nowMs / 1000) + 60,
     recipient: OWNER,
     tokenOut: WETH,
     minAmountOut: 9_950_000_000_000_000n,
