@@ -4,13 +4,16 @@ import { type Observed, type Observers, seconds } from './observers.ts'
 export function daemonStarted(event: Observed<'daemon-started'>, { log }: Observers): void {
   const { mode, owner, strategies, openIntents } = event
   const pending = openIntents === 0 ? '' : `, ${openIntents} open intents to resolve`
-  log.info(`started in ${mode} mode: ${strategies} strategies, wallet ${owner}${pending}`, {
-    event: event.type,
-    mode,
-    owner,
-    strategies,
-    openIntents,
-  })
+  log.info(
+    `started in ${mode} mode: ${strategies === 1 ? '1 strategy' : `${strategies} strategies`}, wallet ${owner}${pending}`,
+    {
+      event: event.type,
+      mode,
+      owner,
+      strategies,
+      openIntents,
+    },
+  )
 }
 
 /** No new slots; open orders are drained. */
