@@ -88,7 +88,10 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       wallet: input.wallet,
     })
     input.onReady(agenda)
-    if (context.aggregator !== undefined) keepGasTank(context, context.aggregator).catch(fail)
+    // A deposit cannot be withdrawn: none is made for a daemon that makes no calls.
+    const makesCalls = input.strategies.some(({ kind }) => kind === 'call')
+    if (context.aggregator !== undefined && makesCalls)
+      keepGasTank(context, context.aggregator).catch(fail)
     while (!closing.signal.aborted) {
       for (const id of await agenda.tick()) launch(id)
       input.onTick()
