@@ -11,6 +11,7 @@ import {
   withAggregator,
 } from './aggregator-tools.ts'
 import { durationText } from './announce.ts'
+import { type CallSavings, callSavings, savingsText } from './call-savings.ts'
 import { isBeingIndexed, makeDeposit, shownBy, waitForIndexing } from './gastank-deposit.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
 import type { ConfigOptions } from './load.ts'
@@ -40,16 +41,18 @@ type Sight = {
   readonly isKnown: boolean | undefined
   readonly onChain: bigint | undefined
   readonly chargedPerDay: bigint | undefined
+  /** Undefined before there is a journal. */
+  readonly savings: CallSavings | undefined
   readonly faults: readonly string[]
 }
 
 async function look(tools: AggregatorTools): Promise<Sight> {
   const { aggregator, account } = tools
   const { gasTank } = aggregator.settings.contracts
-  const [info, view, chargedPerDay] = await Promise.all([
+  const [info, view, { chargedPerDay, savings }] = await Promise.all([
     aggregator.service.accountInfo(account),
     aggregator.chain.account({ account, gasTank }),
-    chargesOf(tools),
+    costsOf(tools),
   ])
   const shown = shownBy(info)
   const faults = shown.ok ? [] : [shown.message]
@@ -62,6 +65,7 @@ async function look(tools: AggregatorTools): Promise<Sight> {
     isKnown: shown.ok ? info.ok : undefined,
     onChain: view.ok ? view.value.gasTankBalance : undefined,
     chargedPerDay,
+    savings,
     faults,
   }
 }
@@ -93,6 +97,7 @@ function dataOf(sight: Sight) {
     onChain: onChain ?? null,
     indexing: isIndexing(sight),
     chargedPerDay: chargedPerDay ?? null,
+    savings: sight.savings ?? null,
     runwaySeconds: runwayMs === undefined ? null : Math.floor(runwayMs / 1000),
     faults,
   }
@@ -110,6 +115,7 @@ function linesOf(sight: Sight): readonly (readonly [string, string])[] {
     ['available', etherText(availableOf(sight))],
     ['on chain', `${etherText(onChain)}${isIndexing(sight) ? ', not all of it indexed yet' : ''}`],
     ['charged a day', chargedPerDay === undefined ? 'nothing yet' : etherText(chargedPerDay)],
+    ['so far', sight.savings === undefined ? 'nothing yet' : savingsText(sight.savings)],
     ['lasts', runwayMs === undefined ? 'unknown' : durationText(runwayMs)],
     ...sight.faults.map((fault) => ['trouble', fault] as const),
   ]
@@ -171,9 +177,11 @@ async function deposit(
 }
 
 /** Wei charged for calls a day, on average; undefined when nothing was. */
-async function chargesOf(tools: AggregatorTools): Promise<bigint | undefined> {
+async function costsOf(tools: AggregatorTools): Promise<Pick<Sight, 'chargedPerDay' | 'savings'>> {
   const view = await readState(tools.settings.stateDir)
-  return view === undefined ? undefined : averageCharge(view.records(), tools.clock.now())
+  if (view === undefined) return { chargedPerDay: undefined, savings: undefined }
+  const chargedPerDay = await averageCharge(view.records(), tools.clock.now())
+  return { chargedPerDay, savings: await callSavings(view.records()) }
 }
 
 /**
