@@ -160,5 +160,5 @@ test('caps count what looking at every exposure would count, wherever the clock 
     { numRuns: 100 },
   )
   // Otherwise nothing was ever old enough to be dropped from a sum.
-  expect(forgotten).toBeGreaterThan(100)
+  expect(forgotten).toBeGreaterThan(0)
 })
