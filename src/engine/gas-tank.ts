@@ -1,4 +1,5 @@
 import { DAY_MS } from '../domain/limits.ts'
+import { trustedTime } from '../domain/policy.ts'
 import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/runway.ts'
 import type { TopUp } from '../domain/settings.ts'
 import type { DaemonState } from '../domain/state.ts'
@@ -14,6 +15,8 @@ type Funds = {
   readonly outstanding: bigint
   /** In the contract; more than the service's balance means that a deposit is not indexed yet. */
   readonly onChain: bigint | undefined
+  /** Time of the newest block; undefined while the chain is silent. */
+  readonly blockTimeSeconds: number | undefined
 }
 
 /**
@@ -60,10 +63,12 @@ async function readFunds(aggregator: AggregatorContext): Promise<Funds | undefin
     chain.account({ account: address, gasTank: settings.contracts.gasTank }),
   ])
   const onChain = view.ok ? view.value.gasTankBalance : undefined
+  const blockTimeSeconds = view.ok ? view.value.blockTimeSeconds : undefined
+  const seen = { onChain, blockTimeSeconds }
   if (info.ok)
-    return { balance: info.value.balance, outstanding: info.value.outstandingCharge, onChain }
+    return { balance: info.value.balance, outstanding: info.value.outstandingCharge, ...seen }
   return info.fault.tag === 'accountNotFound'
-    ? { balance: 0n, outstanding: 0n, onChain }
+    ? { balance: 0n, outstanding: 0n, ...seen }
     : undefined
 }
 
@@ -75,9 +80,13 @@ async function topUpOnce(
   funds: Funds,
 ): Promise<'tried' | 'waiting' | 'capped'> {
   const { journal, clock, observe } = context.ports
-  if (funds.onChain === undefined || funds.onChain > funds.balance) return 'waiting'
-  if (isDepositing(journal.state)) return 'waiting'
-  if (depositedInDay(journal.state, clock.now()) + topUp.amountWei > topUp.maxPerDayWei)
+  const { onChain, blockTimeSeconds } = funds
+  if (onChain === undefined || blockTimeSeconds === undefined) return 'waiting'
+  if (onChain > funds.balance || isDepositing(journal.state)) return 'waiting'
+  // A clock set a day ahead must not make room for another day's deposits.
+  const time = trustedTime({ localMs: clock.now(), serviceOffsetMs: undefined, blockTimeSeconds })
+  if (!time.ok) return 'waiting'
+  if (depositedInDay(journal.state, time.nowMs) + topUp.amountWei > topUp.maxPerDayWei)
     return 'capped'
   const outcome = await callOnce(context, aggregator.wallet, {
     id: undefined,

@@ -43,11 +43,13 @@ type Watched = {
   readonly gasTank: GasTankSettings
   readonly dir: string
   readonly mortal?: Mortal
+  /** This machine's clock less the true time. */
+  readonly offsetMs?: number
 }
 
 /** Keeps the tank until `isEnough`, told of every observation so far, or until the process dies. */
 async function keep(
-  { signer, gasTank, dir, mortal = new Mortal(undefined) }: Watched,
+  { signer, gasTank, dir, mortal = new Mortal(undefined), offsetMs = 0 }: Watched,
   isEnough: (observed: readonly Observation[]) => boolean,
 ): Promise<readonly Observation[]> {
   const lines = openLines(sandbox(), signer)
@@ -69,7 +71,8 @@ async function keep(
       if (isEnough(observed)) closing.abort()
     },
   })
-  const hasty = { ...context, ports: { ...context.ports, clock: HASTY_CLOCK } }
+  const clock = { ...HASTY_CLOCK, now: () => HASTY_CLOCK.now() + offsetMs }
+  const hasty = { ...context, ports: { ...context.ports, clock } }
   const work = Promise.all([
     followRecorded(hasty, hasty.wallet),
     keepGasTank(hasty, aggregatorOf(context)),
@@ -167,6 +170,10 @@ test('top-ups end at the daily cap, after a restart too, and the operator is tol
   expect(await depositsBy(signer)).toEqual([topUp.amountWei, topUp.amountWei])
   expect(await tankOf(signer)).toBe(11n * MILLI_ETHER)
   await keep({ signer, gasTank, dir: inheritJournal(dir) }, isOver)
+  expect(await depositsBy(signer)).toHaveLength(2)
+  // A clock set a day ahead makes no room for another day's deposits.
+  const ahead = { signer, gasTank, dir: inheritJournal(dir), offsetMs: 90_000_000 }
+  await keep(ahead, (observed) => looksOf(observed).length >= 5)
   expect(await depositsBy(signer)).toHaveLength(2)
 })
 
