@@ -1,5 +1,6 @@
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileSize } from '../adapters/durable-file.ts'
 import { problemOf } from '../config/problem.ts'
 import { writeSandboxKeys } from '../sandbox/config-out.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
@@ -59,12 +60,7 @@ async function putAside(stateDir: string): Promise<boolean> {
 }
 
 async function exists(file: string): Promise<boolean> {
-  try {
-    await stat(file)
-    return true
-  } catch {
-    return false
-  }
+  return (await fileSize(file)) !== undefined
 }
 
 function foreignState(stateDir: string): ReturnType<typeof problemOf> {

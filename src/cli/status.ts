@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileSize } from '../adapters/durable-file.ts'
 import { type JournalView, readJournal } from '../adapters/journal-file.ts'
 import { readLock } from '../adapters/state-lock.ts'
 import { loadSettings, peekMode } from '../config/load-settings.ts'
@@ -40,12 +40,8 @@ export function loadForReading(options: ConfigOptions, io: Io): Loaded {
 
 /** The journal of a state directory; undefined when nothing was ever written there. */
 export async function readState(stateDir: string): Promise<JournalView | undefined> {
-  try {
-    await stat(join(stateDir, 'journal.jsonl'))
-  } catch {
-    return undefined
-  }
-  return readJournal(stateDir)
+  const size = await fileSize(join(stateDir, 'journal.jsonl'))
+  return size === undefined ? undefined : readJournal(stateDir)
 }
 
 /** `tranched status`: who runs, what is open, what each strategy did and when it is next due. Reads files only. */

@@ -116,8 +116,8 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
 
 /**
  * Ties a fresh state to its chain and wallet; refuses a state that belongs to others. Gives the time of the newest
- * block, or undefined when the daemon was asked
- * to stop before its chain could be known: then nothing of the state may be followed or changed.
+ * block, or undefined when the daemon was asked to stop before its chain could be known: then nothing of the state may
+ * be followed or changed.
  */
 async function bind(input: DaemonInput, context: OrderContext): Promise<number | undefined> {
   const { chain, clock } = context.ports

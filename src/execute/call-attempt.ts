@@ -131,7 +131,7 @@ async function record(
   if (hit !== undefined) return hit
   if (context.closing.aborted || isAccountBusy(context, open)) return { tag: 'stopped' }
   await journal.append({ type: 'call-recorded', intentId: open.intent.id, call: built })
-  await submitCall(context, aggregator, open, built)
+  await submitCall(context, aggregator, open, built, 'ends-order')
   return { tag: 'sent' }
 }
 

@@ -58,7 +58,7 @@ async function replay(following: Following): Promise<void> {
   const found = await look(following)
   if (found.tag !== 'open' || isPastDeadline(context, call) || following.direct.isSending) return
   if (delegationRefusal(aggregator, found.view) !== undefined) return
-  await submitCall(context, aggregator, open, call, false)
+  await submitCall(context, aggregator, open, call, 'proves-nothing')
 }
 
 async function poll(following: Following): Promise<void> {

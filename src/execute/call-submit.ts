@@ -30,13 +30,16 @@ export function envelopeOf(
   })
 }
 
-/** Sends a recorded call to the service, for the first time or again, and journals an answer that is certain. */
+/**
+ * Sends a recorded call to the service and journals an answer that is certain. A refusal of the very first submission
+ * ends the order; of a later one it proves nothing, because the first may have been taken.
+ */
 export async function submitCall(
   context: OrderContext,
   aggregator: AggregatorContext,
   open: OpenCall,
   call: CallRecord,
-  isFirst = true,
+  refusal: 'ends-order' | 'proves-nothing',
 ): Promise<void> {
   const { journal, observe } = context.ports
   const reply = await aggregator.service.sendRawTransaction(envelopeOf(aggregator, call).raw)
@@ -48,7 +51,7 @@ export async function submitCall(
     return
   }
   const { message, tag } = reply.fault
-  if (tag === 'unavailable' || tag === 'transactionNotFound' || !isFirst) {
+  if (tag === 'unavailable' || tag === 'transactionNotFound' || refusal === 'proves-nothing') {
     observe({ type: 'order-unknown', ...subject, message })
     return
   }
