@@ -56,6 +56,8 @@ export async function readWalletKey(
       return keyFromFile(source.file, reader.readFile)
     case 'keystore':
       return keyFromKeystore(source, reader.readFile)
+    case 'address':
+      return fault('this wallet is an address without a key', 'a key source, or `mode: dry-run`')
   }
 }
 

@@ -162,6 +162,15 @@ export function createMetrics(options: { readonly version: string }) {
       help: 'Time until a resource runs out at the pace of the last day; absent while unknown.',
       labelNames: ['resource'],
     }),
+    halted: gauge({
+      name: 'tranched_halted',
+      help: '1 while nothing new is signed, until it is resumed.',
+    }),
+    paused: gauge({
+      name: 'tranched_paused',
+      help: '1 while the strategy opens no slots, until it is resumed.',
+      labelNames: ['strategy'],
+    }),
     openPermits: gauge({
       name: 'tranched_open_permits',
       help: 'Signed permits that are neither used nor proven dead.',

@@ -1,8 +1,15 @@
 import { type Observed, type Observers, seconds } from './observers.ts'
 
 /** Ready to trade. */
-export function daemonStarted(event: Observed<'daemon-started'>, { log }: Observers): void {
-  const { mode, owner, strategies, openIntents } = event
+export function daemonStarted(event: Observed<'daemon-started'>, to: Observers): void {
+  const { log, metrics } = to
+  const { mode, owner, strategies, openIntents, halted } = event
+  metrics.halted.set(halted === undefined ? 0 : 1)
+  if (halted !== undefined)
+    log.warn(`halted since ${new Date(halted.atMs).toISOString()}: ${halted.detail}`, {
+      event: 'pause',
+      cause: halted.cause,
+    })
   const pending = openIntents === 0 ? '' : `, ${openIntents} open intents to resolve`
   log.info(
     `started in ${mode} mode: ${strategies === 1 ? '1 strategy' : `${strategies} strategies`}, wallet ${owner}${pending}`,
@@ -34,15 +41,33 @@ export function daemonStopped(event: Observed<'daemon-stopped'>, { log }: Observ
   else log.warn(`stopped with ${openIntents} open intents; the next start resolves them`, fields)
 }
 
+/** Something stopped trading, or goes on. */
+export function pause(event: Observed<'pause'>, to: Observers): void {
+  const { strategy, paused, cause, detail } = event
+  const what = strategy ?? 'everything'
+  const fields = { event: event.type, strategy, paused, cause, detail }
+  if (strategy === undefined) to.metrics.halted.set(paused ? 1 : 0)
+  else to.metrics.paused.set({ strategy }, paused ? 1 : 0)
+  if (!paused) {
+    to.log.info(`resumed ${what}`, fields)
+    return
+  }
+  const text = strategy === undefined ? `halted everything: ${detail}` : `paused ${what}: ${detail}`
+  to.log.warn(text, fields)
+  const named = strategy === undefined ? {} : { strategy }
+  to.notify({ event: 'halted', text, ...named, details: { cause, detail } })
+}
+
 /** The slots of a strategy count from here on. */
 export function strategyScheduled(event: Observed<'strategy-scheduled'>, to: Observers): void {
-  const { strategy, nextSlotSeconds, lastFillAtMs } = event
+  const { strategy, nextSlotSeconds, lastFillAtMs, paused } = event
   to.log.debug(`scheduled ${strategy}, next slot ${slotText(nextSlotSeconds)}`, {
     event: event.type,
     strategy,
     nextSlotSeconds,
   })
   const { nextSlot, lastFill } = to.metrics
+  to.metrics.paused.set({ strategy }, paused ? 1 : 0)
   if (nextSlotSeconds === undefined) nextSlot.remove({ strategy })
   else nextSlot.set({ strategy }, nextSlotSeconds)
   if (lastFillAtMs !== undefined) lastFill.set({ strategy }, lastFillAtMs / 1_000)

@@ -5,6 +5,7 @@ import {
   daemonStarted,
   daemonStopped,
   daemonStopping,
+  pause,
   slotClosed,
   slotOpened,
   strategyScheduled,
@@ -133,6 +134,9 @@ function observe(event: Observation, to: Observers, memory: Memory): void {
       break
     case 'journal-appended':
       journalAppended(event, to)
+      break
+    case 'pause':
+      pause(event, to)
       break
     case 'wallet-balance':
       walletBalance(event, to)

@@ -22,6 +22,11 @@ export type StateImage = {
 export function imageOf(state: DaemonState): StateImage {
   return {
     bound: state.bound,
+    halted: state.halted,
+    failureStreak: state.failureStreak,
+    lastOrderAtMs: state.lastOrderAtMs,
+    spent: [...state.spent],
+    paper: [...state.paper],
     strategies: Array.from(state.strategies, ([name, record]) => [name, strategyImage(record)]),
     intents: Array.from(state.intents, ([id, open]) => [id, { ...open }]),
     exposures: [...state.exposures],
@@ -44,6 +49,11 @@ export function entriesOf(state: DaemonState): number {
 /** Makes `state` what the image holds, in place, and leaves the image usable for the next time. */
 export function restoreState(state: DaemonState, image: StateImage): void {
   state.bound = image.bound
+  state.halted = image.halted
+  state.failureStreak = image.failureStreak
+  state.lastOrderAtMs = image.lastOrderAtMs
+  refill(state.spent, image.spent)
+  refill(state.paper, image.paper)
   refill(
     state.strategies,
     image.strategies.map(([name, record]): [string, StrategyRecord] => [name, strategyOf(record)]),
@@ -63,11 +73,19 @@ export function restoreState(state: DaemonState, image: StateImage): void {
 }
 
 function strategyImage(record: StrategyRecord): StrategyImage {
-  return { ...record, openSlots: [...record.openSlots], spent: [...record.spent] }
+  return {
+    ...record,
+    openSlots: record.openSlots.map((slot) => ({ ...slot })),
+    spent: [...record.spent],
+  }
 }
 
 function strategyOf(image: StrategyImage): StrategyRecord {
-  return { ...image, openSlots: [...image.openSlots], spent: new Map(image.spent) }
+  return {
+    ...image,
+    openSlots: image.openSlots.map((slot) => ({ ...slot })),
+    spent: new Map(image.spent),
+  }
 }
 
 function refill<Key, Value>(

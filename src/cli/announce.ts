@@ -1,6 +1,9 @@
+import { basename } from 'node:path'
 import type { Log } from '../adapters/log.ts'
+import { assertNever } from '../domain/errors.ts'
+import type { Schedule } from '../domain/schedule.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import type { RebalanceTarget, Strategy } from '../domain/strategy.ts'
 import type { Asset } from '../domain/token.ts'
 import { formatAmount } from '../domain/units.ts'
 import type { Agenda } from '../engine/tick.ts'
@@ -24,19 +27,53 @@ export function announce(input: Announcement): void {
   log.info(`metrics at ${metricsAt}/metrics`)
   for (const strategy of strategies) {
     const what = describeStrategy(strategy)
-    const { cron, timezone } = strategy.schedule
     const next = strategy.enabled ? nextText(agenda.nextSlotOf(strategy.name), nowMs) : 'disabled'
-    log.info(`strategy ${strategy.name}: ${what}, "${cron}" ${timezone}, ${next}`)
+    log.info(`strategy ${strategy.name}: ${what}, ${describeSchedule(strategy.schedule)}, ${next}`)
   }
+}
+
+/** When a strategy's slots come up, in the words of its file. */
+export function describeSchedule(schedule: Schedule): string {
+  if (schedule.type === 'cron') return `"${schedule.cron}" ${schedule.timezone}`
+  const { count, everySeconds } = schedule
+  return `${count} slices every ${durationText(everySeconds * 1000)}`
 }
 
 /** One line on what a strategy does per slot. */
 export function describeStrategy(strategy: Strategy): string {
-  if (strategy.kind === 'call') return `call ${strategy.label} of ${strategy.target}`
-  const { sell, buy, size } = strategy
-  const sold = size.side === 'sell' ? `${formatAmount(size.amount, sell.token.decimals)} ` : ''
-  const bought = size.side === 'buy' ? `${formatAmount(size.amount, buy.token.decimals)} ` : ''
-  return `${strategy.kind} ${sold}${nameOf(sell)} -> ${bought}${nameOf(buy)}`
+  switch (strategy.kind) {
+    case 'call':
+      return `call ${strategy.label} of ${strategy.target}`
+    case 'dca': {
+      const { sell, buy, size } = strategy
+      const sold = size.side === 'sell' ? `${amountText(size.amount, sell)} ` : ''
+      const bought = size.side === 'buy' ? `${amountText(size.amount, buy)} ` : ''
+      return `dca ${sold}${nameOf(sell)} -> ${bought}${nameOf(buy)}`
+    }
+    case 'twap': {
+      const { sell, buy, total } = strategy
+      return `twap ${amountText(total, sell)} ${nameOf(sell)} -> ${nameOf(buy)}`
+    }
+    case 'threshold': {
+      const { sell, buy, watch, rungs } = strategy
+      const lines = rungs.map(({ id }) => id).join(', ')
+      return `threshold ${nameOf(sell)} -> ${nameOf(buy)} when ${watch.pair} is ${lines}`
+    }
+    case 'rebalance':
+      return `rebalance ${strategy.targets.map(weightText).join(', ')}`
+    case 'custom':
+      return `custom ${basename(strategy.module)} with ${[...strategy.assets.keys()].join(', ')}`
+    default:
+      return assertNever(strategy)
+  }
+}
+
+function weightText({ token, weightBps }: RebalanceTarget): string {
+  return `${weightBps / 100}% ${token.symbol}`
+}
+
+function amountText(amount: bigint, { token }: Asset): string {
+  return formatAmount(amount, token.decimals)
 }
 
 /** ETH where the strategy says so, the token's symbol elsewhere. */

@@ -7,10 +7,9 @@ import { createPacer } from '../adapters/pacer.ts'
 import { createQueue } from '../adapters/queue.ts'
 import type { Observation } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
-import type { PriceFeed } from '../domain/price.ts'
+import { createPricePaths } from '../domain/price.ts'
 import type { ChainSettings, Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
-import type { Token } from '../domain/token.ts'
 import { type AggregatorContext, createTurns, type OrderContext } from '../execute/context.ts'
 import { createPermitHasher } from '../execute/permit-digest.ts'
 import type { Clock, Journal, Signer } from '../ports.ts'
@@ -67,7 +66,8 @@ export function compose(input: ComposeInput): Composed {
     gasless,
     account: settings.limits,
     strategies: new Map(strategies.map((strategy) => [strategy.name, strategy])),
-    feedFor: feedIndex(settings.prices.values()),
+    mode: settings.mode,
+    pricePath: createPricePaths(settings.prices.values()),
     hashPermit: hasher.hash,
     wallet: { chain, chainId, signer, turn: createTurns() },
     aggregator: aggregator?.context,
@@ -126,14 +126,4 @@ function chainOf(settings: Settings, name: string): ChainSettings {
   const chain = settings.chains.get(name)
   if (chain === undefined) throw new Error(`chain ${name} is not configured`)
   return chain
-}
-
-/** Finds the feed of two tokens in either direction. */
-function feedIndex(feeds: Iterable<PriceFeed>): OrderContext['feedFor'] {
-  const index = new Map<string, PriceFeed>()
-  for (const feed of feeds) {
-    index.set(`${feed.base.address}${feed.quote.address}`, feed)
-    index.set(`${feed.quote.address}${feed.base.address}`, feed)
-  }
-  return (a: Token, b: Token) => index.get(`${a.address}${b.address}`)
 }

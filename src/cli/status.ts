@@ -4,7 +4,7 @@ import { type JournalView, readJournal } from '../adapters/journal-file.ts'
 import { readLock } from '../adapters/state-lock.ts'
 import { loadSettings, peekMode } from '../config/load-settings.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { OpenIntent } from '../domain/state.ts'
+import { deadlineOf, type OpenIntent } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { formatAmount } from '../domain/units.ts'
 import { nextSlot } from '../engine/calendar.ts'
@@ -89,11 +89,6 @@ function openReport(open: OpenIntent) {
     deadlineSeconds: deadlineOf(open) ?? null,
     openedAtMs: open.openedAtMs,
   }
-}
-
-function deadlineOf(open: OpenIntent): number | undefined {
-  if (open.venue === 'gasless') return open.permit?.deadlineSeconds
-  return open.call?.trust === 'trustless' ? open.call.deadlineSeconds : undefined
 }
 
 function strategyReport(

@@ -67,6 +67,10 @@ function isOfSlot(event: JournalEvent, { strategy, slotSeconds }: SlotName): boo
       return event.transaction.intentId?.startsWith(prefix) ?? false
     case 'bound':
     case 'strategy-scheduled':
+    case 'strategy-paused':
+    case 'strategy-resumed':
+    case 'halted':
+    case 'halt-lifted':
     case 'transaction-ended':
       return false
     default:

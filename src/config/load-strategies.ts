@@ -99,7 +99,8 @@ function readFileOf(file: string, given: { settings: Settings; readFile: ReadFil
   const { settings } = given
   const strategy =
     faults.length === 0 ? readStrategy(document, { file, settings, report, warn }) : undefined
-  for (const message of strategy ? cronWarnings(strategy.schedule.pattern) : [])
+  const pattern = strategy?.schedule.type === 'cron' ? strategy.schedule.pattern : undefined
+  for (const message of pattern ? cronWarnings(pattern) : [])
     warn({ path: ['schedule', 'cron'], message, expected: 'nothing, if this is what you mean' })
   const toProblem = (fault: Fault) => locate(document, fault)
   return {

@@ -1,8 +1,9 @@
 import { dirname, resolve } from 'node:path'
 import type { PriceFeed } from '../domain/price.ts'
 import type { Settings, WalletSource } from '../domain/settings.ts'
+import type { Caps } from '../domain/strategy.ts'
 import type { Pair, Token } from '../domain/token.ts'
-import { type BaseUnits, parseAmount } from '../domain/units.ts'
+import { type Address, type BaseUnits, parseAmount } from '../domain/units.ts'
 import type { Fault } from './document.ts'
 import { nearest } from './nearest.ts'
 import type { Path } from './problem.ts'
@@ -45,8 +46,14 @@ export function buildSettings(
     prices: buildPrices(input, tokens, report),
     limits: {
       maxDeviationBps,
-      perDay: buildCaps(input, { tokens, name: 'perDay', report }),
       perOrder: buildCaps(input, { tokens, name: 'perOrder', report }),
+      perHour: buildCaps(input, { tokens, name: 'perHour', report }),
+      perDay: buildCaps(input, { tokens, name: 'perDay', report }),
+      perWeek: buildCaps(input, { tokens, name: 'perWeek', report }),
+      total: buildCaps(input, { tokens, name: 'total', report }),
+      cooldownMs: input.limits.cooldown,
+      maxOpenIntents: input.limits.maxOpenIntents,
+      maxFailures: input.limits.maxFailures,
     },
     notify: input.notify,
   }
@@ -69,6 +76,7 @@ function withAbsolutePaths(wallet: WalletSource, absolute: (path: string) => str
     case 'privateKeyFile':
       return { ...wallet, file: absolute(wallet.file) }
     case 'privateKeyEnv':
+    case 'address':
       return wallet
   }
 }
@@ -205,12 +213,14 @@ function buildPrices(
   return prices
 }
 
+type CapName = 'perOrder' | 'perHour' | 'perDay' | 'perWeek' | 'total'
+
 function buildCaps(
   input: SettingsInput,
-  use: { tokens: ReadonlyMap<string, Token>; name: 'perDay' | 'perOrder'; report: Report },
-): Map<string, BaseUnits> {
+  use: { tokens: ReadonlyMap<string, Token>; name: CapName; report: Report },
+): Caps {
   const { tokens, name, report } = use
-  const caps = new Map<string, BaseUnits>()
+  const caps = new Map<Address, BaseUnits>()
   for (const [symbol, text] of Object.entries(input.limits[name])) {
     const path = ['limits', name, symbol]
     lookUp(input.tokens, { kind: 'tokens', name: symbol, path, report, at: 'key' })
@@ -218,7 +228,7 @@ function buildCaps(
     if (token === undefined) continue
     const amount = parseAmount(text, token.decimals)
     if (amount === undefined) report(tooManyDecimals(path, token))
-    else caps.set(symbol, amount)
+    else caps.set(token.address, amount)
   }
   return caps
 }

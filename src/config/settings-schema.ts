@@ -104,18 +104,28 @@ const price = section({
 const PAIR = /^[A-Za-z0-9._-]{1,32}\/[A-Za-z0-9._-]{1,32}$/
 const pairKey = z.string().regex(PAIR, 'BASE/QUOTE, such as WETH/USDC')
 
+const capsByToken = z
+  .record(nameKey, positiveDecimal, { error: 'a map of token: amount' })
+  .prefault({})
+
 const limits = section({
   maxDeviationBps: integer({ min: 1, max: 5_000 })
     .prefault('200')
     .describe('Widest distance of a quote from the feed, in basis points'),
-  perDay: z
-    .record(nameKey, positiveDecimal, { error: 'a map of token: amount' })
-    .prefault({})
-    .describe('Most that may be sold of a token in 24 hours, over all strategies'),
-  perOrder: z
-    .record(nameKey, positiveDecimal, { error: 'a map of token: amount' })
-    .prefault({})
-    .describe('Most that one order may sell of a token'),
+  perOrder: capsByToken.describe('Most that one order may sell of a token'),
+  perHour: capsByToken.describe('Most that may be sold of a token in an hour, over all strategies'),
+  perDay: capsByToken.describe('Most that may be sold of a token in 24 hours, over all strategies'),
+  perWeek: capsByToken.describe('Most that may be sold of a token in seven days'),
+  total: capsByToken.describe('Most that may ever be sold of a token'),
+  cooldown: duration({ min: '0s', max: '365d' })
+    .prefault('0s')
+    .describe('Shortest time between two orders of any strategies'),
+  maxOpenIntents: integer({ min: 1, max: 10_000 })
+    .optional()
+    .describe('Orders of all strategies that may be unresolved at once'),
+  maxFailures: integer({ min: 1, max: 1_000 })
+    .optional()
+    .describe('Slots in a row that may come to nothing before everything is halted'),
 })
 
 const notify = section({

@@ -1,7 +1,7 @@
 import { encodeAbiParameters, keccak256, toHex } from 'viem/utils'
 import * as z from 'zod'
 import type { CallStrategy, StrategyLimits } from '../domain/strategy.ts'
-import { nativeOf } from '../domain/token.ts'
+import { NATIVE_TOKEN, nativeOf } from '../domain/token.ts'
 import { type BaseUnits, baseUnits, formatAmount, type Hex } from '../domain/units.ts'
 import { type AbiValue, nameOf, readArguments } from './call-arguments.ts'
 import type { Tree } from './document.ts'
@@ -117,7 +117,7 @@ function encodeCall(called: FunctionSignature, args: readonly AbiValue[]): Hex {
 /** A call above one of its caps would be skipped on every slot, and the operator would learn it weeks later. */
 function checkCanRun(value: BaseUnits, limits: StrategyLimits, { report }: StrategyContext): void {
   for (const name of ['perDay', 'total'] as const) {
-    const cap = limits[name]
+    const cap = limits[name].get(NATIVE_TOKEN)
     if (cap === undefined || value <= cap) continue
     const message = `this call could never run: it carries more than limits.${name} allows`
     report({ path: ['value'], message, expected: `at most ${formatAmount(cap, 18)} ether` })
@@ -130,7 +130,7 @@ function warnOfValue(input: CallInput, limits: StrategyLimits, { warn }: Strateg
     const message = 'this sends nothing and calls nothing'
     warn({ path, message, expected: 'a `value`, a `function`, or both' })
   }
-  if (input.value === 0n || limits.perDay !== undefined || limits.total !== undefined) return
+  if (input.value === 0n || limits.perDay.size > 0 || limits.total.size > 0) return
   const message = 'nothing caps what this strategy sends in a day'
   warn({ path, message, expected: 'limits.perDay or limits.total, in ether' })
 }

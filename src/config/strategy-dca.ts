@@ -49,6 +49,10 @@ export function buildDca(input: DcaInput, context: StrategyContext): DcaStrategy
     enabled: input.enabled,
     schedule: buildSchedule(input.schedule),
     slippageBps: input.slippageBps ?? context.settings.gasless.slippageBps,
+    maxDeviationBps: context.settings.limits.maxDeviationBps,
+    priceCheck: 'feed',
+    dips: [],
+    dipWindowMs: 0,
     limits,
     ...trade,
     size,
@@ -106,10 +110,10 @@ function checkCanRun(
   const least = leastSold(size, order.price)
   const path: Path = [size.side === 'sell' ? 'amount' : 'buyAmount']
   const caps: readonly (readonly [string, BaseUnits | undefined])[] = [
-    ['limits.perDay of this strategy', limits.perDay],
-    ['limits.total of this strategy', limits.total],
-    [`limits.perOrder.${token.symbol} of the config`, settings.limits.perOrder.get(token.symbol)],
-    [`limits.perDay.${token.symbol} of the config`, settings.limits.perDay.get(token.symbol)],
+    ['limits.perDay of this strategy', limits.perDay.get(token.address)],
+    ['limits.total of this strategy', limits.total.get(token.address)],
+    [`limits.perOrder.${token.symbol} of the config`, settings.limits.perOrder.get(token.address)],
+    [`limits.perDay.${token.symbol} of the config`, settings.limits.perDay.get(token.address)],
   ]
   for (const [name, cap] of caps) {
     if (cap === undefined || least <= cap) continue
@@ -126,9 +130,9 @@ function leastSold(size: OrderSize, price: PriceBounds): bigint {
 }
 
 function warnUncapped(trade: Trade, limits: StrategyLimits, context: StrategyContext): void {
-  const { symbol } = trade.sell.token
-  const account = context.settings.limits.perDay.get(symbol)
-  if ([limits.perDay, limits.total, account].some((cap) => cap !== undefined)) return
+  const { symbol, address } = trade.sell.token
+  const caps = [limits.perDay, limits.total, context.settings.limits.perDay]
+  if (caps.some((cap) => cap.has(address))) return
   const message = 'nothing caps what this strategy sells in a day'
   const expected = `limits.perDay here, or limits.perDay.${symbol} in the config`
   context.warn({ path: ['limits'], at: 'key', message, expected })

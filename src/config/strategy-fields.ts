@@ -1,10 +1,17 @@
+import * as z from 'zod'
 import { parseCron } from '../domain/cron.ts'
 import type { Schedule } from '../domain/schedule.ts'
 import type { Settings } from '../domain/settings.ts'
-import { STRATEGY_NAME, type StrategyLimits } from '../domain/strategy.ts'
+import { type Caps, NO_CAPS, STRATEGY_NAME, type StrategyLimits } from '../domain/strategy.ts'
 import type { Asset, Token } from '../domain/token.ts'
 import { WETH_BASE_ADDRESS } from '../domain/token.ts'
-import { type BaseUnits, parseAmount, parseRatio, type Ratio } from '../domain/units.ts'
+import {
+  type Address,
+  type BaseUnits,
+  parseAmount,
+  parseRatio,
+  type Ratio,
+} from '../domain/units.ts'
 import type { Fault } from './document.ts'
 import { nearest } from './nearest.ts'
 import type { Path } from './problem.ts'
@@ -12,8 +19,10 @@ import {
   duration,
   flag,
   integer,
+  nameKey,
   nameOf,
   oneOf,
+  percent,
   positiveDecimal,
   scalar,
   section,
@@ -49,21 +58,39 @@ const scheduleSchema = section({
   maxLateness: duration({ min: '1s', max: '30d' })
     .prefault('1h')
     .describe('A slot found later than this is recorded as missed'),
+  jitter: duration({ min: '0s', max: '1d' })
+    .prefault('0s')
+    .describe('Each slot is attended up to this much after its time, always the same for a slot'),
+  overlap: oneOf(['skip', 'allow'])
+    .prefault('allow')
+    .describe('Whether a slot may begin while an earlier one is still in flight'),
 })
 
+/** An amount of the token that is sold, or amounts by token. */
+const cap = z
+  .union([positiveDecimal, z.record(nameKey, positiveDecimal)], {
+    error: 'an amount such as "100", or a map of token: amount',
+  })
+  .optional()
+
 const limitsSchema = section({
-  perDay: positiveDecimal
-    .optional()
-    .describe('Most that is spent in 24 hours: in the sell token, or ether of a call'),
-  total: positiveDecimal
-    .optional()
-    .describe('Most that is ever spent: in the sell token, or ether of a call'),
+  perOrder: cap.describe('Most that one order spends: in the sell token, or by token'),
+  perHour: cap.describe('Most that is spent in an hour'),
+  perDay: cap.describe('Most that is spent in 24 hours'),
+  perWeek: cap.describe('Most that is spent in seven days'),
+  total: cap.describe('Most that is ever spent'),
   cooldown: duration({ min: '0s', max: '365d' })
     .prefault('0s')
     .describe('Shortest time between two orders'),
   maxOpenIntents: integer({ min: 1, max: 1_000 })
     .prefault('3')
     .describe('Orders that may be unresolved at once'),
+  maxFailures: integer({ min: 1, max: 1_000 })
+    .optional()
+    .describe('Slots in a row that may come to nothing before the strategy is paused'),
+  drawdown: percent({ minBps: 1, maxBps: 9_900 })
+    .optional()
+    .describe('Fall of the value of its tokens from the highest at which the strategy is paused'),
 })
 
 /** Fields that every kind of strategy has. Each kind adds its own in a file `strategy-<kind>.ts`. */
@@ -95,25 +122,59 @@ type ScheduleInput = ReturnType<typeof scheduleSchema.parse>
 type LimitsInput = ReturnType<typeof limitsSchema.parse>
 
 export function buildSchedule(input: ScheduleInput): Schedule {
-  const { cron, timezone, missed, maxLateness } = input
+  const { cron, timezone, missed, maxLateness, jitter, overlap } = input
   const { text, pattern } = cron
-  return { cron: text, pattern, timezone, missed, maxLatenessMs: maxLateness }
+  const recurrence = { type: 'cron', cron: text, pattern, timezone } as const
+  return { ...recurrence, missed, maxLatenessMs: maxLateness, jitterMs: jitter, overlap }
 }
 
-/** Caps in base units of the token that is sold. */
+/** Caps in base units, by token. A plain amount is of `sell`; a kind that sells several tokens has no `sell`. */
 export function buildLimits(
   input: LimitsInput,
-  sell: Token,
+  sell: Token | undefined,
   context: StrategyContext,
 ): StrategyLimits {
-  const cap = (name: 'perDay' | 'total') => {
-    const text = input[name]
-    return text === undefined
-      ? undefined
-      : buildAmount(text, sell, { path: ['limits', name], context })
+  const caps = (name: CapName): Caps => buildCaps(input[name], { sell, name, context })
+  const { cooldown, maxOpenIntents, maxFailures, drawdown } = input
+  return {
+    perOrder: caps('perOrder'),
+    perHour: caps('perHour'),
+    perDay: caps('perDay'),
+    perWeek: caps('perWeek'),
+    total: caps('total'),
+    cooldownMs: cooldown,
+    maxOpenIntents,
+    maxFailures,
+    drawdownBps: drawdown,
   }
-  const { cooldown, maxOpenIntents } = input
-  return { perDay: cap('perDay'), total: cap('total'), cooldownMs: cooldown, maxOpenIntents }
+}
+
+type CapName = 'perOrder' | 'perHour' | 'perDay' | 'perWeek' | 'total'
+
+function buildCaps(
+  given: LimitsInput[CapName],
+  place: { sell: Token | undefined; name: CapName; context: StrategyContext },
+): Caps {
+  const { sell, name, context } = place
+  const path = ['limits', name]
+  if (given === undefined) return NO_CAPS
+  if (typeof given === 'string') {
+    if (sell === undefined) {
+      const message = 'this strategy sells several tokens, so that an amount alone says too little'
+      context.report({ path, message, expected: 'a map of token: amount' })
+      return NO_CAPS
+    }
+    const amount = buildAmount(given, sell, { path, context })
+    return amount === undefined ? NO_CAPS : new Map([[sell.address, amount]])
+  }
+  const caps = new Map<Address, BaseUnits>()
+  for (const [symbol, text] of Object.entries(given)) {
+    const asset = findAsset(symbol, { path: [...path, symbol], context })
+    if (asset === undefined) continue
+    const amount = buildAmount(text, asset.token, { path: [...path, symbol], context })
+    if (amount !== undefined) caps.set(asset.token.address, amount)
+  }
+  return caps
 }
 
 /** Base units of a decimal amount; undefined, and reported, when the token is not that fine. */

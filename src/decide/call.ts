@@ -18,7 +18,8 @@ export function decideCall(
     slotSeconds,
     leg,
     owner: view.caller,
-    startBeforeMs: slotSeconds * 1000 + strategy.schedule.maxLatenessMs,
+    startBeforeMs:
+      slotSeconds * 1000 + strategy.schedule.jitterMs + strategy.schedule.maxLatenessMs,
     target: strategy.target,
     calldata: strategy.calldata,
     value: strategy.value,

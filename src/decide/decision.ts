@@ -1,22 +1,72 @@
 import type { Intent } from '../domain/intent.ts'
-import type { Price, PriceFeed, PriceRefusal } from '../domain/price.ts'
+import type { StrategyMemory } from '../domain/memory.ts'
+import type { PairPriceAnswer } from '../domain/price.ts'
 import type { SkipReason } from '../domain/reason.ts'
 import type { SlotSeconds } from '../domain/schedule.ts'
-import type { Address } from '../domain/units.ts'
+import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
+import type { Address, BaseUnits } from '../domain/units.ts'
 
 /** Everything a decision may depend on, of one slot of one strategy. */
 export type MarketView = {
   readonly slotSeconds: SlotSeconds
+  /** Time of the block that was read: what windows and ages are measured by. */
+  readonly nowSeconds: number
   readonly owner: Address
-  /** Sell base units that are in the wallet and promised to no other order. */
-  readonly available: bigint
-  readonly price:
-    | { readonly ok: true; readonly price: Price; readonly feed: PriceFeed }
-    | { readonly ok: false; readonly reason: PriceRefusal }
-  readonly maxDeviationBps: number
+  /** Base units that are in the wallet and promised to no other order, by `assetKey`. */
+  readonly available: ReadonlyMap<Address, bigint>
+  /** By `pairKey`: sell base units per buy base unit. */
+  readonly prices: ReadonlyMap<string, PairPriceAnswer>
+  /** What the strategy's last slots left behind. */
+  readonly memory: StrategyMemory
+  /** What the strategy has spent since the beginning, and what its live orders may still take, by token. */
+  readonly spent: ReadonlyMap<Address, BaseUnits>
 }
 
 /** What a strategy wants for a slot. Limits are applied afterwards, to every kind alike. */
 export type Decision =
-  | { readonly tag: 'trade'; readonly intents: readonly Intent[] }
-  | { readonly tag: 'skip'; readonly reason: SkipReason; readonly detail: string }
+  | {
+      readonly tag: 'trade'
+      readonly intents: readonly Intent[]
+      /** Replaces what is remembered, whatever becomes of the intents. */
+      readonly memory?: StrategyMemory
+      /** Replaces what is remembered if all intents are filled. */
+      readonly memoryOnFill?: StrategyMemory
+    }
+  | Skip
+
+export type Skip = {
+  readonly tag: 'skip'
+  readonly reason: SkipReason
+  readonly detail: string
+  readonly memory?: StrategyMemory
+}
+
+/** Where a view keeps what is available of an asset. */
+export function assetKey(asset: Asset): Address {
+  return asset.native ? NATIVE_TOKEN : asset.token.address
+}
+
+/** Where a view keeps the price of `buy` in `sell`. */
+export function pairKey(sell: Token, buy: Token): string {
+  return `${sell.symbol}/${buy.symbol}`
+}
+
+export function availableOf(view: MarketView, asset: Asset): bigint {
+  return view.available.get(assetKey(asset)) ?? 0n
+}
+
+export function priceOf(view: MarketView, sell: Token, buy: Token): PairPriceAnswer {
+  const missing = { ok: false, reason: 'price-missing', pair: undefined } as const
+  return view.prices.get(pairKey(sell, buy)) ?? missing
+}
+
+export function skip(reason: SkipReason, detail: string, memory?: StrategyMemory): Skip {
+  return memory === undefined
+    ? { tag: 'skip', reason, detail }
+    : { tag: 'skip', reason, detail, memory }
+}
+
+/** No trade without a price: names the feed that gave none. */
+export function noPrice(answer: Extract<PairPriceAnswer, { ok: false }>): Skip {
+  return skip(answer.reason, answer.pair === undefined ? 'no feed' : `feed ${answer.pair}`)
+}

@@ -57,6 +57,11 @@ export function formatDay(wallSeconds: number): string {
   return `${pad(date.year, 4)}-${pad(date.month, 2)}-${pad(date.day, 2)}`
 }
 
+/** `2027-03-28T02:30Z` for a moment in epoch seconds. */
+export function formatInstant(epochSeconds: number): string {
+  return `${formatDay(epochSeconds)}T${formatTimeOfDay(epochSeconds)}Z`
+}
+
 /** `02:30` for a wall-clock time, with its seconds only when they are not zero. */
 export function formatTimeOfDay(wallSeconds: number): string {
   const second = wallSeconds - Math.floor(wallSeconds / DAY_SECONDS) * DAY_SECONDS

@@ -55,12 +55,37 @@ export function liveSum(book: ExposureBook, token: Address, strategy?: string): 
 /** What permits of a token took that were used after a moment, the future included; of one strategy when it is named. */
 export function usedSumAfter(
   book: ExposureBook,
-  query: { readonly token: Address; readonly strategy?: string; readonly afterMs: number },
+  query: {
+    readonly token: Address
+    readonly strategy?: string | undefined
+    readonly afterMs: number
+  },
 ): bigint {
   const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
   if (sum === undefined) return 0n
   const { atMs, upTo } = sum.used
   return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
+}
+
+/**
+ * The time of the newest used permit that has to leave a window before what is left in it is at most `room`, epoch ms.
+ * Undefined when everything fits already.
+ */
+export function whenUsedSumFits(
+  book: ExposureBook,
+  query: {
+    readonly token: Address
+    readonly strategy?: string | undefined
+    readonly room: bigint
+  },
+): number | undefined {
+  const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
+  if (sum === undefined) return undefined
+  const { atMs, upTo } = sum.used
+  const all = at(upTo, atMs.length)
+  let leaving = 0
+  while (leaving < atMs.length && all - at(upTo, leaving) > query.room) leaving += 1
+  return leaving === 0 ? undefined : at(atMs, leaving - 1)
 }
 
 function sumKey(token: Address, strategy: string | undefined): string {

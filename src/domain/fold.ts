@@ -1,7 +1,9 @@
 import { assertNever, InvariantError } from './errors.ts'
-import type { Intent, IntentId } from './intent.ts'
+import { type Intent, type IntentId, type Outcome, worseEnd } from './intent.ts'
 import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
+import { NO_MEMORY } from './memory.ts'
 import {
+  bookPaperFill,
   EXPOSURE_RETENTION_MS,
   endAuthorization,
   openIntent,
@@ -39,6 +41,27 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     case 'slot-closed':
       closeSlot(state, event)
       return
+    case 'strategy-paused':
+      strategyOf(state, event.strategy).paused = {
+        atMs,
+        cause: event.cause,
+        detail: event.detail,
+      }
+      return
+    case 'strategy-resumed': {
+      const record = strategyOf(state, event.strategy)
+      record.paused = undefined
+      record.resumedAtMs = atMs
+      record.failureStreak = 0
+      return
+    }
+    case 'halted':
+      state.halted = { atMs, cause: event.cause, detail: event.detail }
+      return
+    case 'halt-lifted':
+      state.halted = undefined
+      state.failureStreak = 0
+      return
     case 'slots-missed':
       missSlots(strategyOf(state, event.strategy), event)
       return
@@ -65,11 +88,16 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     case 'fill-proven':
       proveFill(state, event, atMs)
       return
+    case 'paper-filled':
+      bookPaperFill(state, event, atMs)
+      return
     case 'call-proven':
       proveCall(state, event, atMs)
       return
     case 'intent-closed': {
-      takeStep(openIntent(state, event.intentId), event.type)
+      const open = openIntent(state, event.intentId)
+      takeStep(open, event.type)
+      noteEnd(state, open, event)
       state.intents.delete(event.intentId)
       forgetTransactions(state, event.intentId)
       return
@@ -85,6 +113,13 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
   }
 }
 
+/** The schedule key of a strategy that is known to the journal but not attended. */
+export const NOT_SCHEDULED = 'none'
+
+function anchorOf({ scheduleKey, fromSeconds }: EventOf<'strategy-scheduled'>) {
+  return { scheduleKey, fromSeconds }
+}
+
 function scheduleStrategy(state: DaemonState, event: EventOf<'strategy-scheduled'>): void {
   const known = state.strategies.get(event.strategy)
   if (known !== undefined) {
@@ -94,12 +129,19 @@ function scheduleStrategy(state: DaemonState, event: EventOf<'strategy-scheduled
       )
     known.scheduleKey = event.scheduleKey
     known.lastSlotSeconds = event.fromSeconds
+    if (event.scheduleKey !== NOT_SCHEDULED && event.scheduleKey !== known.anchor.scheduleKey)
+      known.anchor = anchorOf(event)
     return
   }
   state.strategies.set(event.strategy, {
     scheduleKey: event.scheduleKey,
+    anchor: anchorOf(event),
     lastSlotSeconds: event.fromSeconds,
     openSlots: [],
+    memory: NO_MEMORY,
+    paused: undefined,
+    resumedAtMs: undefined,
+    failureStreak: 0,
     fills: 0,
     lastOrderAtMs: undefined,
     lastFillAtMs: undefined,
@@ -132,7 +174,9 @@ function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: numbe
     ids.add(intent.id)
   }
   advanceSlot(record, event.slotSeconds)
-  record.openSlots.push(event.slotSeconds)
+  const { slotSeconds, memory, memoryOnFill } = event
+  record.openSlots.push({ slotSeconds, memoryOnFill, ended: undefined })
+  if (memory !== undefined) record.memory = memory
   for (const intent of event.intents) {
     state.intents.set(intent.id, newlyOpen(intent, atMs))
   }
@@ -159,9 +203,31 @@ function closeSlot(state: DaemonState, event: EventOf<'slot-closed'>): void {
     if (intent.strategy === event.strategy && intent.slotSeconds === event.slotSeconds)
       throw new InvariantError(`intent ${intent.id} of a slot to be closed is still open`)
   }
-  const at = record.openSlots.indexOf(event.slotSeconds)
-  if (at >= 0) record.openSlots.splice(at, 1)
-  else advanceSlot(record, event.slotSeconds)
+  const at = record.openSlots.findIndex(({ slotSeconds }) => slotSeconds === event.slotSeconds)
+  const [opened] = at >= 0 ? record.openSlots.splice(at, 1) : []
+  if (opened === undefined) advanceSlot(record, event.slotSeconds)
+  const memory = event.outcome === 'filled' ? opened?.memoryOnFill : event.memory
+  if (memory !== undefined) record.memory = memory
+  countFailures(state, record, event.outcome)
+}
+
+const FAILURES: ReadonlySet<Outcome> = new Set(['failed', 'refused', 'expired'])
+
+function countFailures(state: DaemonState, record: StrategyRecord, outcome: Outcome): void {
+  for (const counted of [state, record]) {
+    if (outcome === 'filled') counted.failureStreak = 0
+    if (FAILURES.has(outcome)) counted.failureStreak += 1
+  }
+}
+
+/** Remembers the worst end of a slot's intents until the last of them closes the slot. */
+function noteEnd(state: DaemonState, open: OpenIntent, event: EventOf<'intent-closed'>): void {
+  const { strategy, slotSeconds } = open.intent
+  const slots = strategyOf(state, strategy).openSlots
+  const slot = slots.find((each) => each.slotSeconds === slotSeconds)
+  if (slot === undefined) return
+  const end = { outcome: event.outcome, reason: event.reason }
+  slot.ended = slot.ended === undefined ? end : worseEnd(slot.ended, end)
 }
 
 function recordTransaction(state: DaemonState, record: TransactionRecord, atMs: number): void {

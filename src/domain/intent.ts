@@ -1,4 +1,4 @@
-import type { OrderSize, PriceBounds } from './strategy.ts'
+import type { OrderSize, PriceBounds, PriceCheck } from './strategy.ts'
 import type { Asset } from './token.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
@@ -7,6 +7,20 @@ export type IntentId = `${string}:${number}:${number}`
 
 /** Every slot ends in exactly one of these. */
 export type Outcome = 'filled' | 'skipped' | 'refused' | 'failed' | 'expired' | 'missed'
+
+const WORSE_LAST: readonly Outcome[] = [
+  'filled',
+  'skipped',
+  'missed',
+  'expired',
+  'refused',
+  'failed',
+]
+
+/** A slot of several intents ends as the worst of them did; of two that are alike the first is told. */
+export function worseEnd<End extends { readonly outcome: Outcome }>(a: End, b: End): End {
+  return WORSE_LAST.indexOf(b.outcome) > WORSE_LAST.indexOf(a.outcome) ? b : a
+}
 
 type IntentBase = {
   readonly id: IntentId
@@ -30,6 +44,11 @@ export type SwapIntent = IntentBase & {
   readonly maxSell: BaseUnits
   readonly slippageBps: number
   readonly price: PriceBounds
+  /** Widest distance of a quote from the independent price; beyond it the firewall refuses. */
+  readonly maxDeviationBps: number
+  readonly priceCheck: PriceCheck
+  /** Most that a quote may cost against the independent price, in basis points; beyond it the slot is skipped. */
+  readonly maxCostBps: number | undefined
 }
 
 /** A contract call through the aggregation service. */

@@ -1,5 +1,6 @@
 import type { CallRecord } from './call.ts'
 import type { Intent, IntentId, Outcome } from './intent.ts'
+import type { StrategyMemory } from './memory.ts'
 import type { PermitRecord } from './permit.ts'
 import type { FailureReason, RefusalReason, SkipReason } from './reason.ts'
 import type { Mode } from './settings.ts'
@@ -28,6 +29,30 @@ export type CallCosts = {
   readonly charged: bigint | undefined
   readonly direct: bigint | undefined
 }
+
+/** Who stopped trading: a person, or a limit that tripped. */
+export type PauseCause = 'operator' | 'failure-streak' | 'drawdown'
+
+/** Everything that a decision could depend on, as it was when it was made. Amounts in base units. */
+export type DecisionInputs = {
+  readonly blockNumber: bigint
+  readonly blockTimeSeconds: number
+  /** By asset: the token's symbol, or ETH. Free of what other orders were promised. */
+  readonly available: Readonly<Record<string, bigint>>
+  /** By `SELL/BUY` of each pair: sell base units per buy base unit, or why there was no price. */
+  readonly prices: Readonly<Record<string, PriceInput>>
+  /** What the strategy remembered before. */
+  readonly memory: StrategyMemory
+}
+
+export type PriceInput =
+  | {
+      readonly num: bigint
+      readonly den: bigint
+      readonly updatedAtSeconds: number
+      readonly feeds: readonly string[]
+    }
+  | { readonly refused: string }
 
 /** `call` is the direct fallback; `deposit` fills the GasTank. */
 export type TransactionPurpose = 'approve' | 'wrap' | 'unwrap' | 'call' | 'deposit'
@@ -71,6 +96,11 @@ export type JournalEvent =
       readonly strategy: string
       readonly slotSeconds: number
       readonly intents: readonly Intent[]
+      readonly inputs?: DecisionInputs | undefined
+      /** Replaces what the strategy remembers, at once. */
+      readonly memory?: StrategyMemory | undefined
+      /** Replaces what it remembers if the slot ends filled. */
+      readonly memoryOnFill?: StrategyMemory | undefined
     }
   | {
       readonly type: 'slot-closed'
@@ -78,7 +108,25 @@ export type JournalEvent =
       readonly slotSeconds: number
       readonly outcome: Outcome
       readonly reason: CloseReason
+      readonly detail?: string | undefined
+      readonly inputs?: DecisionInputs | undefined
+      readonly memory?: StrategyMemory | undefined
     }
+  | {
+      /** The strategy opens no slot until it is resumed. */
+      readonly type: 'strategy-paused'
+      readonly strategy: string
+      readonly cause: PauseCause
+      readonly detail: string
+    }
+  | { readonly type: 'strategy-resumed'; readonly strategy: string }
+  | {
+      /** Nothing is signed by any strategy until it is lifted. */
+      readonly type: 'halted'
+      readonly cause: PauseCause
+      readonly detail: string
+    }
+  | { readonly type: 'halt-lifted' }
   | {
       /** A run of slots that passed unattended, each with outcome `missed`. Both ends are inclusive. */
       readonly type: 'slots-missed'
@@ -115,6 +163,14 @@ export type JournalEvent =
       readonly intentId: IntentId
       readonly attempt: number
       readonly fill: Fill
+    }
+  | {
+      /** Dry-run: nothing was signed, the order is booked at what the verified quote promised. */
+      readonly type: 'paper-filled'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly paid: BaseUnits
+      readonly received: BaseUnits
     }
   | {
       readonly type: 'call-proven'

@@ -1,6 +1,7 @@
 import type { IntentId, Outcome } from './intent.ts'
-import type { CallCosts, CloseReason, TransactionPurpose } from './journal.ts'
+import type { CallCosts, CloseReason, PauseCause, TransactionPurpose } from './journal.ts'
 import type { FailureReason, RefusalReason } from './reason.ts'
+import type { Pause } from './state.ts'
 import type { Token } from './token.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
@@ -17,6 +18,15 @@ export type Observation =
       readonly owner: Address
       readonly strategies: number
       readonly openIntents: number
+      readonly halted: Pause | undefined
+    }
+  | {
+      /** Of one strategy, or of everything where none is named: a halt. */
+      readonly type: 'pause'
+      readonly strategy: string | undefined
+      readonly paused: boolean
+      readonly cause: PauseCause
+      readonly detail: string
     }
   | { readonly type: 'daemon-stopping'; readonly cause: string; readonly openIntents: number }
   | { readonly type: 'daemon-stopped'; readonly openIntents: number }
@@ -25,6 +35,7 @@ export type Observation =
       readonly strategy: string
       readonly nextSlotSeconds: number | undefined
       readonly lastFillAtMs: number | undefined
+      readonly paused: boolean
     }
   | {
       readonly type: 'slot-opened'

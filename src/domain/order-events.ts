@@ -119,6 +119,7 @@ function expose(state: DaemonState, open: OpenIntent, claim: Claim, atMs: number
   open.died = undefined
   const { strategy } = open.intent
   strategyOf(state, strategy).lastOrderAtMs = atMs
+  state.lastOrderAtMs = atMs
   const { token, amount } = claim
   addExposure(state, claim.clientOrderId, { strategy, token, amount, atMs, live: true })
 }
@@ -176,6 +177,35 @@ export function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atM
   forgetOld(state, deadlineMs)
 }
 
+/** Dry-run only: a state that holds real orders never takes a fill that no chain has seen. */
+export function bookPaperFill(
+  state: DaemonState,
+  event: EventOf<'paper-filled'>,
+  atMs: number,
+): void {
+  if (state.bound?.mode !== 'dry-run')
+    throw new InvariantError(`${event.intentId}: only dry-run books orders on paper`)
+  const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
+  const { paid, received } = event
+  const key = clientOrderId(open.intent.id, event.attempt)
+  strategyOf(state, open.intent.strategy).lastOrderAtMs = atMs
+  state.lastOrderAtMs = atMs
+  countFill(state, open, atMs)
+  if (open.venue === 'aggregated') {
+    spendCall(state, open, { clientOrderId: key, atMs })
+    return
+  }
+  open.fill = { paid, received }
+  const { sell, buy } = open.intent
+  const sold = sell.native ? NATIVE_TOKEN : sell.token.address
+  const bought = buy.native ? NATIVE_TOKEN : buy.token.address
+  state.paper.set(sold, (state.paper.get(sold) ?? 0n) - paid)
+  state.paper.set(bought, (state.paper.get(bought) ?? 0n) + received)
+  const { address: token } = sell.token
+  spend(state, open, { clientOrderId: key, token, amount: paid, atMs })
+  forgetOld(state, atMs)
+}
+
 export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atMs: number): void {
   const open = openCall(state, event.intentId)
   const { call } = open
@@ -225,7 +255,8 @@ function spend(
   const { strategy } = open.intent
   const { token, amount, atMs } = claim
   const { spent } = strategyOf(state, strategy)
-  spent.set(token, ((spent.get(token) ?? 0n) + amount) as BaseUnits)
+  for (const sums of [spent, state.spent])
+    sums.set(token, ((sums.get(token) ?? 0n) + amount) as BaseUnits)
   addExposure(state, claim.clientOrderId, { strategy, token, amount, atMs, live: false })
 }
 

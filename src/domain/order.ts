@@ -8,7 +8,7 @@ import { InvariantError } from './errors.ts'
  *   service.
  * - `accepted`: the service named an order id.
  * - `lapsing`: the service says the order is over without a fill; its authorization may still be alive.
- * - `filled`: the chain proves the fill; only our own after-work (unwrapping) is left.
+ * - `filled`: the chain proves the fill, or in dry-run it is booked at its quote; only our own after-work (unwrapping) is left.
  * - `closed`: the intent has its outcome.
  */
 export type OrderState = 'planned' | 'exposed' | 'accepted' | 'lapsing' | 'filled' | 'closed'
@@ -19,11 +19,16 @@ export type OrderStep =
   | 'order-accepted'
   | 'order-ended'
   | 'fill-proven'
+  | 'paper-filled'
   | 'authorization-dead'
   | 'intent-closed'
 
 const TABLE: Readonly<Record<OrderState, Readonly<Partial<Record<OrderStep, OrderState>>>>> = {
-  planned: { 'authorization-recorded': 'exposed', 'intent-closed': 'closed' },
+  planned: {
+    'authorization-recorded': 'exposed',
+    'paper-filled': 'filled',
+    'intent-closed': 'closed',
+  },
   exposed: {
     'authorization-withdrawn': 'planned',
     'order-accepted': 'accepted',

@@ -60,8 +60,87 @@ function sequencerIsUp(feed: PriceFeed, reading: FeedReading, nowSeconds: number
   )
 }
 
-/** Price of `buy` in `sell`: sell base units per one buy base unit, from a feed of either direction. */
-export function sellPerBuy(price: Price, feed: PriceFeed, buy: Token): Ratio {
-  const direct = feed.base.address === buy.address
-  return direct ? price.ratio : { num: price.ratio.den, den: price.ratio.num }
+/** Feeds whose prices, multiplied, give one price. Each leg says whether its feed is turned over first. */
+export type PricePath = readonly { readonly feed: PriceFeed; readonly inverted: boolean }[]
+
+/** The price of a pair of tokens: sell base units per one buy base unit, by its freshness the oldest leg's. */
+export type PairPrice = {
+  readonly ratio: Ratio
+  readonly updatedAtSeconds: number
+  readonly pairs: readonly Pair[]
+}
+
+export type PairPriceAnswer =
+  | { readonly ok: true; readonly price: PairPrice }
+  | {
+      readonly ok: false
+      readonly reason: PriceRefusal
+      /** The feed that gave no usable answer; undefined where none is configured. */
+      readonly pair: Pair | undefined
+    }
+
+/** More feeds than this in one price add up their errors and ages beyond use. */
+const PATH_LEGS_MAX = 3
+
+/**
+ * Finds the shortest path of feeds between two tokens: a direct feed in either direction, or a cross rate over tokens
+ * in between. Undefined where the feeds do not connect them.
+ */
+export function createPricePaths(
+  feeds: Iterable<PriceFeed>,
+): (sell: Token, buy: Token) => PricePath | undefined {
+  const list = [...feeds]
+  const known = new Map<string, PricePath | undefined>()
+  return (sell, buy) => {
+    const key = `${sell.address} ${buy.address}`
+    if (!known.has(key)) known.set(key, shortestPath(list, sell, buy))
+    return known.get(key)
+  }
+}
+
+type PathEnd = { readonly at: Token; readonly path: PricePath }
+
+function shortestPath(feeds: readonly PriceFeed[], sell: Token, buy: Token): PricePath | undefined {
+  const seen = new Set([buy.address])
+  let ends: readonly PathEnd[] = [{ at: buy, path: [] }]
+  for (let legs = 1; legs <= PATH_LEGS_MAX; legs += 1) {
+    ends = ends
+      .flatMap((end) => feeds.flatMap((feed) => extended(end, feed)))
+      .filter(({ at }) => !seen.has(at.address))
+    const found = ends.find(({ at }) => at.address === sell.address)
+    if (found !== undefined) return found.path
+    for (const { at } of ends) seen.add(at.address)
+  }
+  return undefined
+}
+
+/** One leg further: from the token at the end of a path to the other side of a feed that has it. */
+function extended({ at, path }: PathEnd, feed: PriceFeed): readonly PathEnd[] {
+  if (feed.base.address === at.address)
+    return [{ at: feed.quote, path: [...path, { feed, inverted: false }] }]
+  if (feed.quote.address === at.address)
+    return [{ at: feed.base, path: [...path, { feed, inverted: true }] }]
+  return []
+}
+
+/** Judges every leg of a path at `nowSeconds`, the time of the block that was read. */
+export function acceptPath(
+  path: PricePath | undefined,
+  readings: ReadonlyMap<Pair, FeedReading>,
+  nowSeconds: number,
+): PairPriceAnswer {
+  if (path === undefined || path.length === 0)
+    return { ok: false, reason: 'price-missing', pair: undefined }
+  let ratio: Ratio = { num: 1n, den: 1n }
+  let updatedAtSeconds = Number.POSITIVE_INFINITY
+  for (const { feed, inverted } of path) {
+    const accepted = acceptPrice(feed, readings.get(feed.pair), nowSeconds)
+    if (!accepted.ok) return { ok: false, reason: accepted.reason, pair: feed.pair }
+    const { num, den } = accepted.price.ratio
+    ratio = inverted
+      ? { num: ratio.num * den, den: ratio.den * num }
+      : { num: ratio.num * num, den: ratio.den * den }
+    updatedAtSeconds = Math.min(updatedAtSeconds, accepted.price.updatedAtSeconds)
+  }
+  return { ok: true, price: { ratio, updatedAtSeconds, pairs: path.map(({ feed }) => feed.pair) } }
 }

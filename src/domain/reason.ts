@@ -1,5 +1,20 @@
 /** Closed sets of reasons: each is a metric label and a word in the journal, so none carries free text. */
 
+/** Caps that an order would pass. `account` ones hold over all strategies. */
+export const LIMIT_REASONS = [
+  'limit-per-order',
+  'limit-per-hour',
+  'limit-per-day',
+  'limit-per-week',
+  'limit-total',
+  'limit-account-per-order',
+  'limit-account-per-hour',
+  'limit-account-per-day',
+  'limit-account-per-week',
+  'limit-account-total',
+] as const
+export type LimitReason = (typeof LIMIT_REASONS)[number]
+
 export const SKIP_REASONS = [
   'paused',
   'halted',
@@ -11,10 +26,18 @@ export const SKIP_REASONS = [
   'insufficient-balance',
   'cooldown',
   'too-many-open',
-  'limit-per-order',
-  'limit-per-day',
-  'limit-total',
-  'limit-account-per-day',
+  'account-too-many-open',
+  'account-cooldown',
+  'failure-streak',
+  'drawdown',
+  'inside-band',
+  'below-minimum',
+  'not-triggered',
+  'finished',
+  'module-skipped',
+  'module-failed',
+  'cost-too-high',
+  ...LIMIT_REASONS,
 ] as const
 export type SkipReason = (typeof SKIP_REASONS)[number]
 
@@ -72,9 +95,7 @@ export const FAILURE_REASONS = [
   'strategy-removed',
   'call-reverts',
   'aggregator-missing',
-  'limit-per-order',
-  'limit-per-day',
-  'limit-total',
-  'limit-account-per-day',
+  'cost-too-high',
+  ...LIMIT_REASONS,
 ] as const
 export type FailureReason = (typeof FAILURE_REASONS)[number]

@@ -3,15 +3,48 @@ import type { CronPattern } from './cron.ts'
 /** What happens to slots that passed while the daemon was down or stalled. */
 export type MissedPolicy = 'skip' | 'latest' | 'all'
 
-export type Schedule = {
+/** Whether a slot may begin while an earlier one of its strategy is still in flight. */
+export type OverlapPolicy = 'skip' | 'allow'
+
+export type CronRecurrence = {
+  readonly type: 'cron'
   readonly cron: string
   readonly pattern: CronPattern
   /** IANA time zone, e.g. `Europe/Berlin`. */
   readonly timezone: string
+}
+
+/** `count` slots, `everySeconds` apart. Without a start they begin when the schedule is first seen. */
+export type IntervalRecurrence = {
+  readonly type: 'interval'
+  readonly everySeconds: number
+  readonly count: number
+  readonly startSeconds: number | undefined
+}
+
+export type Recurrence = CronRecurrence | IntervalRecurrence
+
+export type Schedule = Recurrence & {
   readonly missed: MissedPolicy
   /** A slot found later than this after its time is recorded as missed. */
   readonly maxLatenessMs: number
+  /** Each slot is attended up to this much after its time, always the same for the same slot. */
+  readonly jitterMs: number
+  readonly overlap: OverlapPolicy
 }
 
 /** One occurrence of a schedule, in epoch seconds. */
 export type SlotSeconds = number
+
+/** Names a recurrence: when it changes, slots are counted afresh. */
+export function scheduleKey(recurrence: Recurrence): string {
+  if (recurrence.type === 'cron') return `${recurrence.cron} ${recurrence.timezone}`
+  const { everySeconds, count, startSeconds } = recurrence
+  return `every ${everySeconds}s x${count} from ${startSeconds ?? 'first seen'}`
+}
+
+/** A recurrence whose slots are known: one that begins when first seen begins at `anchorSeconds`. */
+export function anchored<Any extends Recurrence>(recurrence: Any, anchorSeconds: number): Any {
+  if (recurrence.type === 'cron' || recurrence.startSeconds !== undefined) return recurrence
+  return { ...recurrence, startSeconds: anchorSeconds }
+}

@@ -1,6 +1,7 @@
 import type { PriceFeed } from './price.ts'
+import type { Caps } from './strategy.ts'
 import type { Pair, Token } from './token.ts'
-import type { Address, BaseUnits } from './units.ts'
+import type { Address } from './units.ts'
 
 export type Mode = 'sandbox' | 'dry-run' | 'live'
 
@@ -9,6 +10,8 @@ export type WalletSource =
   | { readonly type: 'keystore'; readonly keystore: string; readonly passwordFile: string }
   | { readonly type: 'privateKeyFile'; readonly file: string }
   | { readonly type: 'privateKeyEnv'; readonly name: string }
+  /** No key at all: enough for dry-run, which signs nothing. */
+  | { readonly type: 'address'; readonly address: Address }
 
 export type ChainSettings = {
   readonly name: string
@@ -66,12 +69,20 @@ export type AggregatorSettings = {
   readonly wire: { readonly methodPrefix: string; readonly signatureHeader: string }
 }
 
-/** Account-wide caps, by token symbol, in base units. */
+/** Caps over all strategies together, by address of the token that is sold. */
 export type AccountLimits = {
   /** Widest distance of a quote from the independent price. */
   readonly maxDeviationBps: number
-  readonly perDay: ReadonlyMap<string, BaseUnits>
-  readonly perOrder: ReadonlyMap<string, BaseUnits>
+  readonly perOrder: Caps
+  readonly perHour: Caps
+  readonly perDay: Caps
+  readonly perWeek: Caps
+  readonly total: Caps
+  readonly cooldownMs: number
+  /** Orders that may be unresolved at once. */
+  readonly maxOpenIntents: number | undefined
+  /** Slots in a row, of whatever strategy, that may end failed, refused or expired before everything is halted. */
+  readonly maxFailures: number | undefined
 }
 
 export type WebhookEvent = 'filled' | 'failed' | 'refused' | 'missed' | 'halted' | 'low-funds'

@@ -1,7 +1,8 @@
 import type { CallRecord } from './call.ts'
 import type { ExposureBook } from './exposures.ts'
-import type { CallIntent, IntentId, SwapIntent } from './intent.ts'
-import type { Execution, Fill, TransactionRecord } from './journal.ts'
+import type { CallIntent, IntentId, Outcome, SwapIntent } from './intent.ts'
+import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from './journal.ts'
+import type { StrategyMemory } from './memory.ts'
 import type { OrderState } from './order.ts'
 import type { PermitRecord } from './permit.ts'
 import type { Mode } from './settings.ts'
@@ -26,7 +27,8 @@ export type OpenSwap = OpenBase & {
   readonly venue: 'gasless'
   readonly intent: SwapIntent
   permit: PermitRecord | undefined
-  fill: Fill | undefined
+  /** A proven fill, or in dry-run what was booked. */
+  fill: Pick<Fill, 'paid' | 'received'> | undefined
 }
 
 export type OpenCall = OpenBase & {
@@ -39,11 +41,30 @@ export type OpenCall = OpenBase & {
 /** An intent that is not closed yet. */
 export type OpenIntent = OpenSwap | OpenCall
 
+/** A slot with intents that are not closed yet. */
+export type OpenSlot = {
+  readonly slotSeconds: number
+  readonly memoryOnFill: StrategyMemory | undefined
+  /** The worst end of its intents so far. */
+  ended: { readonly outcome: Outcome; readonly reason: CloseReason } | undefined
+}
+
+/** Since when, and why, something opens no slots. */
+export type Pause = { readonly atMs: number; readonly cause: PauseCause; readonly detail: string }
+
 export type StrategyRecord = {
   scheduleKey: string
+  /** When a schedule that begins when first seen was first seen. Kept while the strategy is switched off. */
+  anchor: { readonly scheduleKey: string; readonly fromSeconds: number }
   /** Last slot that is accounted for: opened, closed or missed. */
   lastSlotSeconds: number
-  openSlots: number[]
+  openSlots: OpenSlot[]
+  memory: StrategyMemory
+  paused: Pause | undefined
+  /** When a pause last ended; limits that paused it count from there. */
+  resumedAtMs: number | undefined
+  /** Slots in a row that ended failed, refused or expired. */
+  failureStreak: number
   fills: number
   lastOrderAtMs: number | undefined
   lastFillAtMs: number | undefined
@@ -67,6 +88,15 @@ export type DaemonState = ExposureBook & {
         readonly owner: Address
       }
     | undefined
+  /** Set while nothing may be signed. */
+  halted: Pause | undefined
+  /** Slots in a row, of whatever strategy, that ended failed, refused or expired. */
+  failureStreak: number
+  lastOrderAtMs: number | undefined
+  /** Base units spent since the beginning over all strategies, by token. */
+  readonly spent: Map<Address, BaseUnits>
+  /** Dry-run: what booked orders have changed the wallet's balances by, by token. */
+  readonly paper: Map<Address, bigint>
   readonly strategies: Map<string, StrategyRecord>
   readonly intents: Map<IntentId, OpenIntent>
   readonly transactions: Map<string, OpenTransaction>
@@ -83,6 +113,11 @@ export type DaemonState = ExposureBook & {
 export function emptyState(): DaemonState {
   return {
     bound: undefined,
+    halted: undefined,
+    failureStreak: 0,
+    lastOrderAtMs: undefined,
+    spent: new Map(),
+    paper: new Map(),
     strategies: new Map(),
     intents: new Map(),
     exposures: new Map(),
@@ -93,4 +128,10 @@ export function emptyState(): DaemonState {
     deposits: new Map(),
     claimedTransfers: new Map(),
   }
+}
+
+/** When the live authorization of an order ends, epoch seconds; undefined where nothing says so. */
+export function deadlineOf(open: OpenIntent): number | undefined {
+  if (open.venue === 'gasless') return open.permit?.deadlineSeconds
+  return open.call?.trust === 'trustless' ? open.call.deadlineSeconds : undefined
 }

@@ -1,16 +1,29 @@
+import { assertNever } from './errors.ts'
 import type { Schedule } from './schedule.ts'
-import type { Asset } from './token.ts'
+import type { Asset, Pair, Token } from './token.ts'
 import type { Address, BaseUnits, Hex, Ratio } from './units.ts'
 
 export const STRATEGY_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/
 
-/** Caps of one strategy. Amounts are base units of the sell token. */
+/** Base units that may be spent of each token; a token that is absent has no cap. */
+export type Caps = ReadonlyMap<Address, BaseUnits>
+
+export const NO_CAPS: Caps = new Map()
+
+/** Caps of one strategy, by address of the token that is sold. Calls spend NATIVE_TOKEN. */
 export type StrategyLimits = {
-  readonly perDay: BaseUnits | undefined
-  readonly total: BaseUnits | undefined
+  readonly perOrder: Caps
+  readonly perHour: Caps
+  readonly perDay: Caps
+  readonly perWeek: Caps
+  readonly total: Caps
   readonly cooldownMs: number
   /** Orders of this strategy that may be unresolved at once. */
   readonly maxOpenIntents: number
+  /** Slots in a row that may end failed, refused or expired before the strategy is paused. */
+  readonly maxFailures: number | undefined
+  /** Fall of the holdings' value from its highest, in basis points, at which the strategy is paused. */
+  readonly drawdownBps: number | undefined
 }
 
 /** Bounds on the price in sell token per buy token, as base-unit ratios. Outside them the slot is skipped. */
@@ -21,6 +34,12 @@ export type OrderSize =
   | { readonly side: 'sell'; readonly amount: BaseUnits }
   | { readonly side: 'buy'; readonly amount: BaseUnits }
 
+/**
+ * What proves that a quote is fair: a configured feed (or several, crossed), or nothing but the strategy's own price
+ * bounds, for a pair that its file names as having no feed.
+ */
+export type PriceCheck = 'feed' | 'bounds'
+
 type StrategyBase = {
   readonly name: string
   readonly file: string
@@ -29,14 +48,98 @@ type StrategyBase = {
   readonly limits: StrategyLimits
 }
 
-export type DcaStrategy = StrategyBase & {
-  readonly kind: 'dca'
+/** What every strategy that swaps has beside its kind's own fields. */
+type SwapBase = StrategyBase & {
   readonly slippageBps: number
+  /** Widest distance of a quote from the independent price, at most the account's. */
+  readonly maxDeviationBps: number
+  readonly priceCheck: PriceCheck
+}
+
+/** A swap strategy of one direction. */
+type TradeBase = SwapBase & {
   readonly sell: Asset
   readonly buy: Asset
-  readonly size: OrderSize
   readonly price: PriceBounds
 }
+
+/** Sells more on a dip: from a fall of `dropBps` below the highest price of the window on, `amount` instead. */
+export type Dip = { readonly dropBps: number; readonly amount: BaseUnits }
+
+export type DcaStrategy = TradeBase & {
+  readonly kind: 'dca'
+  readonly size: OrderSize
+  /** Deepest first. Amounts are of the side that `size` names. */
+  readonly dips: readonly Dip[]
+  /** How far back the highest price is looked for. */
+  readonly dipWindowMs: number
+}
+
+/** One trigger of a threshold strategy. `id` is stable while its line of the file is unchanged. */
+export type Rung = {
+  readonly id: string
+  readonly trigger:
+    | { readonly type: 'above' | 'below'; readonly level: Ratio }
+    | { readonly type: 'trailing'; readonly bps: number }
+  readonly size: RungSize
+}
+
+/** Exact input, or a share of what the wallet has free. */
+export type RungSize =
+  | { readonly type: 'amount'; readonly amount: BaseUnits }
+  | { readonly type: 'share'; readonly bps: number }
+
+export type ThresholdStrategy = TradeBase & {
+  readonly kind: 'threshold'
+  /** The price that is watched: base-unit ratio of `quote` per `base`. */
+  readonly watch: { readonly pair: Pair; readonly base: Token; readonly quote: Token }
+  readonly rungs: readonly Rung[]
+  /** How far the price must come back before a rung may fire again, in basis points of its level. */
+  readonly rearmBps: number
+  /** Each rung fires at most once ever. */
+  readonly once: boolean
+}
+
+export type TwapStrategy = TradeBase & {
+  readonly kind: 'twap'
+  /** All that the slices sell together. */
+  readonly total: BaseUnits
+  /** What becomes of slices that were missed or not filled: the later ones grow, or they are dropped. */
+  readonly unsold: 'spread' | 'drop'
+}
+
+export type RebalanceTarget = { readonly token: Token; readonly weightBps: number }
+
+export type RebalanceStrategy = SwapBase & {
+  readonly kind: 'rebalance'
+  /** At least two; weights sum to 10,000. */
+  readonly targets: readonly RebalanceTarget[]
+  /** Distance from its target, in basis points of the portfolio, up to which a weight is left alone. */
+  readonly bandBps: number
+  /** How far to trade once outside: just back into the band, or to the target itself. */
+  readonly to: 'edge' | 'target'
+  /** The token that everything is valued in. */
+  readonly quote: Token
+  /** Least value of one order, in `quote` base units. */
+  readonly minTrade: BaseUnits
+  /** Most that an order may cost against the feed's price, in basis points of what it moves; else it is not worth it. */
+  readonly maxCostBps: number | undefined
+}
+
+/** Decides by a module of the operator's own. */
+export type CustomStrategy = SwapBase & {
+  readonly kind: 'custom'
+  /** Absolute path. */
+  readonly module: string
+  /** The only assets that it may trade, by the name that the module uses. */
+  readonly assets: ReadonlyMap<string, Asset>
+  /** What the module's own schema made of the file's `params`. */
+  readonly params: unknown
+  readonly decide: CustomDecide
+}
+
+/** A module's `decide`, before anything that it returns is believed. */
+export type CustomDecide = (view: unknown) => unknown
 
 /** A contract call on a schedule, through the aggregation service. Its caps are wei of value. */
 export type CallStrategy = StrategyBase & {
@@ -50,4 +153,60 @@ export type CallStrategy = StrategyBase & {
   readonly label: string
 }
 
-export type Strategy = DcaStrategy | CallStrategy
+export type SwapStrategy =
+  | DcaStrategy
+  | RebalanceStrategy
+  | ThresholdStrategy
+  | TwapStrategy
+  | CustomStrategy
+export type Strategy = SwapStrategy | CallStrategy
+
+/** Everything that a strategy may hold, sell or buy. */
+export function assetsOf(strategy: Strategy): readonly Asset[] {
+  switch (strategy.kind) {
+    case 'dca':
+    case 'threshold':
+    case 'twap':
+      return [strategy.sell, strategy.buy]
+    case 'rebalance':
+      return strategy.targets.map(({ token }) => ({ token, native: false }))
+    case 'custom':
+      return [...strategy.assets.values()]
+    case 'call':
+      return []
+    default:
+      return assertNever(strategy)
+  }
+}
+
+/** Prices that a strategy's decision depends on, each as sell base units per buy base unit. */
+export type TokenPair = { readonly sell: Token; readonly buy: Token }
+
+export function pairsOf(strategy: Strategy): readonly TokenPair[] {
+  switch (strategy.kind) {
+    case 'dca':
+    case 'twap':
+      return [{ sell: strategy.sell.token, buy: strategy.buy.token }]
+    case 'threshold': {
+      const { sell, buy, watch } = strategy
+      return [
+        { sell: watch.quote, buy: watch.base },
+        { sell: sell.token, buy: buy.token },
+      ]
+    }
+    case 'rebalance':
+      return strategy.targets
+        .filter(({ token }) => token !== strategy.quote)
+        .map(({ token }) => ({ sell: strategy.quote, buy: token }))
+    case 'custom': {
+      const tokens = [...new Set([...strategy.assets.values()].map(({ token }) => token))]
+      return tokens.flatMap((sell) =>
+        tokens.filter((buy) => buy !== sell).map((buy) => ({ sell, buy })),
+      )
+    }
+    case 'call':
+      return []
+    default:
+      return assertNever(strategy)
+  }
+}

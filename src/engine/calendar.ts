@@ -1,10 +1,15 @@
 import { DAY_SECONDS, formatDay, formatTimeOfDay } from '../domain/civil-date.ts'
 import { nearestMatch } from '../domain/cron-match.ts'
-import type { Schedule, SlotSeconds } from '../domain/schedule.ts'
+import type {
+  CronRecurrence,
+  IntervalRecurrence,
+  Recurrence,
+  SlotSeconds,
+} from '../domain/schedule.ts'
 import { type OffsetSpan, offsetSpanAt } from '../domain/timezone.ts'
 
-/** What the calendar needs of a schedule. Times are epoch seconds throughout. */
-export type Recurrence = Pick<Schedule, 'pattern' | 'timezone'>
+/** What the calendar needs of a cron schedule. Times are epoch seconds throughout. */
+type Cron = Pick<CronRecurrence, 'pattern' | 'timezone'>
 
 /** Slots in ascending order; `more` says that `max` cut the list short. */
 export type Slots = { readonly slots: SlotSeconds[]; readonly more: boolean }
@@ -22,6 +27,12 @@ const WARNING_HORIZON_SECONDS = 2 * 366 * DAY_SECONDS
  * a repeated hour and not at all inside a gap.
  */
 export function nextSlot(schedule: Recurrence, afterSeconds: number): SlotSeconds | undefined {
+  return schedule.type === 'cron'
+    ? nextCronSlot(schedule, afterSeconds)
+    : nextIntervalSlot(schedule, afterSeconds)
+}
+
+function nextCronSlot(schedule: Cron, afterSeconds: number): SlotSeconds | undefined {
   const { pattern, timezone } = schedule
   let at = Math.floor(afterSeconds) + 1
   for (let steps = 0; steps < SPANS_MAX; steps++) {
@@ -36,12 +47,33 @@ export function nextSlot(schedule: Recurrence, afterSeconds: number): SlotSecond
 }
 
 /** Earliest wall-clock second whose match would run in `span` at `at` or later. */
-function firstWallSecond(schedule: Recurrence, span: OffsetSpan, at: number): number {
+function firstWallSecond(schedule: Cron, span: OffsetSpan, at: number): number {
   const own = at + span.offsetSeconds
   if (schedule.pattern.timing === 'interval') return own
   // At the start of a span, the wall-clock time a gap has swallowed is still to run; after clocks went back, the
   // time already shown once is not to run again.
   return at === span.fromSeconds ? span.wallReachedSeconds : Math.max(own, span.wallReachedSeconds)
+}
+
+/** An interval that is not anchored yet has no slots. */
+function nextIntervalSlot(
+  { startSeconds, everySeconds, count }: IntervalRecurrence,
+  afterSeconds: number,
+): SlotSeconds | undefined {
+  if (startSeconds === undefined) return undefined
+  const index = Math.max(0, Math.floor((afterSeconds - startSeconds) / everySeconds) + 1)
+  return index < count ? startSeconds + index * everySeconds : undefined
+}
+
+function latestIntervalSlot(
+  { startSeconds, everySeconds, count }: IntervalRecurrence,
+  atSeconds: number,
+  notBeforeSeconds: number,
+): SlotSeconds | undefined {
+  if (startSeconds === undefined || atSeconds < startSeconds) return undefined
+  const index = Math.min(count - 1, Math.floor((atSeconds - startSeconds) / everySeconds))
+  const slot = startSeconds + index * everySeconds
+  return slot >= notBeforeSeconds ? slot : undefined
 }
 
 /** Slots after `afterSeconds` (exclusive) up to `untilSeconds` (inclusive), the first `max` of them. */
@@ -70,6 +102,16 @@ export function latestSlotAtOrBefore(
   atSeconds: number,
   notBeforeSeconds: number,
 ): SlotSeconds | undefined {
+  return schedule.type === 'cron'
+    ? latestCronSlot(schedule, atSeconds, notBeforeSeconds)
+    : latestIntervalSlot(schedule, atSeconds, notBeforeSeconds)
+}
+
+function latestCronSlot(
+  schedule: Cron,
+  atSeconds: number,
+  notBeforeSeconds: number,
+): SlotSeconds | undefined {
   let at = Math.floor(atSeconds)
   for (let steps = 0; steps < SPANS_MAX && at >= notBeforeSeconds; steps++) {
     const span = offsetSpanAt(schedule.timezone, at)
@@ -89,6 +131,7 @@ export function latestSlotAtOrBefore(
  * A pattern that runs in every hour has none: it just goes on in real time.
  */
 export function scheduleWarnings(schedule: Recurrence, fromSeconds: number): string[] {
+  if (schedule.type === 'interval') return []
   const { pattern, timezone } = schedule
   if (pattern.timing === 'interval' && pattern.hours.length === 24) return []
   const warnings: string[] = []
@@ -105,7 +148,7 @@ export function scheduleWarnings(schedule: Recurrence, fromSeconds: number): str
   return warnings
 }
 
-function gapWarnings(schedule: Recurrence, fromWall: number, untilWall: number): string[] {
+function gapWarnings(schedule: Cron, fromWall: number, untilWall: number): string[] {
   const times = matchesWithin(schedule, fromWall, untilWall)
   const verb = times.length === 1 ? 'does' : 'do'
   const runs =
@@ -117,7 +160,7 @@ function gapWarnings(schedule: Recurrence, fromWall: number, untilWall: number):
   )
 }
 
-function overlapWarnings(schedule: Recurrence, fromWall: number, untilWall: number): string[] {
+function overlapWarnings(schedule: Cron, fromWall: number, untilWall: number): string[] {
   const times = matchesWithin(schedule, fromWall, untilWall)
   const verb = times.length === 1 ? 'occurs' : 'occur'
   const runs = schedule.pattern.timing === 'fixed' ? 'runs only the first time' : 'runs both times'
@@ -127,10 +170,7 @@ function overlapWarnings(schedule: Recurrence, fromWall: number, untilWall: numb
 }
 
 /** One entry for the affected times of one clock change, none when there are no such times. */
-function describe(
-  schedule: Recurrence,
-  times: readonly number[],
-): { what: string; where: string }[] {
+function describe(schedule: Cron, times: readonly number[]): { what: string; where: string }[] {
   const first = times[0]
   const last = times.at(-1)
   if (first === undefined || last === undefined) return []
@@ -142,7 +182,7 @@ function describe(
 }
 
 /** Wall-clock times of the pattern in [fromWall, untilWall). */
-function matchesWithin(schedule: Recurrence, fromWall: number, untilWall: number): number[] {
+function matchesWithin(schedule: Cron, fromWall: number, untilWall: number): number[] {
   const found: number[] = []
   let match = nearestMatch(schedule.pattern, fromWall, 'later')
   while (match !== undefined && match < untilWall) {

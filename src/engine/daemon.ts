@@ -1,6 +1,8 @@
+import { NOT_SCHEDULED } from '../domain/fold.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
+import { scheduleKey } from '../domain/schedule.ts'
 import type { Mode } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Hex } from '../domain/units.ts'
@@ -9,8 +11,10 @@ import { askChain, type OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
 import { resolveOnChain } from '../execute/resolve.ts'
 import { followRecorded } from '../execute/transaction.ts'
+import { type Controlled, halt, pause, resume } from './control.ts'
+import { createErrands } from './errands.ts'
 import { keepGasTank } from './gas-tank.ts'
-import { type Agenda, createAgenda } from './tick.ts'
+import { type Agenda, createAgenda, type Triggered } from './tick.ts'
 
 export type DaemonInput = {
   readonly mode: Mode
@@ -22,13 +26,28 @@ export type DaemonInput = {
   readonly drainMs: number
   /** Aborted, with the cause as its reason, to make the daemon drain and return. */
   readonly shutdown: AbortSignal
-  readonly onReady: (agenda: Agenda) => void
+  readonly onReady: (agenda: Agenda, control: DaemonControl) => void
   /** Called after each turn of the loop, for the health check. */
   readonly onTick: () => void
 }
 
+/** What an operator may ask of a running daemon. */
+export type DaemonControl = {
+  /** See `control.ts`; these take effect at once. */
+  pause(strategy: string | undefined): Promise<Controlled>
+  resume(strategy: string | undefined): Promise<Controlled>
+  halt(): Promise<Controlled>
+  /** These two wait for the tick under way. */
+  trigger(strategy: string): Promise<Triggered>
+  /** Attends other strategies from now on; orders in flight go on as they were decided. */
+  reload(strategies: readonly Strategy[]): Promise<void>
+}
+
 /** What still hangs in a request or a blocked queue this long after the stop is left to the journal. */
 const ABANDON_MS = 12_000
+
+export const PAUSED_BY_OPERATOR = 'paused by the operator'
+export const HALTED_BY_OPERATOR = 'halted by the operator'
 
 /** The wallet or the chain is not the one that the state directory belongs to. */
 export class WrongStateError extends Error {
@@ -43,8 +62,15 @@ export class WrongStateError extends Error {
 export async function runDaemon(input: DaemonInput): Promise<void> {
   const closing = new AbortController()
   const stop = new AbortController()
-  const context: OrderContext = { ...input.context, closing: closing.signal, stop: stop.signal }
+  const strategies = new Map(input.strategies.map((strategy) => [strategy.name, strategy]))
+  const context: OrderContext = {
+    ...input.context,
+    strategies,
+    closing: closing.signal,
+    stop: stop.signal,
+  }
   const { clock, journal, observe } = context.ports
+  const errands = createErrands(closing.signal)
   const close = (): void => closing.abort(input.shutdown.reason)
   if (input.shutdown.aborted) close()
   else input.shutdown.addEventListener('abort', close, { once: true })
@@ -68,13 +94,14 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     const headSeconds = await bind(input, context)
     if (headSeconds === undefined)
       return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
-    await scheduleStrategies(input, context, headSeconds)
+    await scheduleStrategies(context, headSeconds)
     observe({
       type: 'daemon-started',
       mode: input.mode,
       owner: context.ports.signer.address,
       strategies: input.strategies.length,
       openIntents: journal.state.intents.size,
+      halted: journal.state.halted,
     })
     await reconcile(context)
     for (const id of [...journal.state.intents.keys()]) launch(id)
@@ -87,15 +114,36 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       startedAtMs,
       wallet: input.wallet,
     })
-    input.onReady(agenda)
-    // A deposit cannot be withdrawn: none is made for a daemon that makes no calls.
-    const makesCalls = input.strategies.some(({ kind }) => kind === 'call')
-    if (context.aggregator !== undefined && makesCalls)
-      keepGasTank(context, context.aggregator).catch(fail)
+    const fillTank = gasTankKeeper(context, fail)
+    fillTank()
+    input.onReady(agenda, {
+      pause: (strategy) => pause(context.ports, strategy, PAUSED_BY_OPERATOR),
+      resume: (strategy) => resume(context.ports, strategy),
+      halt: () => halt(context.ports, HALTED_BY_OPERATOR),
+      trigger: (strategy) =>
+        errands.run(async () => {
+          const triggered = await agenda.trigger(strategy)
+          if (triggered.ok) for (const id of triggered.intents) launch(id)
+          return triggered
+        }),
+      reload: (others) =>
+        errands.run(async () => {
+          const identity = await askChain(context, 'reading the newest block', () =>
+            context.ports.chain.identity(),
+          )
+          if (!identity.ok) throw new Error('the chain cannot be read now; try again')
+          strategies.clear()
+          for (const strategy of others) strategies.set(strategy.name, strategy)
+          await scheduleStrategies(context, identity.value.blockTimeSeconds)
+          agenda.replace(others)
+          fillTank()
+        }),
+    })
     while (!closing.signal.aborted) {
+      await errands.attend()
       for (const id of await agenda.tick()) launch(id)
       input.onTick()
-      await clock.wake(agenda.nextDueMs(), closing.signal)
+      await clock.wake(agenda.nextDueMs(), errands.nextSignal())
     }
     observe({
       type: 'daemon-stopping',
@@ -163,25 +211,18 @@ async function bindState(
     )
 }
 
-/** The schedule key of a strategy that is known to the journal but not attended. */
-const NOT_SCHEDULED = 'none'
-
 /**
  * A new or changed schedule counts its slots from now on; so does one that was switched off in between. A clock far
  * ahead of the chain is not believed: its slots would be used up before they come.
  */
-async function scheduleStrategies(
-  input: DaemonInput,
-  context: OrderContext,
-  headSeconds: number,
-): Promise<void> {
+async function scheduleStrategies(context: OrderContext, headSeconds: number): Promise<void> {
   const { clock, journal } = context.ports
   const latestMs = headSeconds * 1000 + CHAIN_LAG_MS_MAX
   const nowSeconds = Math.floor(Math.min(clock.now(), latestMs) / 1000)
   const keys = new Map<string, string>()
   for (const name of journal.state.strategies.keys()) keys.set(name, NOT_SCHEDULED)
-  for (const { name, schedule } of input.strategies)
-    keys.set(name, `${schedule.cron} ${schedule.timezone}`)
+  for (const { name, schedule } of context.strategies.values())
+    keys.set(name, scheduleKey(schedule))
   const changed = [...keys].filter(
     ([name, key]) => journal.state.strategies.get(name)?.scheduleKey !== key,
   )
@@ -192,6 +233,17 @@ async function scheduleStrategies(
       return journal.append({ type: 'strategy-scheduled', strategy, scheduleKey, fromSeconds })
     }),
   )
+}
+
+/** Starts keeping the tank once there is a strategy that makes calls: a deposit cannot be withdrawn. */
+function gasTankKeeper(context: OrderContext, fail: (error: unknown) => void): () => void {
+  let kept = false
+  return () => {
+    const makesCalls = [...context.strategies.values()].some(({ kind }) => kind === 'call')
+    if (kept || !makesCalls || context.aggregator === undefined) return
+    kept = true
+    keepGasTank(context, context.aggregator).catch(fail)
+  }
 }
 
 /** Before any new slot, the chain is asked once about every permit that may be live. */

@@ -1,15 +1,14 @@
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
-import type { PriceFeed } from '../domain/price.ts'
-import type { SlotSeconds } from '../domain/schedule.ts'
-import type { DcaStrategy, Strategy } from '../domain/strategy.ts'
-import type { Token } from '../domain/token.ts'
+import { anchored, type Schedule, type SlotSeconds } from '../domain/schedule.ts'
+import type { Strategy } from '../domain/strategy.ts'
 import { askChain, type OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 import { nextSlot } from './calendar.ts'
 import { type Due, dueSlots, type MissedRun } from './due.ts'
 import { takeSlot } from './slot.ts'
+import { balancesOf, marketOf } from './view.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
@@ -22,7 +21,18 @@ export type Agenda = {
   /** When the next slot is due, epoch ms. */
   nextDueMs(): number
   nextSlotOf(strategy: string): SlotSeconds | undefined
+  /** Attends these strategies from now on. Never during a tick. */
+  replace(strategies: readonly Strategy[]): void
+  /**
+   * Opens a slot of a strategy now, outside its schedule, after what is due of it. Limits and pauses hold for it as for
+   * any other. Never during a tick. Gives the slot and its intents, or why there is none.
+   */
+  trigger(strategy: string): Promise<Triggered>
 }
+
+export type Triggered =
+  | { readonly ok: true; readonly slotSeconds: SlotSeconds; readonly intents: readonly IntentId[] }
+  | { readonly ok: false; readonly detail: string }
 
 export type AgendaInput = {
   readonly context: OrderContext
@@ -33,7 +43,8 @@ export type AgendaInput = {
 
 /** The calendar of all strategies over the journal's record of what is accounted for. */
 export function createAgenda(input: AgendaInput): Agenda {
-  const { context, strategies } = input
+  const { context } = input
+  let { strategies } = input
   const { clock, journal, observe } = context.ports
   const next = new Map<string, SlotSeconds>()
   let retryAtMs = 0
@@ -42,7 +53,7 @@ export function createAgenda(input: AgendaInput): Agenda {
   const refresh = (strategy: Strategy): void => {
     const record = journal.state.strategies.get(strategy.name)
     const after = record?.lastSlotSeconds ?? Math.floor(input.startedAtMs / 1000)
-    const slot = nextSlot(strategy.schedule, after)
+    const slot = nextSlot(scheduleOf(strategy), after)
     if (slot === undefined) next.delete(strategy.name)
     else next.set(strategy.name, slot)
     observe({
@@ -50,7 +61,12 @@ export function createAgenda(input: AgendaInput): Agenda {
       strategy: strategy.name,
       nextSlotSeconds: slot,
       lastFillAtMs: record?.lastFillAtMs,
+      paused: record?.paused !== undefined,
     })
+  }
+  const scheduleOf = ({ name, schedule }: Strategy): Schedule => {
+    const anchor = journal.state.strategies.get(name)?.anchor
+    return anchor === undefined ? schedule : anchored(schedule, anchor.fromSeconds + 1)
   }
   for (const strategy of strategies) refresh(strategy)
 
@@ -62,7 +78,8 @@ export function createAgenda(input: AgendaInput): Agenda {
       const record = journal.state.strategies.get(strategy.name)
       const lastSlotSeconds = record?.lastSlotSeconds ?? slot - 1
       const { startedAtMs } = input
-      const due = dueSlots({ schedule: strategy.schedule, lastSlotSeconds, nowMs, startedAtMs })
+      const schedule = scheduleOf(strategy)
+      const due = dueSlots({ schedule, lastSlotSeconds, nowMs, startedAtMs })
       owed.push({ strategy, due })
     }
     return owed
@@ -76,7 +93,7 @@ export function createAgenda(input: AgendaInput): Agenda {
     if (view === undefined) retryAtMs = clock.now() + VIEW_RETRY_MS
     else {
       walletReadAtMs = nowMs
-      reportBalances(input, view)
+      reportBalances(input, strategies, view)
     }
     return view
   }
@@ -94,28 +111,53 @@ export function createAgenda(input: AgendaInput): Agenda {
     return dueAt(blockTimeMs + CHAIN_LAG_MS_MAX)
   }
 
+  const attend = async (nowMs: number): Promise<readonly IntentId[]> => {
+    const due = dueAt(nowMs)
+    const idle = due.length === 0 && Math.abs(nowMs - walletReadAtMs) < WALLET_READ_MS
+    // Set by a clock that has since been set back, a retry may seem far ahead.
+    const waiting = nowMs < retryAtMs && retryAtMs - nowMs <= VIEW_RETRY_MS
+    if (idle || waiting) return []
+    retryAtMs = 0
+    const view = await read(due, nowMs)
+    const owed =
+      view === undefined
+        ? due.filter(({ strategy }) => strategy.kind === 'call')
+        : believed(due, view, nowMs)
+    await Promise.all(owed.map((each) => recordMissed(context, each)))
+    const taken = owed.flatMap(({ strategy, due: { attend } }) =>
+      attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
+    )
+    const started = (await Promise.all(taken)).flat()
+    for (const { strategy } of owed) refresh(strategy)
+    return started
+  }
+
   return {
-    async tick() {
-      const nowMs = clock.now()
+    tick() {
       reportOpen(context)
-      const due = dueAt(nowMs)
-      const idle = due.length === 0 && Math.abs(nowMs - walletReadAtMs) < WALLET_READ_MS
-      // Set by a clock that has since been set back, a retry may seem far ahead.
-      const waiting = nowMs < retryAtMs && retryAtMs - nowMs <= VIEW_RETRY_MS
-      if (idle || waiting) return []
-      retryAtMs = 0
-      const view = await read(due, nowMs)
-      const owed =
-        view === undefined
-          ? due.filter(({ strategy }) => strategy.kind === 'call')
-          : believed(due, view, nowMs)
-      await Promise.all(owed.map((each) => recordMissed(context, each)))
-      const taken = owed.flatMap(({ strategy, due: { attend } }) =>
-        attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
-      )
-      const started = (await Promise.all(taken)).flat()
-      for (const { strategy } of owed) refresh(strategy)
-      return started
+      return attend(clock.now())
+    },
+    replace(others) {
+      strategies = others
+      next.clear()
+      for (const strategy of strategies) refresh(strategy)
+    },
+    async trigger(name) {
+      const strategy = strategies.find((each) => each.name === name)
+      if (strategy === undefined)
+        return { ok: false, detail: `no enabled strategy is named ${name}` }
+      const nowMs = clock.now()
+      const slotSeconds = Math.floor(nowMs / 1000)
+      const last = journal.state.strategies.get(name)?.lastSlotSeconds ?? 0
+      const owedSlot = next.get(name)
+      if (slotSeconds <= last || (owedSlot !== undefined && owedSlot <= slotSeconds))
+        return { ok: false, detail: `${name} has a slot of its own at this very moment` }
+      const view = await readMarket(context, [strategy])
+      if (view === undefined && strategy.kind !== 'call')
+        return { ok: false, detail: 'the market could not be read' }
+      const intents = await takeSlot({ context, strategy, slotSeconds, view, nowMs })
+      refresh(strategy)
+      return { ok: true, slotSeconds, intents }
     },
     nextDueMs() {
       let soonest = Number.POSITIVE_INFINITY
@@ -124,10 +166,6 @@ export function createAgenda(input: AgendaInput): Agenda {
     },
     nextSlotOf: (strategy) => next.get(strategy),
   }
-}
-
-function swapsOf(strategies: readonly Strategy[]): readonly DcaStrategy[] {
-  return strategies.filter((strategy) => strategy.kind !== 'call')
 }
 
 type Owed = { readonly strategy: Strategy; readonly due: Due }
@@ -151,39 +189,23 @@ async function readMarket(
   context: OrderContext,
   strategies: readonly Strategy[],
 ): Promise<ChainView | undefined> {
-  const tokens = new Map<string, Token>()
-  const feeds = new Map<string, PriceFeed>()
-  for (const { sell, buy } of swapsOf(strategies)) {
-    tokens.set(sell.token.address, sell.token)
-    tokens.set(buy.token.address, buy.token)
-    const feed = context.feedFor(sell.token, buy.token)
-    if (feed !== undefined) feeds.set(feed.pair, feed)
-  }
   const reply = await askChain(context, 'reading the market', () =>
     context.ports.chain.view({
       owner: context.ports.signer.address,
-      tokens: [...tokens.values()],
-      feeds: [...feeds.values()],
+      ...marketOf(strategies, context.pricePath),
     }),
   )
   return reply.ok ? reply.value : undefined
 }
 
-function reportBalances({ context, strategies, wallet }: AgendaInput, view: ChainView): void {
-  const { observe } = context.ports
-  observe({
-    type: 'wallet-balance',
-    wallet,
-    token: 'ETH',
-    amount: view.nativeBalance,
-    decimals: 18,
-  })
-  const tokens = new Set(swapsOf(strategies).flatMap(({ sell, buy }) => [sell.token, buy.token]))
-  for (const { address, symbol, decimals } of tokens) {
-    const amount = view.balances.get(address)
-    if (amount !== undefined)
-      observe({ type: 'wallet-balance', wallet, token: symbol, amount, decimals })
-  }
+function reportBalances(
+  { context, wallet }: AgendaInput,
+  strategies: readonly Strategy[],
+  view: ChainView,
+): void {
+  const { tokens } = marketOf(strategies, context.pricePath)
+  for (const { symbol: token, amount, decimals } of balancesOf(tokens, view))
+    context.ports.observe({ type: 'wallet-balance', wallet, token, amount, decimals })
 }
 
 function reportOpen(context: OrderContext): void {

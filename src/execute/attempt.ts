@@ -8,7 +8,15 @@ import type { Hex } from '../domain/units.ts'
 import type { ChainView } from '../ports.ts'
 import { askChain, askService, type OrderContext, trustedNow } from './context.ts'
 import { ensureAllowance, isUnwrapping, leaveNoWeth, wrapIfNative } from './prepare.ts'
-import { type Closing, closeUnfilled, failure, mayNotStart, refusal, skipped } from './start.ts'
+import {
+  type Closing,
+  closeUnfilled,
+  failure,
+  haltedNow,
+  mayNotStart,
+  refusal,
+  skipped,
+} from './start.ts'
 import { verify } from './verify.ts'
 
 /** One verified quote, ready to be recorded and signed. */
@@ -87,13 +95,13 @@ async function signable(
   quote: Quote,
 ): Promise<Step | (Signable & { readonly tag: 'signable' })> {
   const { ports, gasless, account, chainId } = context
-  const feed = context.feedFor(intent.sell.token, intent.buy.token)
+  const path = context.pricePath(intent.sell.token, intent.buy.token)
   const nonce = wireNonce(quote)
   const read = await askChain(context, 'reading the chain before signing', () =>
     ports.chain.view({
       owner: intent.owner,
       tokens: [intent.sell.token],
-      feeds: feed === undefined ? [] : [feed],
+      feeds: (path ?? []).map(({ feed }) => feed),
       ...(nonce === undefined ? {} : { permitNonce: nonce }),
     }),
   )
@@ -111,8 +119,8 @@ async function signable(
     nowMs: time.nowMs,
     chainId,
     gasless,
-    feed,
-    maxDeviationBps: account.maxDeviationBps,
+    path,
+    maxDeviationBps: Math.min(account.maxDeviationBps, intent.maxDeviationBps),
     hash: context.hashPermit,
   })
   const subject = { strategy: intent.strategy, intentId: intent.id }
@@ -158,11 +166,13 @@ async function signAndSubmit(
   const { intent } = open
   const { quote, permit, digest, view } = signable
   if (context.closing.aborted) return { tag: 'stopped' }
+  const halted = haltedNow(context)
+  if (halted !== undefined) return halted
   const time = trustedNow(context, view)
   if (!time.ok) return failure(time.reason, time.detail)
   if (!isFresh(quote, time.nowMs)) return { tag: 'again' }
   const hit = capFor(context, intent, permit, time.nowMs)
-  if (hit !== undefined) return skipped(hit)
+  if (hit !== undefined) return skipped(hit, time.nowMs)
   if (!coversLivePermits(context, intent, signable)) return { tag: 'again' }
   const record: PermitRecord = {
     ...permit,

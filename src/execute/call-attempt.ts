@@ -11,7 +11,15 @@ import { hashCall } from './call-data.ts'
 import { submitCall } from './call-submit.ts'
 import { type AggregatorContext, askChain, type OrderContext } from './context.ts'
 import { delegationRefusal } from './delegation.ts'
-import { type Closing, closeUnfilled, failure, mayNotStart, refusal, skipped } from './start.ts'
+import {
+  type Closing,
+  closeUnfilled,
+  failure,
+  haltedNow,
+  mayNotStart,
+  refusal,
+  skipped,
+} from './start.ts'
 
 /** Gas that the proposer and the transaction around it use beside the call itself, with room. */
 const ENVELOPE_GAS = 150_000n
@@ -128,7 +136,8 @@ async function record(
   const built = buildRecord(aggregator, open, sight, time.nowMs)
   if ('tag' in built) return built
   const hit = capHit(context, open.intent, time.nowMs)
-  if (hit !== undefined) return hit
+  const barred = hit ?? haltedNow(context)
+  if (barred !== undefined) return barred
   if (context.closing.aborted || isAccountBusy(context, open)) return { tag: 'stopped' }
   await journal.append({ type: 'call-recorded', intentId: open.intent.id, call: built })
   await submitCall(context, aggregator, open, built, 'ends-order')
@@ -195,5 +204,5 @@ function capHit(context: OrderContext, intent: CallIntent, nowMs: number): Closi
     limits: strategy.limits,
     account: context.account,
   })
-  return hit === undefined ? undefined : skipped(hit)
+  return hit === undefined ? undefined : skipped(hit, nowMs)
 }

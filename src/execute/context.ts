@@ -1,11 +1,16 @@
-import type { Outcome } from '../domain/intent.ts'
+import { type Outcome, worseEnd } from '../domain/intent.ts'
 import type { CloseReason, JournalEvent } from '../domain/journal.ts'
 import type { Route } from '../domain/observation.ts'
 import type { Permit } from '../domain/permit.ts'
 import { backoffMs, type ExecutionPolicy, type TrustedTime, trustedTime } from '../domain/policy.ts'
-import type { PriceFeed } from '../domain/price.ts'
+import type { PricePath } from '../domain/price.ts'
 import type { Reply, ServiceFault } from '../domain/quote.ts'
-import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
+import type {
+  AccountLimits,
+  AggregatorSettings,
+  GaslessSettings,
+  Mode,
+} from '../domain/settings.ts'
 import type { OpenIntent } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
@@ -19,16 +24,20 @@ import type {
   Ports,
   Signer,
 } from '../ports.ts'
+import { pauseObservation, stopsAfter } from './streak.ts'
 
-/** What every step of an order is given. Frozen while the daemon runs. */
+/** What every step of an order is given. Frozen while the daemon runs, but for the strategies: their files may change. */
 export type OrderContext = {
   readonly ports: Ports
+  /** `dry-run` signs nothing: what passes the firewall is booked on paper. */
+  readonly mode: Mode
   readonly policy: ExecutionPolicy
   readonly chainId: number
   readonly gasless: GaslessSettings
   readonly account: AccountLimits
   readonly strategies: ReadonlyMap<string, Strategy>
-  readonly feedFor: (a: Token, b: Token) => PriceFeed | undefined
+  /** Feeds that give the price of a pair, sell per buy; undefined where they do not connect it. */
+  readonly pricePath: (sell: Token, buy: Token) => PricePath | undefined
   readonly hashPermit: (permit: Permit) => Hex
   /** Aborted when the daemon begins to drain: nothing new is signed. */
   readonly closing: AbortSignal
@@ -143,20 +152,28 @@ export async function closeIntent(
   }
   const slot = { strategy: intent.strategy, slotSeconds: intent.slotSeconds }
   if (!isLastOfSlot(context, open)) return journal.append(closed)
-  await journal.append(closed, {
-    type: 'slot-closed',
-    ...slot,
-    outcome: end.outcome,
-    reason: end.reason,
+  const before = journal.state.strategies
+    .get(intent.strategy)
+    ?.openSlots.find(({ slotSeconds }) => slotSeconds === intent.slotSeconds)?.ended
+  const worst = before === undefined ? end : worseEnd(before, end)
+  const { outcome, reason, detail } = { detail: undefined, ...worst }
+  const { strategies, account } = context
+  const stops = stopsAfter(outcome, {
+    strategy: intent.strategy,
+    state: journal.state,
+    strategies,
+    account,
   })
+  await journal.append(closed, { type: 'slot-closed', ...slot, outcome, reason, detail }, ...stops)
   observe({
     type: 'slot-closed',
     ...slot,
-    outcome: end.outcome,
-    reason: end.reason,
-    ...(end.detail === undefined ? {} : { detail: end.detail }),
+    outcome,
+    reason,
+    ...(detail === undefined ? {} : { detail }),
     count: 1,
   })
+  for (const event of stops) observe(pauseObservation(event))
 }
 
 function isLastOfSlot(context: OrderContext, open: OpenIntent): boolean {

@@ -95,7 +95,8 @@ function dayBudget(context: OrderContext, intent: SwapIntent): bigint {
   const { token } = intent.sell
   const nowMs = context.ports.clock.now()
   const account = dayAllowance(state, { token, nowMs, account: context.account })
-  const own = context.strategies.get(intent.strategy)?.limits.perDay ?? 0n
+  const caps = context.strategies.get(intent.strategy)?.limits.perDay
+  const own = caps?.get(token.address) ?? 0n
   return livePermits(state, token) + (account ?? own)
 }
 

@@ -1,5 +1,5 @@
 import type { Outcome } from '../domain/intent.ts'
-import type { LimitHit } from '../domain/limits.ts'
+import { type LimitHit, limitText } from '../domain/limits.ts'
 import type { FailureReason, RefusalReason } from '../domain/reason.ts'
 import type { OpenIntent } from '../domain/state.ts'
 import { closeIntent, type OrderContext } from './context.ts'
@@ -31,6 +31,8 @@ export function refusal(
 /** What bars another attempt of any kind of intent. */
 export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | undefined {
   const { intent } = open
+  const halted = haltedNow(context)
+  if (halted !== undefined) return halted
   if (!context.strategies.has(intent.strategy))
     return failure('strategy-removed', 'its strategy file is gone')
   if (open.died === 'cancelled')
@@ -42,15 +44,21 @@ export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | 
   return undefined
 }
 
+/** The kill switch: asked again right before anything is signed. */
+export function haltedNow(context: OrderContext): Closing | undefined {
+  const { halted } = context.ports.journal.state
+  if (halted === undefined) return undefined
+  return { tag: 'failed', outcome: 'skipped', reason: 'halted', detail: halted.detail }
+}
+
 function lastFailure(open: OpenIntent): FailureReason {
   if (open.ended?.status === 'rejected') return 'order-rejected'
   return open.ended?.status === 'failed' ? 'order-failed' : 'order-expired'
 }
 
 /** A cap that filled up between the decision and the signature skips the slot. */
-export function skipped(hit: LimitHit): Closing {
-  const detail = `${hit.used} of ${hit.cap} is used`
-  return { tag: 'failed', outcome: 'skipped', reason: hit.reason, detail }
+export function skipped(hit: LimitHit, nowMs: number): Closing {
+  return { tag: 'failed', outcome: 'skipped', reason: hit.reason, detail: limitText(hit, nowMs) }
 }
 
 /** Gives a planned intent its outcome and tells of it. */

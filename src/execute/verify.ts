@@ -1,7 +1,7 @@
 import type { SwapIntent } from '../domain/intent.ts'
 import { type Permit, WITNESS_TYPE_STRING } from '../domain/permit.ts'
 import { lessBps } from '../domain/policy.ts'
-import { acceptPrice, type PriceFeed, sellPerBuy } from '../domain/price.ts'
+import { acceptPath, type PricePath } from '../domain/price.ts'
 import type { Quote } from '../domain/quote.ts'
 import type { RefusalReason } from '../domain/reason.ts'
 import type { GaslessSettings } from '../domain/settings.ts'
@@ -26,7 +26,8 @@ export type VerifyInput = {
   readonly nowMs: number
   readonly chainId: number
   readonly gasless: Pick<GaslessSettings, 'permit2' | 'spenders' | 'maxQuoteLifetimeMs'>
-  readonly feed: PriceFeed | undefined
+  /** Feeds that give the price of the pair, sell per buy. */
+  readonly path: PricePath | undefined
   readonly maxDeviationBps: number
   readonly hash: (permit: Permit) => Hex
 }
@@ -144,19 +145,29 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
 
 /** The quote against an independent feed, in both directions, and against the strategy's own bounds. */
 function checkPrice(input: VerifyInput, permit: Permit): void {
-  const { intent, quote, feed, view } = input
-  if (feed === undefined) throw new Refused('price-missing', 'no feed is configured for the pair')
-  const accepted = acceptPrice(feed, view.readings.get(feed.pair), view.blockTimeSeconds)
-  if (!accepted.ok) throw new Refused(accepted.reason, `feed ${feed.pair}`)
-  const fair = sellPerBuy(accepted.price, feed, intent.buy.token)
-  if (intent.size.side === 'sell') checkSellPrice(input, fair, intent.size.amount)
-  else checkBuyPrice(input, fair, intent.size.amount)
+  const { intent, quote } = input
+  if (intent.priceCheck === 'feed') checkAgainstFeed(input)
   const implied: Ratio = { num: permit.amount, den: quote.buyAmount }
   const { min, max } = intent.price
+  require(intent.priceCheck === 'feed' ||
+    max !== undefined, 'price-missing', 'neither a feed nor a price.max bounds the price')
   require((min === undefined || compareRatio(implied, min) >= 0) &&
     (max === undefined ||
       compareRatio(implied, max) <=
         0), 'price-outside-bounds', "the quote's price lies outside the strategy's bounds")
+}
+
+function checkAgainstFeed(input: VerifyInput): void {
+  const { intent, path, view } = input
+  const accepted = acceptPath(path, view.readings, view.blockTimeSeconds)
+  if (!accepted.ok)
+    throw new Refused(
+      accepted.reason,
+      accepted.pair === undefined ? 'no feed gives the price of the pair' : `feed ${accepted.pair}`,
+    )
+  const { ratio: fair } = accepted.price
+  if (intent.size.side === 'sell') checkSellPrice(input, fair, intent.size.amount)
+  else checkBuyPrice(input, fair, intent.size.amount)
 }
 
 /** Exact input: what the whole decided amount should bring at the feed's price, whatever part the quote takes. */

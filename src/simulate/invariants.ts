@@ -1,7 +1,9 @@
 import type { IntentId } from '../domain/intent.ts'
 import type { JournalEvent } from '../domain/journal.ts'
 import { DAY_MS } from '../domain/limits.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import type { AccountLimits } from '../domain/settings.ts'
+import { assetsOf, type Strategy } from '../domain/strategy.ts'
+import type { Token } from '../domain/token.ts'
 import type { Address } from '../domain/units.ts'
 import { nextSlot } from '../engine/calendar.ts'
 import type { MinedTransaction } from './ledger.ts'
@@ -82,22 +84,30 @@ function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spendin
 }
 
 function passedCaps(world: World, spendings: readonly Spending[]): string[] {
+  return world.strategies.flatMap((strategy) => {
+    const tokens = new Set(assetsOf(strategy).map(({ token }) => token))
+    return [...tokens].flatMap((token) => {
+      const sold = spendings.filter((each) => each.token === token.address)
+      return passedCapsOf(token, { strategy, account: world.account, sold })
+    })
+  })
+}
+
+function passedCapsOf(
+  { address, symbol }: Token,
+  by: { strategy: Strategy; account: AccountLimits; sold: readonly Spending[] },
+): string[] {
   const found: string[] = []
-  for (const strategy of world.strategies) {
-    if (strategy.kind === 'call') continue
-    const own = spendings.filter(({ strategy: name }) => name === strategy.name)
-    const { perDay, total } = strategy.limits
-    if (perDay !== undefined && mostInDay(own) > perDay)
-      found.push(`${strategy.name} spent ${mostInDay(own)} in a day, its cap is ${perDay}`)
-    const spent = own.reduce((sum, { amount }) => sum + amount, 0n)
-    if (total !== undefined && spent > total)
-      found.push(`${strategy.name} spent ${spent}, its total is ${total}`)
-    const { address, symbol } = strategy.sell.token
-    const most = mostInDay(spendings.filter(({ token }) => token === address))
-    const cap = world.account.perDay.get(symbol)
-    if (cap !== undefined && most > cap)
-      found.push(`the account spent ${most} ${symbol} in a day, its cap is ${cap}`)
+  const { name, limits } = by.strategy
+  const own = by.sold.filter(({ strategy }) => strategy === name)
+  const check = (who: string, used: bigint, cap: bigint | undefined): void => {
+    if (cap !== undefined && used > cap)
+      found.push(`${who} spent ${used} ${symbol}, its cap is ${cap}`)
   }
+  const total = own.reduce((sum, { amount }) => sum + amount, 0n)
+  check(`${name} in a day`, mostInDay(own), limits.perDay.get(address))
+  check(`${name} in all`, total, limits.total.get(address))
+  check('the account in a day', mostInDay(by.sold), by.account.perDay.get(address))
   return found
 }
 
@@ -136,7 +146,8 @@ function brokenSlots({ name, schedule }: Strategy, events: readonly JournalEvent
     else if (event.type === 'slot-opened') {
       advance(event.slotSeconds, event.slotSeconds)
       open.add(event.slotSeconds)
-    } else if (!open.delete(event.slotSeconds)) advance(event.slotSeconds, event.slotSeconds)
+    } else if (event.type === 'slot-closed' && !open.delete(event.slotSeconds))
+      advance(event.slotSeconds, event.slotSeconds)
   }
   return found
 }

@@ -1,4 +1,4 @@
-import { acceptPrice, sellPerBuy } from '../domain/price.ts'
+import { acceptPath } from '../domain/price.ts'
 import type { Address, Ratio } from '../domain/units.ts'
 import type { Ledger } from './ledger.ts'
 import type { SeededRandom } from './random.ts'
@@ -36,9 +36,12 @@ export class Market {
     const reading = this.#ledger.reading(WETH_USDC.feed)
     if (reading === undefined) return undefined
     const { updatedAtSeconds } = reading
-    const accepted = acceptPrice(WETH_USDC, { ...reading, sequencer: undefined }, updatedAtSeconds)
-    const token = buy === WETH.address ? WETH : USDC
-    return accepted.ok ? sellPerBuy(accepted.price, WETH_USDC, token) : undefined
+    const accepted = acceptPath(
+      [{ feed: WETH_USDC, inverted: buy === USDC.address }],
+      new Map([[WETH_USDC.pair, { ...reading, sequencer: undefined }]]),
+      updatedAtSeconds,
+    )
+    return accepted.ok ? accepted.price.ratio : undefined
   }
 
   #publish(): void {

@@ -1,5 +1,6 @@
 import type { PriceFeed } from '../domain/price.ts'
 import type { AccountLimits, GaslessSettings } from '../domain/settings.ts'
+import { NO_CAPS } from '../domain/strategy.ts'
 import { type Token, WETH_BASE_ADDRESS } from '../domain/token.ts'
 import { type Address, baseUnits } from '../domain/units.ts'
 
@@ -46,6 +47,12 @@ export const GASLESS: GaslessSettings = {
 
 export const ACCOUNT: AccountLimits = {
   maxDeviationBps: 200,
-  perDay: new Map([['USDC', baseUnits(1_000_000_000n)]]),
-  perOrder: new Map([['USDC', baseUnits(250_000_000n)]]),
+  perOrder: new Map([[USDC.address, baseUnits(250_000_000n)]]),
+  perHour: NO_CAPS,
+  perDay: new Map([[USDC.address, baseUnits(1_000_000_000n)]]),
+  perWeek: NO_CAPS,
+  total: NO_CAPS,
+  cooldownMs: 0,
+  maxOpenIntents: undefined,
+  maxFailures: undefined,
 }

@@ -1,5 +1,6 @@
 import type { Observation } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
+import { createPricePaths } from '../domain/price.ts'
 import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
 import type { DaemonState } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
@@ -260,7 +261,8 @@ export class World {
       gasless: this.gasless,
       account: this.account,
       strategies: new Map(this.strategies.map((strategy) => [strategy.name, strategy])),
-      feedFor: (a, b) => (a.symbol !== b.symbol ? WETH_USDC : undefined),
+      mode: 'sandbox',
+      pricePath: createPricePaths([WETH_USDC]),
       hashPermit: this.#hashPermit,
       wallet: {
         chain: ports.chain,

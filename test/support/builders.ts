@@ -3,8 +3,13 @@ import type { SwapIntent } from '../../src/domain/intent.ts'
 import type { Permit } from '../../src/domain/permit.ts'
 import type { FeedReading } from '../../src/domain/price.ts'
 import type { Schedule } from '../../src/domain/schedule.ts'
-import type { DcaStrategy } from '../../src/domain/strategy.ts'
-import type { Asset } from '../../src/domain/token.ts'
+import {
+  type Caps,
+  type DcaStrategy,
+  NO_CAPS,
+  type StrategyLimits,
+} from '../../src/domain/strategy.ts'
+import type { Asset, Token } from '../../src/domain/token.ts'
 import { type BaseUnits, baseUnits } from '../../src/domain/units.ts'
 import type { ChainView } from '../../src/ports.ts'
 import { makeOffer, type Offer } from '../../src/simulate/offer.ts'
@@ -39,13 +44,34 @@ export function aSchedule(cron: string, changes: Partial<Schedule> = {}): Schedu
   const parsed = parseCron(cron)
   if (!parsed.ok) throw new Error(`${cron}: ${parsed.message}`)
   return {
+    type: 'cron',
     cron,
     pattern: parsed.pattern,
     timezone: 'UTC',
     missed: 'latest',
     maxLatenessMs: HOUR,
+    jitterMs: 0,
+    overlap: 'allow',
     ...changes,
   }
+}
+
+/** No caps at all, and three slots in flight. */
+export const OPEN: StrategyLimits = {
+  perOrder: NO_CAPS,
+  perHour: NO_CAPS,
+  perDay: NO_CAPS,
+  perWeek: NO_CAPS,
+  total: NO_CAPS,
+  cooldownMs: 0,
+  maxOpenIntents: 3,
+  maxFailures: undefined,
+  drawdownBps: undefined,
+}
+
+/** A cap of one token. */
+export function capOf(token: Token, amount: BaseUnits): Caps {
+  return new Map([[token.address, amount]])
 }
 
 /** 25 USDC into WETH at every full hour, without caps of its own. */
@@ -57,7 +83,11 @@ export function aStrategy(changes: Partial<DcaStrategy> = {}): DcaStrategy {
     enabled: true,
     schedule: aSchedule('0 * * * *'),
     slippageBps: 50,
-    limits: { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 3 },
+    maxDeviationBps: 200,
+    priceCheck: 'feed',
+    dips: [],
+    dipWindowMs: 0,
+    limits: OPEN,
     sell: SELL_USDC,
     buy: BUY_WETH,
     size: { side: 'sell', amount: usdc(25) },
@@ -83,6 +113,9 @@ export function anIntent(changes: Partial<SwapIntent> = {}): SwapIntent {
     maxSell: usdc(25),
     slippageBps: 50,
     price: { min: undefined, max: undefined },
+    maxDeviationBps: 200,
+    priceCheck: 'feed',
+    maxCostBps: undefined,
     startBeforeMs: NOON_SECONDS * 1000 + HOUR,
     ...changes,
   }

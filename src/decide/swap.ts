@@ -1,0 +1,92 @@
+import { intentId, type SwapIntent } from '../domain/intent.ts'
+import type { OrderSize, PriceBounds, SwapStrategy } from '../domain/strategy.ts'
+import type { Asset } from '../domain/token.ts'
+import {
+  type BaseUnits,
+  BPS,
+  baseUnits,
+  compareRatio,
+  mulDivUp,
+  type Ratio,
+} from '../domain/units.ts'
+import { availableOf, type MarketView, priceOf, type Skip, skip } from './decision.ts'
+
+export const NO_BOUNDS: PriceBounds = { min: undefined, max: undefined }
+
+/** One swap that a strategy wants, before it is given an id. */
+export type Wanted = {
+  readonly sell: Asset
+  readonly buy: Asset
+  readonly size: OrderSize
+  readonly maxSell: BaseUnits
+  readonly price: PriceBounds
+  readonly maxCostBps?: number | undefined
+}
+
+/** The complete intent of leg number `leg` of a slot. */
+export function swapIntent(
+  strategy: SwapStrategy,
+  view: MarketView,
+  { leg, ...wanted }: Wanted & { readonly leg: number },
+): SwapIntent {
+  const { slotSeconds } = view
+  const { schedule } = strategy
+  return {
+    id: intentId({ strategy: strategy.name, slotSeconds, leg }),
+    venue: 'gasless',
+    strategy: strategy.name,
+    slotSeconds,
+    leg,
+    owner: view.owner,
+    recipient: view.owner,
+    slippageBps: strategy.slippageBps,
+    maxDeviationBps: strategy.maxDeviationBps,
+    priceCheck: strategy.priceCheck,
+    startBeforeMs: slotSeconds * 1000 + schedule.jitterMs + schedule.maxLatenessMs,
+    ...wanted,
+    maxCostBps: wanted.maxCostBps,
+  }
+}
+
+/**
+ * The most that an order may take. Exact input sells its amount; exact output may pay the price plus slippage and the
+ * allowed deviation, rounded up.
+ */
+export function mostToSell(strategy: SwapStrategy, size: OrderSize, price: Ratio): BaseUnits {
+  if (size.side === 'sell') return size.amount
+  const fair = mulDivUp(size.amount, price.num, price.den)
+  const margin = BigInt(strategy.slippageBps + strategy.maxDeviationBps)
+  return baseUnits(mulDivUp(fair, BPS + margin, BPS))
+}
+
+/** Why a price, in sell base units per buy base unit, keeps a strategy from trading. */
+export function outsideBounds(price: Ratio, { min, max }: PriceBounds): Skip | undefined {
+  const below = min !== undefined && compareRatio(price, min) < 0
+  const above = max !== undefined && compareRatio(price, max) > 0
+  if (!below && !above) return undefined
+  return skip(
+    'price-outside-bounds',
+    `the price is ${below ? 'below price.min' : 'above price.max'}`,
+  )
+}
+
+/** The balance has to cover the most that an order may take. */
+export function notCovered(view: MarketView, sell: Asset, maxSell: BaseUnits): Skip | undefined {
+  const free = availableOf(view, sell)
+  if (free >= maxSell) return undefined
+  return skip('insufficient-balance', `${free} is free of what the order may take, ${maxSell}`)
+}
+
+/** The price to decide by; for a pair that has no feed, its strategy's own bound stands in. */
+export function tradePrice(
+  strategy: { readonly sell: Asset; readonly buy: Asset; readonly price: PriceBounds } & Pick<
+    SwapStrategy,
+    'priceCheck'
+  >,
+  view: MarketView,
+): ReturnType<typeof priceOf> {
+  const answer = priceOf(view, strategy.sell.token, strategy.buy.token)
+  const { max } = strategy.price
+  if (answer.ok || strategy.priceCheck === 'feed' || max === undefined) return answer
+  return { ok: true, price: { ratio: max, updatedAtSeconds: view.nowSeconds, pairs: [] } }
+}

@@ -1,0 +1,97 @@
+import type { JournalEvent } from '../domain/journal.ts'
+import { deadlineOf } from '../domain/state.ts'
+import type { Ports } from '../ports.ts'
+
+/** What stopping and resuming needs: the journal, whether or not a daemon runs. */
+export type ControlPorts = Pick<Ports, 'journal' | 'observe'>
+
+/** What is still in flight after a stop, so that nobody believes it gone. */
+export type InFlight = {
+  readonly intentId: string
+  readonly state: string
+  readonly deadlineSeconds: number | undefined
+}
+
+export type Controlled =
+  | {
+      readonly ok: true
+      readonly changed: readonly string[]
+      readonly inFlight: readonly InFlight[]
+    }
+  | { readonly ok: false; readonly detail: string }
+
+/**
+ * Stops strategies from opening slots: one, or all that the journal knows. What is in flight goes on to its end. It
+ * survives restarts.
+ */
+export async function pause(
+  ports: ControlPorts,
+  strategy: string | undefined,
+  detail: string,
+): Promise<Controlled> {
+  const { strategies } = ports.journal.state
+  if (strategy !== undefined && !strategies.has(strategy)) return unknown(ports, strategy)
+  const names = [...strategies.keys()].filter(
+    (name) => (strategy ?? name) === name && strategies.get(name)?.paused === undefined,
+  )
+  const events = names.map(
+    (name) => ({ type: 'strategy-paused', strategy: name, cause: 'operator', detail }) as const,
+  )
+  await append(ports, events)
+  for (const { strategy: name, cause } of events)
+    ports.observe({ type: 'pause', strategy: name, paused: true, cause, detail })
+  return done(ports, names)
+}
+
+/** The kill switch: from the moment it is on disk nothing new is signed. Orders already signed are followed to their end. */
+export async function halt(ports: ControlPorts, detail: string): Promise<Controlled> {
+  if (ports.journal.state.halted !== undefined) return done(ports, [])
+  await append(ports, [{ type: 'halted', cause: 'operator', detail }])
+  ports.observe({ type: 'pause', strategy: undefined, paused: true, cause: 'operator', detail })
+  return done(ports, ['everything'])
+}
+
+/** Ends a pause of one strategy; without a name, the halt and every pause. */
+export async function resume(
+  ports: ControlPorts,
+  strategy: string | undefined,
+): Promise<Controlled> {
+  const { strategies, halted } = ports.journal.state
+  if (strategy !== undefined && !strategies.has(strategy)) return unknown(ports, strategy)
+  const names = [...strategies.keys()].filter(
+    (name) => (strategy ?? name) === name && strategies.get(name)?.paused !== undefined,
+  )
+  const lifts = strategy === undefined && halted !== undefined
+  const events: JournalEvent[] = names.map((name) => ({ type: 'strategy-resumed', strategy: name }))
+  if (lifts) events.push({ type: 'halt-lifted' })
+  await append(ports, events)
+  const told = { type: 'pause', paused: false, cause: 'operator', detail: 'resumed' } as const
+  for (const name of names) ports.observe({ ...told, strategy: name })
+  if (lifts) ports.observe({ ...told, strategy: undefined })
+  return done(ports, lifts ? ['everything', ...names] : names)
+}
+
+async function append(ports: ControlPorts, events: readonly JournalEvent[]): Promise<void> {
+  if (events.length > 0) await ports.journal.append(...events)
+}
+
+function unknown({ journal }: ControlPorts, strategy: string): Controlled {
+  const names = [...journal.state.strategies.keys()].join(', ')
+  return {
+    ok: false,
+    detail: `no strategy is named ${strategy}; there are: ${names || 'none yet'}`,
+  }
+}
+
+function done({ journal }: ControlPorts, changed: readonly string[]): Controlled {
+  return { ok: true, changed, inFlight: inFlightOf(journal.state) }
+}
+
+/** Orders whose end is not known yet. */
+export function inFlightOf(state: Ports['journal']['state']): readonly InFlight[] {
+  return [...state.intents.values()].map((open) => ({
+    intentId: open.intent.id,
+    state: open.state,
+    deadlineSeconds: deadlineOf(open),
+  }))
+}

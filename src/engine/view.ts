@@ -1,0 +1,139 @@
+import { assetKey, type MarketView, pairKey } from '../decide/decision.ts'
+import type { DecisionInputs, PriceInput } from '../domain/journal.ts'
+import { livePermits } from '../domain/limits.ts'
+import { NO_MEMORY } from '../domain/memory.ts'
+import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/price.ts'
+import type { SlotSeconds } from '../domain/schedule.ts'
+import type { DaemonState } from '../domain/state.ts'
+import { assetsOf, pairsOf, type Strategy, type SwapStrategy } from '../domain/strategy.ts'
+import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
+import { type BaseUnits, baseUnits } from '../domain/units.ts'
+import type { OrderContext } from '../execute/context.ts'
+import type { ChainView } from '../ports.ts'
+
+/** ETH that a strategy selling ETH leaves in the wallet for gas, in wei. */
+export const GAS_RESERVE_WEI = 10n ** 15n
+
+/** What the view of the market is made of, beside the chain's answers. */
+export type ViewContext = Pick<OrderContext, 'mode' | 'pricePath'> & {
+  readonly state: DaemonState
+  readonly owner: MarketView['owner']
+}
+
+/** Tokens and feeds that the decisions of some strategies depend on: what one batched read asks for. */
+export function marketOf(
+  strategies: readonly Strategy[],
+  pricePath: OrderContext['pricePath'],
+): { readonly tokens: readonly Token[]; readonly feeds: readonly PriceFeed[] } {
+  const tokens = new Map<string, Token>()
+  const feeds = new Map<string, PriceFeed>()
+  for (const strategy of strategies) {
+    for (const { token } of assetsOf(strategy)) tokens.set(token.address, token)
+    for (const { sell, buy } of pairsOf(strategy))
+      for (const { feed } of pricePath(sell, buy) ?? []) feeds.set(feed.pair, feed)
+  }
+  return { tokens: [...tokens.values()], feeds: [...feeds.values()] }
+}
+
+/** One strategy's view of a block. */
+export function viewOf(
+  context: ViewContext,
+  chain: ChainView,
+  { strategy, slotSeconds }: { readonly strategy: SwapStrategy; readonly slotSeconds: SlotSeconds },
+): MarketView {
+  const { state, owner, pricePath } = context
+  const record = state.strategies.get(strategy.name)
+  const available = new Map(
+    assetsOf(strategy).map((asset) => [assetKey(asset), freeOf(context, chain, asset)]),
+  )
+  const prices = new Map<string, PairPriceAnswer>()
+  for (const { sell, buy } of pairsOf(strategy)) {
+    const answer = acceptPath(pricePath(sell, buy), chain.readings, chain.blockTimeSeconds)
+    prices.set(pairKey(sell, buy), answer)
+  }
+  const spent = new Map<Asset['token']['address'], BaseUnits>()
+  for (const { token } of assetsOf(strategy)) {
+    const used = record?.spent.get(token.address) ?? 0n
+    spent.set(token.address, baseUnits(used + livePermits(state, token, strategy.name)))
+  }
+  return {
+    slotSeconds,
+    nowSeconds: chain.blockTimeSeconds,
+    owner,
+    available,
+    prices,
+    memory: record?.memory ?? NO_MEMORY,
+    spent,
+  }
+}
+
+/** A view as the journal keeps it, so that `why` can show every input of a decision. */
+export function inputsOf(
+  strategy: SwapStrategy,
+  view: MarketView,
+  chain: ChainView,
+): DecisionInputs {
+  const symbols = assetsOf(strategy).map((asset): [string, bigint] => [
+    asset.native ? 'ETH' : asset.token.symbol,
+    view.available.get(assetKey(asset)) ?? 0n,
+  ])
+  const prices = [...view.prices].map(([pair, answer]): [string, PriceInput] => [
+    pair,
+    priceInput(answer),
+  ])
+  return {
+    blockNumber: chain.blockNumber,
+    blockTimeSeconds: chain.blockTimeSeconds,
+    available: Object.fromEntries(symbols),
+    prices: Object.fromEntries(prices),
+    memory: view.memory,
+  }
+}
+
+function priceInput(answer: PairPriceAnswer): PriceInput {
+  if (!answer.ok) return { refused: answer.reason }
+  const { ratio, updatedAtSeconds, pairs } = answer.price
+  return { ...ratio, updatedAtSeconds, feeds: pairs }
+}
+
+/** What is in the wallet and promised to nobody: less live permits, less intents that are still to be signed. */
+function freeOf({ mode, state }: ViewContext, chain: ChainView, asset: Asset): bigint {
+  let planned = 0n
+  for (const open of state.intents.values()) {
+    if (open.venue !== 'gasless' || open.state !== 'planned') continue
+    const { sell } = open.intent
+    if (sell.token.address !== asset.token.address) continue
+    if (sell.native === asset.native) planned += open.intent.maxSell
+  }
+  const paper = mode === 'dry-run' ? (state.paper.get(assetKey(asset)) ?? 0n) : 0n
+  if (asset.native) return chain.nativeBalance + paper - GAS_RESERVE_WEI - planned
+  const balance = (chain.balances.get(asset.token.address) ?? 0n) + paper
+  return balance - livePermits(state, asset.token) - planned - heldForEth(state, asset.token)
+}
+
+/** WETH that belongs to orders of strategies that name ETH: wrapped and not sold yet, or bought and not unwrapped yet. */
+function heldForEth(state: DaemonState, token: Token): bigint {
+  let held = 0n
+  for (const open of state.intents.values()) {
+    if (open.venue !== 'gasless') continue
+    const { intent, state: at, fill } = open
+    const { sell, buy } = intent
+    if (buy.native && buy.token.address === token.address) held += fill?.received ?? 0n
+    const wrapped = state.endedTransactions.get(`${intent.id}:wrap`) === 'mined'
+    if (at === 'planned' && sell.native && sell.token.address === token.address && wrapped)
+      held += intent.maxSell
+  }
+  return held
+}
+
+/** Balances by symbol, for the wallet's metrics. */
+export function balancesOf(
+  tokens: readonly Token[],
+  chain: ChainView,
+): readonly { readonly symbol: string; readonly amount: bigint; readonly decimals: number }[] {
+  const held = tokens.flatMap(({ address, symbol, decimals }) => {
+    const amount = chain.balances.get(address)
+    return amount === undefined || address === NATIVE_TOKEN ? [] : [{ symbol, amount, decimals }]
+  })
+  return [{ symbol: 'ETH', amount: chain.nativeBalance, decimals: 18 }, ...held]
+}
