@@ -93,7 +93,7 @@ export function createLeanNode() {
       case 'eth_blockNumber':
         return `0x${blockNumber.toString(16)}`
       case 'eth_getBlockByNumber':
-        return { hash: GENESIS_HASH, number: params[0], timestamp: '0x0' }
+        return { hash: GENESIS_HASH, number: params[0], timestamp: `0x${nowSeconds().toString(16)}` }
       case 'eth_getTransactionReceipt':
         return receiptOf(settled.get(params[0]))
       case 'eth_getTransactionByHash':

@@ -37,13 +37,16 @@ function crowded({ state, strategy, account }: Question): Skip | undefined {
 }
 
 function cooling({ state, strategy, account, nowMs }: Question): Skip | undefined {
-  const own = strategy.limits.cooldownMs
-  const sinceOwn = nowMs - (lastStartMs(state, strategy.name) ?? Number.NEGATIVE_INFINITY)
-  if (sinceOwn < own) return skip('cooldown', freeAgain(own - sinceOwn))
-  const all = account.cooldownMs
-  if (all === 0) return undefined
-  const sinceAny = nowMs - (lastStartMs(state, undefined) ?? Number.NEGATIVE_INFINITY)
-  return sinceAny < all ? skip('account-cooldown', freeAgain(all - sinceAny)) : undefined
+  const own = coolsForMs(strategy.limits.cooldownMs, nowMs, () => lastStartMs(state, strategy.name))
+  if (own > 0) return skip('cooldown', freeAgain(own))
+  const all = coolsForMs(account.cooldownMs, nowMs, () => lastStartMs(state, undefined))
+  return all > 0 ? skip('account-cooldown', freeAgain(all)) : undefined
+}
+
+/** What is left of a cooldown; nothing of one that is not set, wherever the clock stands. */
+function coolsForMs(cooldownMs: number, nowMs: number, lastMs: () => number | undefined): number {
+  const last = cooldownMs === 0 ? undefined : lastMs()
+  return last === undefined ? 0 : last + cooldownMs - nowMs
 }
 
 function freeAgain(ms: number): string {

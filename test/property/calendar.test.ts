@@ -3,12 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { civilDate, dayOfWeek, daysInMonth, epochDay } from '../../src/domain/civil-date.ts'
 import { parseCron } from '../../src/domain/cron.ts'
-import {
-  latestSlotAtOrBefore,
-  nextSlot,
-  type Recurrence,
-  slotsBetween,
-} from '../../src/engine/calendar.ts'
+import type { CronRecurrence as Recurrence } from '../../src/domain/schedule.ts'
+import { latestSlotAtOrBefore, nextSlot, slotsBetween } from '../../src/engine/calendar.ts'
 
 const DAY = 86_400
 const HALF_HOUR = 1_800
@@ -26,7 +22,7 @@ const LAST = Date.UTC(2031, 0, 1) / 1_000
 function schedule(cron: string, timezone: string): Recurrence {
   const parsed = parseCron(cron)
   if (!parsed.ok) throw new Error(`${cron}: ${parsed.message}`)
-  return { pattern: parsed.pattern, timezone }
+  return { type: 'cron', cron, pattern: parsed.pattern, timezone }
 }
 
 /** Epoch seconds, in 2026-2030, at which a zone changes its offset; all such changes fall on a UTC half hour. */

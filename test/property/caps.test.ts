@@ -5,8 +5,11 @@ import { applyEvent } from '../../src/domain/fold.ts'
 import type { JournalEvent } from '../../src/domain/journal.ts'
 import { DAY_MS, limitHit, livePermits } from '../../src/domain/limits.ts'
 import { type DaemonState, emptyState } from '../../src/domain/state.ts'
+import { NO_CAPS } from '../../src/domain/strategy.ts'
 import type { Token } from '../../src/domain/token.ts'
 import { baseUnits } from '../../src/domain/units.ts'
+import { ACCOUNT } from '../../src/simulate/stage.ts'
+import { capOf, OPEN } from '../support/builders.ts'
 import { BOUND, exposed, fillOf, intentOf, opened, scheduled } from '../support/journal-story.ts'
 
 const STRATEGIES = ['alpha', 'beta']
@@ -93,15 +96,15 @@ function naive(
 /** What the caps themselves say is used: a cap of nothing is always passed, and says by how much. */
 function capped(state: DaemonState, query: { token: Token; nowMs: number; strategy: string }) {
   const nothing = baseUnits(0n)
-  const limits = { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 1 }
-  const account = { maxDeviationBps: 0, perDay: new Map(), perOrder: new Map() }
+  const account = { ...ACCOUNT, perDay: NO_CAPS, perOrder: NO_CAPS }
+  const limits = OPEN
   const ask = { ...query, amount: baseUnits(1n), limits, account }
-  const { symbol } = query.token
+  const perDay = capOf(query.token, nothing)
   return {
-    strategy: limitHit(state, { ...ask, limits: { ...limits, perDay: nothing } })?.used,
+    strategy: limitHit(state, { ...ask, limits: { ...limits, perDay } })?.used,
     account: limitHit(state, {
       ...ask,
-      account: { ...account, perDay: new Map([[symbol, nothing]]) },
+      account: { ...account, perDay },
     })?.used,
     live: livePermits(state, query.token),
     liveOfStrategy: livePermits(state, query.token, query.strategy),

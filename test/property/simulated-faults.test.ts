@@ -2,15 +2,18 @@ import { describe, expect, test } from 'vitest'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
 import { imbalances } from '../../src/simulate/balance-sheet.ts'
 import { createRandom, type SeededRandom } from '../../src/simulate/random.ts'
+import { USDC } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'
 import {
   aSchedule,
   aStrategy,
   BUY_WETH,
+  capOf,
   ETH,
   HOUR,
   MINUTE,
   milliWeth,
+  OPEN,
   SELL_USDC,
   usdc,
 } from '../support/builders.ts'
@@ -21,7 +24,12 @@ const FILE = 'test/property/simulated-faults.test.ts'
 const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 60)
 const DAYS = 1
 
-const CAPPED = { perDay: usdc(300), total: usdc(400), cooldownMs: 0, maxOpenIntents: 2 }
+const CAPPED = {
+  ...OPEN,
+  perDay: capOf(USDC, usdc(300)),
+  total: capOf(USDC, usdc(400)),
+  maxOpenIntents: 2,
+}
 const STRATEGIES: readonly DcaStrategy[] = [
   aStrategy({ name: 'capped', schedule: aSchedule('*/40 * * * *'), limits: CAPPED }),
   aStrategy({
@@ -45,7 +53,7 @@ const STRATEGIES: readonly DcaStrategy[] = [
 ]
 
 function makeWorld(seed: string): World {
-  const account = { perDay: new Map([['USDC', usdc(600)]]) }
+  const account = { perDay: capOf(USDC, usdc(600)) }
   const world = new World({ seed, strategies: STRATEGIES, account })
   world.restartAfterMs = 20_000
   return world

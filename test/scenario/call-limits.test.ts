@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { nativeOf } from '../../src/domain/token.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import { CALL_TARGET } from '../../src/simulate/aggregation.ts'
 import { World } from '../../src/simulate/world.ts'
-import { aStrategy, HOUR, MINUTE } from '../support/builders.ts'
+import { aStrategy, capOf, HOUR, MINUTE, OPEN } from '../support/builders.ts'
 import {
   aCallStrategy,
   callWorld,
@@ -12,13 +13,17 @@ import {
 } from '../support/call-world.ts'
 import { eventTypes, expectSound, outcomes } from '../support/sound.ts'
 
-const OPEN = { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 3 }
-
 describe('caps on the value of calls', () => {
   test('of a day and in total stop a strategy', async () => {
     const strategies = [
-      aCallStrategy({ name: 'daily', limits: { ...OPEN, perDay: baseUnits(2_500n) } }),
-      aCallStrategy({ name: 'total', limits: { ...OPEN, total: baseUnits(1_000n) } }),
+      aCallStrategy({
+        name: 'daily',
+        limits: { ...OPEN, perDay: capOf(nativeOf(0), baseUnits(2_500n)) },
+      }),
+      aCallStrategy({
+        name: 'total',
+        limits: { ...OPEN, total: capOf(nativeOf(0), baseUnits(1_000n)) },
+      }),
     ]
     const world = callWorld({ seed: 'caps', strategies })
     world.start()
@@ -39,13 +44,13 @@ describe('caps on the value of calls', () => {
       seed: 'account caps',
       strategies: [aCallStrategy(), aCallStrategy({ name: 'big', value: baseUnits(5_000n) })],
       account: {
-        perOrder: new Map([['ETH', baseUnits(4_000n)]]),
-        perDay: new Map([['ETH', baseUnits(2_000n)]]),
+        perOrder: capOf(nativeOf(0), baseUnits(4_000n)),
+        perDay: capOf(nativeOf(0), baseUnits(2_000n)),
       },
     })
     world.start()
     await world.runFor(3 * HOUR + 5 * MINUTE)
-    expect(outcomes(world, 'big')).toEqual(Array(3).fill('skipped limit-per-order'))
+    expect(outcomes(world, 'big')).toEqual(Array(3).fill('skipped limit-account-per-order'))
     expect(outcomes(world, 'claim')).toEqual([
       'filled filled',
       'filled filled',
@@ -55,7 +60,7 @@ describe('caps on the value of calls', () => {
   })
 
   test('are full while a call is live', async () => {
-    const limits = { ...OPEN, perDay: baseUnits(1_500n) }
+    const limits = { ...OPEN, perDay: capOf(nativeOf(0), baseUnits(1_500n)) }
     const world = callWorld({ seed: 'a live call', strategies: [aCallStrategy({ limits })] })
     world.aggregation.faults.neverExecutes = true
     world.aggregation.chainFaults.noGas = true

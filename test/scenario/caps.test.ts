@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { USDC } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'
-import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../support/builders.ts'
+import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../support/builders.ts'
 import { expectSound, outcomes } from '../support/sound.ts'
-
-const OPEN = { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 3 }
 
 describe('caps', () => {
   test('of a day stop a strategy and let it go on when the first fill is a day old', async () => {
-    const strategy = aStrategy({ limits: { ...OPEN, perDay: usdc(100) } })
+    const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(100)) } })
     const world = new World({ seed: 'per day', strategies: [strategy] })
     world.start()
     await world.runFor(30 * HOUR)
@@ -22,7 +20,7 @@ describe('caps', () => {
   })
 
   test('in total are for good, across restarts', async () => {
-    const strategy = aStrategy({ limits: { ...OPEN, total: usdc(60) } })
+    const strategy = aStrategy({ limits: { ...OPEN, total: capOf(USDC, usdc(60)) } })
     const world = new World({ seed: 'total', strategies: [strategy] })
     world.start()
     await world.runFor(3 * HOUR + MINUTE)
@@ -36,7 +34,7 @@ describe('caps', () => {
 
   test('are applied again at the signature, where orders of one slot compete for the rest', async () => {
     const strategies = ['one', 'two', 'three'].map((name) => aStrategy({ name }))
-    const account = { perDay: new Map([['USDC', usdc(60)]]) }
+    const account = { perDay: capOf(USDC, usdc(60)) }
     const world = new World({ seed: 'rivals', strategies, account })
     world.start()
     await world.runFor(HOUR + MINUTE)
@@ -49,7 +47,7 @@ describe('caps', () => {
   test('count a permit in full while nobody knows what became of it', async () => {
     const strategy = aStrategy({
       schedule: aSchedule('*/10 * * * *'),
-      limits: { ...OPEN, perDay: usdc(60) },
+      limits: { ...OPEN, perDay: capOf(USDC, usdc(60)) },
     })
     const world = new World({ seed: 'live permits', strategies: [strategy] })
     Object.assign(world.serviceFaults, { neverFills: 1, quoteLifetimeMs: 590_000 })
@@ -61,7 +59,7 @@ describe('caps', () => {
   })
 
   test('hold when the clock was set back while a fill was proven', async () => {
-    const strategy = aStrategy({ limits: { ...OPEN, perDay: usdc(50) } })
+    const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(50)) } })
     const world = new World({ seed: 'set back', strategies: [strategy] })
     world.serviceFaults.fillsLate = 1
     world.start()
@@ -75,7 +73,7 @@ describe('caps', () => {
   })
 
   test('hold when the clock jumped far ahead while a fill was proven', async () => {
-    const strategy = aStrategy({ limits: { ...OPEN, perDay: usdc(50) } })
+    const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(50)) } })
     const world = new World({ seed: 'far ahead', strategies: [strategy] })
     world.serviceFaults.fillsLate = 1
     world.start()

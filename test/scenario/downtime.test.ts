@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { MissedPolicy } from '../../src/domain/schedule.ts'
 import { World } from '../../src/simulate/world.ts'
-import { aSchedule, aStrategy, HOUR, MINUTE } from '../support/builders.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../support/builders.ts'
 import { expectSound, outcomes } from '../support/sound.ts'
 
 /** Down from 01:30 until 05:10 with a slot at every full hour. */
 async function afterDowntime(missed: MissedPolicy, maxLatenessMs: number): Promise<World> {
   const schedule = aSchedule('0 * * * *', { missed, maxLatenessMs })
-  const limits = { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 10 }
+  const limits = { ...OPEN, maxOpenIntents: 10 }
   const strategies = [aStrategy({ schedule, limits })]
   const world = new World({ seed: `down ${missed}`, strategies })
   world.start()

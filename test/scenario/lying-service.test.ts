@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { imbalances } from '../../src/simulate/balance-sheet.ts'
 import { USDC } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'
-import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../support/builders.ts'
+import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../support/sound.ts'
 
 test('an order that the service calls failed and settles all the same is booked as filled, and not repeated', async () => {
@@ -51,7 +51,7 @@ test('an order that the service calls filled without settling it expires, and is
 test('what a settlement takes without delivering still counts against the caps', async () => {
   const strategy = aStrategy({
     schedule: aSchedule('*/20 * * * *'),
-    limits: { perDay: usdc(100), total: undefined, cooldownMs: 0, maxOpenIntents: 3 },
+    limits: { ...OPEN, perDay: capOf(USDC, usdc(100)) },
   })
   const world = new World({ seed: 'thief', strategies: [strategy] })
   world.serviceFaults.steals = 1

@@ -47,7 +47,13 @@ function dayOf(strategy: string): Observation[] {
   const subject = { strategy, intentId: `${strategy}:${slotSeconds}:0` } as const
   const closed = { type: 'slot-closed', strategy, slotSeconds, count: 1 } as const
   return [
-    { type: 'strategy-scheduled', strategy, nextSlotSeconds: slotSeconds, lastFillAtMs: undefined },
+    {
+      type: 'strategy-scheduled',
+      strategy,
+      nextSlotSeconds: slotSeconds,
+      lastFillAtMs: undefined,
+      paused: false,
+    },
     { type: 'slot-opened', strategy, slotSeconds, latenessMs: 12, intents: 1 },
     {
       type: 'filled',

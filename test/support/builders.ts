@@ -40,7 +40,9 @@ export const BUY_WETH: Asset = { token: WETH, native: false }
 /** A strategy that names ETH. */
 export const ETH: Asset = { token: WETH, native: true }
 
-export function aSchedule(cron: string, changes: Partial<Schedule> = {}): Schedule {
+type CronSchedule = Extract<Schedule, { type: 'cron' }>
+
+export function aSchedule(cron: string, changes: Partial<CronSchedule> = {}): CronSchedule {
   const parsed = parseCron(cron)
   if (!parsed.ok) throw new Error(`${cron}: ${parsed.message}`)
   return {

@@ -16,7 +16,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { ACCOUNT, GASLESS } from '../../src/simulate/stage.ts'
 import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'
-import { aSchedule } from './builders.ts'
+import { aSchedule, OPEN } from './builders.ts'
 
 /** The daemon's call venue on the sandbox: its real adapters and real journal, without the rest of the daemon. */
 
@@ -143,7 +143,8 @@ export function callContext(options: CallContextOptions): OrderContext {
     gasless: GASLESS,
     account: ACCOUNT,
     strategies: new Map(strategies.map((strategy) => [strategy.name, strategy])),
-    feedFor: () => undefined,
+    mode: 'sandbox',
+    pricePath: () => undefined,
     hashPermit: () => {
       throw new Error('no permit is made for a call')
     },
@@ -162,12 +163,7 @@ function unasked<Port extends object>(what: string): Port {
   })
 }
 
-const NO_LIMITS: StrategyLimits = {
-  perDay: undefined,
-  total: undefined,
-  cooldownMs: 0,
-  maxOpenIntents: 10,
-}
+const NO_LIMITS: StrategyLimits = { ...OPEN, maxOpenIntents: 10 }
 
 /** A strategy that records `label` at the DemoTarget, where every label is counted apart. */
 export function recordStrategy(sandbox: Sandbox, label: string): CallStrategy {

@@ -5,7 +5,7 @@ import { baseUnits } from '../../src/domain/units.ts'
 import { AGGREGATOR, CALL_TARGET } from '../../src/simulate/aggregation.ts'
 import { delegationTo } from '../../src/simulate/call-ledger.ts'
 import { World } from '../../src/simulate/world.ts'
-import { aSchedule, HOUR } from './builders.ts'
+import { aSchedule, HOUR, OPEN } from './builders.ts'
 
 /** A call of `claim()` with 1,000 wei at every full hour, without caps of its own. */
 export function aCallStrategy(changes: Partial<CallStrategy> = {}): CallStrategy {
@@ -15,7 +15,7 @@ export function aCallStrategy(changes: Partial<CallStrategy> = {}): CallStrategy
     file: 'claim.yaml',
     enabled: true,
     schedule: aSchedule('0 * * * *'),
-    limits: { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 3 },
+    limits: OPEN,
     target: CALL_TARGET,
     calldata: '0x4e71d92d',
     value: baseUnits(1_000n),

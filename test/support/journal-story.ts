@@ -47,6 +47,9 @@ export function intentOf(slotSeconds: number, strategy = STRATEGY): SwapIntent {
     maxSell: baseUnits(25_000_000n),
     slippageBps: 30,
     price: { min: undefined, max: { num: 4_000n, den: 1n } },
+    maxDeviationBps: 200,
+    priceCheck: 'feed',
+    maxCostBps: undefined,
     startBeforeMs: slotSeconds * 1_000 + 60_000,
   }
 }

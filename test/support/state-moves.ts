@@ -64,8 +64,8 @@ function slotMoves(
     { ...closed, slotSeconds: now },
     { type: 'slots-missed', strategy, firstSeconds: now, lastSeconds: now, count: undefined },
     ...record.openSlots
-      .filter((slotSeconds) => !busy.has(slotSeconds))
-      .map((slotSeconds): JournalEvent => ({ ...closed, slotSeconds })),
+      .filter(({ slotSeconds }) => !busy.has(slotSeconds))
+      .map(({ slotSeconds }): JournalEvent => ({ ...closed, slotSeconds })),
   ]
 }
 

@@ -1,11 +1,11 @@
 import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
 import { parseCron } from '../../src/domain/cron.ts'
+import type { CronRecurrence as Recurrence } from '../../src/domain/schedule.ts'
 import { isTimezone } from '../../src/domain/timezone.ts'
 import {
   latestSlotAtOrBefore,
   nextSlot,
-  type Recurrence,
   scheduleWarnings,
   slotsBetween,
 } from '../../src/engine/calendar.ts'
@@ -15,7 +15,7 @@ const YEAR_SECONDS = 365 * 86_400
 function schedule(cron: string, timezone = 'UTC'): Recurrence {
   const parsed = parseCron(cron)
   if (!parsed.ok) throw new Error(parsed.message)
-  return { pattern: parsed.pattern, timezone }
+  return { type: 'cron', cron, pattern: parsed.pattern, timezone }
 }
 
 function at(iso: string): number {

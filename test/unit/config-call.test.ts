@@ -1,6 +1,7 @@
 import { encodeFunctionData, parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { CallStrategy } from '../../src/domain/strategy.ts'
+import { NATIVE_TOKEN } from '../../src/domain/token.ts'
 import { SANDBOX_TEMPLATE } from '../../src/sandbox/template.ts'
 import {
   brief,
@@ -81,8 +82,8 @@ test('a call becomes the target, the calldata and the caps that it will be made 
     gasLimit: 150_000n,
     label: 'claim(address)',
     limits: {
-      perDay: 5n * 10n ** 16n,
-      total: 10n ** 18n,
+      perDay: new Map([[NATIVE_TOKEN, 5n * 10n ** 16n]]),
+      total: new Map([[NATIVE_TOKEN, 10n ** 18n]]),
       cooldownMs: 3_600_000,
       maxOpenIntents: 1,
     },

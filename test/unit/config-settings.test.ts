@@ -31,8 +31,12 @@ describe('a valid config', () => {
       wire: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
     })
     expect(settings.limits.maxDeviationBps).toBe(200)
-    expect(settings.limits.perOrder.get('USDC')).toBe(250_000_000n)
-    expect(settings.limits.perDay.get('WETH')).toBe(10n ** 18n)
+    expect(settings.limits.perOrder.get(settings.tokens.get('USDC')?.address ?? '0x')).toBe(
+      250_000_000n,
+    )
+    expect(settings.limits.perDay.get(settings.tokens.get('WETH')?.address ?? '0x')).toBe(
+      10n ** 18n,
+    )
     expect(settings.tokens.get('USDC')).toEqual({
       symbol: 'USDC',
       chain: 'base',
@@ -96,7 +100,7 @@ describe('mistakes', () => {
         19 |   perOrder: { USDC: 250 }
         20 |   perDya: { USDC: "1000", DAI: "1000", WETH: "1" }
            |   ^^^^^^
-        expected: one of: maxDeviationBps, perDay, perOrder
+        expected: one of: maxDeviationBps, perOrder, perHour, perDay, perWeek, total, cooldown, maxOpenIntents, maxFailures
         did you mean \`perDay\`?"
     `)
   })

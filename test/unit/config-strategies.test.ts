@@ -14,6 +14,8 @@ import {
   strategyProblems,
 } from './config-fixture.ts'
 
+const USDC = settingsOf().tokens.get('USDC')?.address
+
 function briefly(text: string, settings = settingsOf()): string[] {
   return strategyProblems(text, settings).map(brief)
 }
@@ -37,7 +39,7 @@ describe('a valid strategy', () => {
       size: { side: 'sell', amount: 25_000_000n },
       price: { min: undefined, max: undefined },
       slippageBps: 50,
-      limits: { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 3 },
+      limits: { perDay: new Map(), total: new Map(), cooldownMs: 0, maxOpenIntents: 3 },
     })
   })
 
@@ -51,8 +53,8 @@ limits: { perDay: 100, total: "5000", cooldown: 1h, maxOpenIntents: 1 }
       slippageBps: 30,
       schedule: { missed: 'skip', maxLatenessMs: 21_600_000 },
       limits: {
-        perDay: 100_000_000n,
-        total: 5_000_000_000n,
+        perDay: new Map([[USDC, 100_000_000n]]),
+        total: new Map([[USDC, 5_000_000_000n]]),
         cooldownMs: 3_600_000,
         maxOpenIntents: 1,
       },
@@ -101,7 +103,7 @@ describe('mistakes', () => {
         2 | kind: dca
         3 | schedule: { cron: "0 9 * * 1", timezome: Europe/Berlin }
           |                                ^^^^^^^^
-        expected: one of: cron, timezone, missed, maxLateness
+        expected: one of: cron, timezone, missed, maxLateness, jitter, overlap
         did you mean \`timezone\`?"
     `)
   })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { decideDca } from '../../src/decide/dca.ts'
 import type { MarketView } from '../../src/decide/decision.ts'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
-import { WALLET, WETH_USDC } from '../../src/simulate/stage.ts'
+import { USDC, WALLET, WETH_USDC } from '../../src/simulate/stage.ts'
 import { anIntent, aStrategy, milliWeth, NOON_SECONDS, usdc } from '../support/builders.ts'
 
 function at(price: number): { num: bigint; den: bigint } {
@@ -11,13 +11,15 @@ function at(price: number): { num: bigint; den: bigint } {
 
 /** A view in which WETH costs 2,500 USDC. */
 function aMarket(changes: Partial<MarketView> = {}): MarketView {
-  const price = { pair: WETH_USDC.pair, ratio: at(2_500), updatedAtSeconds: NOON_SECONDS }
+  const price = { pairs: [WETH_USDC.pair], ratio: at(2_500), updatedAtSeconds: NOON_SECONDS }
   return {
     slotSeconds: NOON_SECONDS,
     owner: WALLET,
-    available: usdc(1_000),
-    price: { ok: true, price, feed: WETH_USDC },
-    maxDeviationBps: 200,
+    nowSeconds: NOON_SECONDS,
+    available: new Map([[USDC.address, usdc(1_000)]]),
+    prices: new Map([['USDC/WETH', { ok: true, price }]]),
+    memory: {},
+    spent: new Map(),
     ...changes,
   }
 }
@@ -55,13 +57,20 @@ describe('dollar-cost averaging', () => {
       'price-stale',
       'sequencer-down',
     ] as const)
-      expect(reasonOf(aStrategy(), aMarket({ price: { ok: false, reason } }))).toBe(reason)
+      expect(
+        reasonOf(
+          aStrategy(),
+          aMarket({ prices: new Map([['USDC/WETH', { ok: false, reason, pair: undefined }]]) }),
+        ),
+      ).toBe(reason)
   })
 
   test('skips a slot that the free balance does not cover', () => {
-    expect(reasonOf(aStrategy(), aMarket({ available: usdc(25) }))).toBe('trade')
-    expect(reasonOf(aStrategy(), aMarket({ available: usdc(25) - 1n }))).toBe(
-      'insufficient-balance',
+    expect(reasonOf(aStrategy(), aMarket({ available: new Map([[USDC.address, usdc(25)]]) }))).toBe(
+      'trade',
     )
+    expect(
+      reasonOf(aStrategy(), aMarket({ available: new Map([[USDC.address, usdc(25) - 1n]]) })),
+    ).toBe('insufficient-balance')
   })
 })

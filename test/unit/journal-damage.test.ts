@@ -52,7 +52,9 @@ describe('an append cut short at the end', () => {
       const { journal, warnings } = await openForTest(dir)
       expect(warnings).toEqual([expect.stringContaining('journal.jsonl: the append after line 7')])
       expect(lines()).toHaveLength(7)
-      expect(journal.state.strategies.get('weekly-eth')?.openSlots).toEqual([2_000])
+      expect(journal.state.strategies.get('weekly-eth')?.openSlots).toMatchObject([
+        { slotSeconds: 2_000 },
+      ])
       await journal.append({
         type: 'slot-closed',
         strategy: 'weekly-eth',

@@ -8,12 +8,13 @@ import {
   livePermits,
 } from '../../src/domain/limits.ts'
 import { type DaemonState, emptyState } from '../../src/domain/state.ts'
+import { NO_CAPS } from '../../src/domain/strategy.ts'
 import { ACCOUNT, USDC, WETH } from '../../src/simulate/stage.ts'
-import { usdc } from '../support/builders.ts'
+import { capOf, OPEN, usdc } from '../support/builders.ts'
 
 const NOW_MS = 1_800_000_000_000
-const NO_LIMITS = { perDay: undefined, total: undefined, cooldownMs: 0, maxOpenIntents: 1 }
-const NO_ACCOUNT = { maxDeviationBps: 200, perDay: new Map(), perOrder: new Map() }
+const NO_LIMITS = OPEN
+const NO_ACCOUNT = { ...ACCOUNT, perDay: NO_CAPS, perOrder: NO_CAPS }
 
 let state: DaemonState
 beforeEach(() => {
@@ -34,6 +35,11 @@ function expose(changes: Partial<Exposure> = {}): void {
 function spend(amount: number): void {
   state.strategies.set('hourly', {
     scheduleKey: '',
+    anchor: { scheduleKey: '', fromSeconds: 0 },
+    memory: {},
+    paused: undefined,
+    resumedAtMs: undefined,
+    failureStreak: 0,
     lastSlotSeconds: 0,
     openSlots: [],
     fills: 1,
@@ -55,11 +61,11 @@ test('without caps there is nothing to hit', () => {
 
 test('an order may be exactly as large as the cap of one order', () => {
   expect(hit({ amount: usdc(250), account: ACCOUNT })).toBeUndefined()
-  expect(hit({ amount: usdc(251), account: ACCOUNT })).toBe('limit-per-order')
+  expect(hit({ amount: usdc(251), account: ACCOUNT })).toBe('limit-account-per-order')
 })
 
 describe("a strategy's cap of a day", () => {
-  const limits = { ...NO_LIMITS, perDay: usdc(65) }
+  const limits = { ...NO_LIMITS, perDay: capOf(USDC, usdc(65)) }
 
   test('is reached exactly, not passed', () => {
     expose()
@@ -96,7 +102,7 @@ test("the account's cap of a day counts every strategy", () => {
 })
 
 test('a cap in total counts what was spent since the beginning and what is live', () => {
-  const limits = { ...NO_LIMITS, total: usdc(100) }
+  const limits = { ...NO_LIMITS, total: capOf(USDC, usdc(100)) }
   spend(60)
   expect(hit({ limits, amount: usdc(40) })).toBeUndefined()
   expose({ amount: usdc(1), live: true })

@@ -141,6 +141,7 @@ test('a strategy without a next slot has no next-slot series', async () => {
     type: 'strategy-scheduled',
     strategy: 'weekly-eth',
     lastFillAtMs: undefined,
+    paused: false,
   } as const
   observe({ ...scheduled, nextSlotSeconds: SLOT })
   observe({ ...scheduled, nextSlotSeconds: undefined })
@@ -153,6 +154,7 @@ test('a schedule tells when its next slot is due and when it last filled, also a
     type: 'strategy-scheduled',
     strategy: 'weekly-eth',
     nextSlotSeconds: SLOT + 60,
+    paused: false,
     lastFillAtMs: SLOT * 1_000,
   })
   const text = await metrics.render()
@@ -260,6 +262,7 @@ const others: readonly (readonly [string, Observation])[] = [
       owner: usdc.address,
       strategies: 3,
       openIntents: 1,
+      halted: undefined,
     },
   ],
   [

@@ -73,7 +73,7 @@ describe('slots', () => {
       reason: 'filled',
     }
     apply(opened(intent))
-    expect(theStrategy()?.openSlots).toEqual([2_000])
+    expect(theStrategy()?.openSlots).toMatchObject([{ slotSeconds: 2_000 }])
     expect(() => apply(slotClosed)).toThrow('is still open')
     apply({ type: 'intent-closed', intentId: intent.id, outcome: 'failed', reason: 'too-late' })
     apply(slotClosed)

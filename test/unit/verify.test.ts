@@ -54,7 +54,7 @@ function inputOf({ intent = anIntent(), quote, permit, view, input }: Case): Ver
     nowMs: NOON_SECONDS * 1000,
     chainId: SIMULATED_CHAIN_ID,
     gasless: GASLESS,
-    feed: WETH_USDC,
+    path: [{ feed: WETH_USDC, inverted: false }],
     maxDeviationBps: 200,
     hash,
     ...input,
@@ -159,7 +159,7 @@ describe('a quote is refused', () => {
       'when its permit takes another amount than it says',
       { quote: { sellAmount: usdc(24) } },
     ],
-    ['price-missing', 'when its pair has no feed', { input: { feed: undefined } }],
+    ['price-missing', 'when its pair has no feed', { input: { path: undefined } }],
     ['price-missing', 'when the feed gave no reading', { view: { readings: new Map() } }],
     ['price-invalid', 'when the feed says zero', readingOf({ answer: 0n })],
     [
@@ -180,7 +180,7 @@ describe('a quote is refused', () => {
     [
       'sequencer-down',
       'when a configured sequencer feed gave no answer',
-      { input: { feed: { ...WETH_USDC, sequencerFeed: STRANGER } } },
+      { input: { path: [{ feed: { ...WETH_USDC, sequencerFeed: STRANGER }, inverted: false }] } },
     ],
     [
       'price-deviation',
@@ -262,11 +262,12 @@ test('a strategy that sells what the feed prices is judged by the inverse of the
   })
   const offer = anOffer(intent)
   const honest = { buyAmount: baseUnits(24_975_000n), minBuyAmount: baseUnits(24_850_125n) }
-  const given = { intent, quote: honest, permit: { minAmountOut: honest.minBuyAmount } }
+  const input = { path: [{ feed: WETH_USDC, inverted: true }] }
+  const given = { intent, quote: honest, permit: { minAmountOut: honest.minBuyAmount }, input }
   expect(offer.permit.token).toBe(WETH.address)
   expect(judged(given)).toBe('signable')
   const poor = { buyAmount: baseUnits(24_400_000n), minBuyAmount: baseUnits(24_300_000n) }
-  expect(judged({ intent, quote: poor, permit: { minAmountOut: poor.minBuyAmount } })).toBe(
+  expect(judged({ ...given, quote: poor, permit: { minAmountOut: poor.minBuyAmount } })).toBe(
     'price-deviation',
   )
 })

@@ -1,0 +1,124 @@
+// `node bench/memory/main.mjs [--rounds 3 --idle 20 --json]`: resident memory of the idle daemon with 1,000 strategies
+// over that with one, and how long the files of 1,000 take to load. Needs `npm run build`, and Linux for /proc.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { cacheDir } from '../bundle.mjs'
+import { startService } from '../child.mjs'
+import { machine } from '../machine.mjs'
+import { median, short } from '../statistics.mjs'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    idle: { type: 'string', default: '20' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const tranched = fileURLToPath(new URL('../../dist/tranched.js', import.meta.url))
+const dir = join(cacheDir, 'memory')
+const MANY = 1_000
+
+async function main() {
+  const about = machine()
+  const service = await startService(
+    fileURLToPath(new URL('../orders/lean-service.mjs', import.meta.url)),
+  )
+  try {
+    const one = writeFiles(service.ready, 1)
+    const many = writeFiles(service.ready, MANY)
+    const mebibytes = { one: [], many: [] }
+    const loadMs = []
+    for (let round = 0; round < Number(values.rounds); round += 1) {
+      mebibytes.one.push(await idleMemory(one))
+      mebibytes.many.push(await idleMemory(many))
+      loadMs.push((await validateMs(many)) - (await validateMs(one)))
+    }
+    report(about, { mebibytes, loadMs })
+  } finally {
+    await service.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+/** Strategies that are due on no day of the run. */
+function writeFiles({ config, privateKey }, count) {
+  const own = join(dir, `${count}`)
+  rmSync(own, { recursive: true, force: true })
+  const strategiesDir = join(own, 'strategies')
+  mkdirSync(strategiesDir, { recursive: true })
+  const privateKeyFile = join(own, 'trader.key')
+  writeFileSync(privateKeyFile, `${privateKey}\n`, { mode: 0o600 })
+  const month = ((new Date().getUTCMonth() + 6) % 12) + 1
+  for (let at = 0; at < count; at += 1) {
+    const strategy = [
+      `name: strategy-${at}`,
+      'kind: dca',
+      `schedule: { cron: "${at % 60} ${at % 24} 15 ${month} *", timezone: Europe/Berlin }`,
+      'sell: USDC',
+      'buy: WETH',
+      'amount: "10"',
+      'limits: { perDay: "100" }',
+    ]
+    writeFileSync(join(strategiesDir, `strategy-${at}.yaml`), `${strategy.join('\n')}\n`)
+  }
+  const file = join(own, 'config.yaml')
+  const complete = {
+    ...config,
+    mode: 'live',
+    stateDir: join(own, 'state'),
+    strategiesDir,
+    http: { host: '127.0.0.1', port: 0 },
+    log: { level: 'info', format: 'json' },
+    wallets: { trader: { privateKeyFile } },
+  }
+  writeFileSync(file, JSON.stringify(complete))
+  return file
+}
+
+/** Resident memory in MiB, after `--idle` seconds with nothing due. */
+async function idleMemory(config) {
+  const child = spawn(process.execPath, [tranched, 'run', '--config', config], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.includes('metrics at')) break
+  }
+  child.stdout.resume()
+  await new Promise((resolve) => setTimeout(resolve, Number(values.idle) * 1_000))
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  child.kill('SIGTERM')
+  await exited
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024
+}
+
+async function validateMs(config) {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, [tranched, 'validate', '--config', config], {
+    stdio: 'ignore',
+  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`validate ended with code ${code}`)
+  return performance.now() - startedAt
+}
+
+function report(about, { mebibytes, loadMs }) {
+  const one = median(mebibytes.one)
+  const many = median(mebibytes.many)
+  const result = { about, one, many, ratio: many / one, loadMs: median(loadMs) }
+  if (values.json) {
+    console.log(JSON.stringify(result))
+    return
+  }
+  console.log(about)
+  console.log(`idle with 1 strategy       ${short(one)} MiB`)
+  console.log(`idle with ${MANY} strategies ${short(many)} MiB, ${short(many / one)} times`)
+  console.log(`${MANY} files load in ${short(result.loadMs)} ms more than one`)
+}
+
+await main()
