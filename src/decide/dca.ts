@@ -1,18 +1,57 @@
-import type { DcaStrategy } from '../domain/strategy.ts'
+import type { StrategyMemory } from '../domain/memory.ts'
+import type { DcaStrategy, OrderSize } from '../domain/strategy.ts'
+import { compareRatio, type Ratio, ratioOfText, ratioText, scaleBps } from '../domain/units.ts'
 import { type Decision, type MarketView, noPrice } from './decision.ts'
 import { mostToSell, notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 
-/** Dollar-cost averaging: every slot trades the same amount, unless the price or the balance says no. */
+/**
+ * Dollar-cost averaging: every slot trades the same amount, unless the price or the balance says no. On a dip, a price
+ * that far below the highest of the window, it trades the dip's amount instead.
+ */
 export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   const answer = tradePrice(strategy, view)
   if (!answer.ok) return noPrice(answer)
   const { ratio } = answer.price
-  const { sell, buy, size, price } = strategy
+  const { sell, buy, price } = strategy
+  const highs = strategy.dips.length === 0 ? undefined : highsOf(strategy, view, ratio)
+  const remember = highs === undefined ? {} : { memory: memoryOf(highs) }
+  const size = sizeAt(strategy, ratio, highs?.[0]?.price)
   const maxSell = mostToSell(strategy, size, ratio)
   const barred = outsideBounds(ratio, price) ?? notCovered(view, sell, maxSell)
-  if (barred !== undefined) return barred
+  if (barred !== undefined) return { ...barred, ...remember }
+  const intent = swapIntent(strategy, view, { leg: 0, sell, buy, size, maxSell, price })
+  return { tag: 'trade', intents: [intent], ...remember }
+}
+
+/** The deepest dip that the price has reached decides the amount. */
+function sizeAt({ size, dips }: DcaStrategy, price: Ratio, highest: Ratio | undefined): OrderSize {
+  if (highest === undefined) return size
+  const dip = dips.find(({ dropBps }) => compareRatio(price, scaleBps(highest, -dropBps)) <= 0)
+  return dip === undefined ? size : { ...size, amount: dip.amount }
+}
+
+/** A price that nothing since has reached: the highest of the window is always the first of the list. */
+type High = { readonly atSeconds: number; readonly price: Ratio }
+
+/** More highs than this are thinned out behind the first: what is forgotten makes a later dip smaller, never larger. */
+const HIGHS_MAX = 64
+
+function highsOf({ dipWindowMs }: DcaStrategy, view: MarketView, price: Ratio): readonly High[] {
+  const oldest = view.nowSeconds - dipWindowMs / 1000
+  const before = (view.memory['highs'] ?? '').split(',').flatMap((text): High[] => {
+    const [at = '', ratio] = text.split('@')
+    const known = ratioOfText(ratio)
+    return known === undefined ? [] : [{ atSeconds: Number(at), price: known }]
+  })
+  const standing = before.filter(
+    (high) => high.atSeconds >= oldest && compareRatio(high.price, price) > 0,
+  )
+  if (standing.length >= HIGHS_MAX) standing.splice(1, 1)
+  return [...standing, { atSeconds: view.nowSeconds, price }]
+}
+
+function memoryOf(highs: readonly High[]): StrategyMemory {
   return {
-    tag: 'trade',
-    intents: [swapIntent(strategy, view, { leg: 0, sell, buy, size, maxSell, price })],
+    highs: highs.map(({ atSeconds, price }) => `${atSeconds}@${ratioText(price)}`).join(','),
   }
 }

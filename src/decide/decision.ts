@@ -11,6 +11,8 @@ export type MarketView = {
   readonly slotSeconds: SlotSeconds
   /** Time of the block that was read: what windows and ages are measured by. */
   readonly nowSeconds: number
+  /** First slot of a schedule that counts its slots. */
+  readonly startSeconds: number | undefined
   readonly owner: Address
   /** Base units that are in the wallet and promised to no other order, by `assetKey`. */
   readonly available: ReadonlyMap<Address, bigint>

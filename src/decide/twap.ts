@@ -1,7 +1,73 @@
+import type { StrategyMemory } from '../domain/memory.ts'
+import { scheduleKey } from '../domain/schedule.ts'
 import type { TwapStrategy } from '../domain/strategy.ts'
-import { type Decision, type MarketView, skip } from './decision.ts'
+import { type BaseUnits, baseUnits, formatAmount, minOf, mulDivDown } from '../domain/units.ts'
+import { type Decision, type MarketView, noPrice, skip } from './decision.ts'
+import { notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 
-/** Restores target weights with the fewest orders once one of them has drifted out of its band. */
-export function decideTwap(_strategy: TwapStrategy, _view: MarketView): Decision {
-  return skip('finished', 'under construction')
+/**
+ * Sells a total in slices of equal time. `drop`: slice i is what lies between two exact parts of the total, so that all
+ * of them sum to it. `spread`: what earlier slices did not sell is shared by those that are left, the last taking all.
+ */
+export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
+  const { sell, buy, price: bounds, total } = strategy
+  const { memory, base } = programOf(strategy, view)
+  const sold = (view.spent.get(sell.token.address) ?? 0n) - base
+  const index = sliceOf(strategy, view)
+  const left = total - sold
+  if (index === undefined || left <= 0n) {
+    const done = `${formatAmount(sold, sell.token.decimals)} ${sell.token.symbol} of it are sold`
+    return skip('finished', done, memory)
+  }
+  const answer = tradePrice(strategy, view)
+  if (!answer.ok) return { ...noPrice(answer), memory }
+  const amount = sliceAmount(strategy, index, left)
+  if (amount === 0n) return skip('below-minimum', 'what is left is less than one slice', memory)
+  const barred = outsideBounds(answer.price.ratio, bounds) ?? notCovered(view, sell, amount)
+  if (barred !== undefined) return { ...barred, memory }
+  const size = { side: 'sell', amount } as const
+  const intent = swapIntent(strategy, view, {
+    leg: 0,
+    sell,
+    buy,
+    size,
+    maxSell: amount,
+    price: bounds,
+  })
+  return { tag: 'trade', intents: [intent], memory }
+}
+
+function sliceAmount(
+  { total, unsold, schedule }: TwapStrategy,
+  index: number,
+  left: bigint,
+): BaseUnits {
+  const count = BigInt(schedule.type === 'interval' ? schedule.count : 1)
+  const at = BigInt(index)
+  if (unsold === 'spread') {
+    const after = count - at - 1n
+    return baseUnits(left - mulDivDown(left, after, after + 1n))
+  }
+  const slice = mulDivDown(total, at + 1n, count) - mulDivDown(total, at, count)
+  return baseUnits(minOf(slice, left))
+}
+
+/** The slice that a slot falls in, from 0; undefined outside the program. */
+function sliceOf({ schedule }: TwapStrategy, view: MarketView): number | undefined {
+  if (schedule.type !== 'interval') return undefined
+  const start = schedule.startSeconds ?? view.startSeconds
+  if (start === undefined || view.slotSeconds < start) return undefined
+  const index = Math.floor((view.slotSeconds - start) / schedule.everySeconds)
+  return index < schedule.count ? index : undefined
+}
+
+/** What had been sold when this program began: a changed total, count or start is a program of its own. */
+function programOf(
+  { schedule, total, sell }: TwapStrategy,
+  view: MarketView,
+): { readonly memory: StrategyMemory; readonly base: bigint } {
+  const program = `${total} ${scheduleKey(schedule)}`
+  const known = view.memory['program'] === program ? view.memory['base'] : undefined
+  const base = known ?? (view.spent.get(sell.token.address) ?? 0n).toString()
+  return { memory: { program, base }, base: BigInt(base) }
 }

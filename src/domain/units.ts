@@ -33,11 +33,34 @@ export function maxOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }
 
+export function minOf(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
 export function compareRatio(a: Ratio, b: Ratio): -1 | 0 | 1 {
   const left = a.num * b.den
   const right = b.num * a.den
   if (left === right) return 0
   return left < right ? -1 : 1
+}
+
+/** A ratio more or less by basis points, exact. */
+export function scaleBps(ratio: Ratio, bps: number): Ratio {
+  return { num: ratio.num * (BPS + BigInt(bps)), den: ratio.den * BPS }
+}
+
+/** A ratio as short text, in lowest terms; the inverse of `ratioOfText`. */
+export function ratioText({ num, den }: Ratio): string {
+  let [a, b] = [num, den]
+  while (b !== 0n) [a, b] = [b, a % b]
+  return `${num / a}/${den / a}`
+}
+
+/** Undefined for anything that `ratioText` does not write. */
+export function ratioOfText(text: string | undefined): Ratio | undefined {
+  const match = /^(\d+)\/([1-9]\d*)$/.exec(text ?? '')
+  if (match === null) return undefined
+  return { num: BigInt(match[1] ?? 0), den: BigInt(match[2] ?? 1) }
 }
 
 const DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?$/

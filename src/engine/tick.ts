@@ -1,14 +1,14 @@
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
-import { anchored, type Schedule, type SlotSeconds } from '../domain/schedule.ts'
+import type { SlotSeconds } from '../domain/schedule.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { askChain, type OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 import { nextSlot } from './calendar.ts'
 import { type Due, dueSlots, type MissedRun } from './due.ts'
 import { takeSlot } from './slot.ts'
-import { balancesOf, marketOf } from './view.ts'
+import { balancesOf, marketOf, scheduleOf } from './view.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
@@ -53,7 +53,7 @@ export function createAgenda(input: AgendaInput): Agenda {
   const refresh = (strategy: Strategy): void => {
     const record = journal.state.strategies.get(strategy.name)
     const after = record?.lastSlotSeconds ?? Math.floor(input.startedAtMs / 1000)
-    const slot = nextSlot(scheduleOf(strategy), after)
+    const slot = nextSlot(scheduleOf(journal.state, strategy), after)
     if (slot === undefined) next.delete(strategy.name)
     else next.set(strategy.name, slot)
     observe({
@@ -63,10 +63,6 @@ export function createAgenda(input: AgendaInput): Agenda {
       lastFillAtMs: record?.lastFillAtMs,
       paused: record?.paused !== undefined,
     })
-  }
-  const scheduleOf = ({ name, schedule }: Strategy): Schedule => {
-    const anchor = journal.state.strategies.get(name)?.anchor
-    return anchor === undefined ? schedule : anchored(schedule, anchor.fromSeconds + 1)
   }
   for (const strategy of strategies) refresh(strategy)
 
@@ -78,7 +74,7 @@ export function createAgenda(input: AgendaInput): Agenda {
       const record = journal.state.strategies.get(strategy.name)
       const lastSlotSeconds = record?.lastSlotSeconds ?? slot - 1
       const { startedAtMs } = input
-      const schedule = scheduleOf(strategy)
+      const schedule = scheduleOf(journal.state, strategy)
       const due = dueSlots({ schedule, lastSlotSeconds, nowMs, startedAtMs })
       owed.push({ strategy, due })
     }

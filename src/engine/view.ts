@@ -3,7 +3,7 @@ import type { DecisionInputs, PriceInput } from '../domain/journal.ts'
 import { livePermits } from '../domain/limits.ts'
 import { NO_MEMORY } from '../domain/memory.ts'
 import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/price.ts'
-import type { SlotSeconds } from '../domain/schedule.ts'
+import { anchored, type Schedule, type SlotSeconds } from '../domain/schedule.ts'
 import type { DaemonState } from '../domain/state.ts'
 import { assetsOf, pairsOf, type Strategy, type SwapStrategy } from '../domain/strategy.ts'
 import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
@@ -59,12 +59,23 @@ export function viewOf(
   return {
     slotSeconds,
     nowSeconds: chain.blockTimeSeconds,
+    startSeconds: startOf(scheduleOf(state, strategy)),
     owner,
     available,
     prices,
     memory: record?.memory ?? NO_MEMORY,
     spent,
   }
+}
+
+/** A strategy's schedule with its first slot, where the journal knows it. */
+export function scheduleOf(state: DaemonState, { name, schedule }: Strategy): Schedule {
+  const anchor = state.strategies.get(name)?.anchor
+  return anchor === undefined ? schedule : anchored(schedule, anchor.fromSeconds + 1)
+}
+
+function startOf(schedule: Schedule): number | undefined {
+  return schedule.type === 'interval' ? schedule.startSeconds : undefined
 }
 
 /** A view as the journal keeps it, so that `why` can show every input of a decision. */

@@ -7,6 +7,7 @@ import type { OpenSwap } from '../domain/state.ts'
 import type { Hex } from '../domain/units.ts'
 import type { ChainView } from '../ports.ts'
 import { askChain, askService, type OrderContext, trustedNow } from './context.ts'
+import { tooCostly } from './cost.ts'
 import { ensureAllowance, isUnwrapping, leaveNoWeth, wrapIfNative } from './prepare.ts'
 import {
   type Closing,
@@ -125,6 +126,8 @@ async function signable(
   })
   const subject = { strategy: intent.strategy, intentId: intent.id }
   if (!verdict.ok) return refusal(verdict.reason, verdict.detail)
+  const costly = tooCostly(intent, quote, { view, path })
+  if (costly !== undefined) return costly
   const balance = view.balances.get(intent.sell.token.address) ?? 0n
   if (balance < verdict.permit.amount)
     return failure(

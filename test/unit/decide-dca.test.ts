@@ -16,6 +16,7 @@ function aMarket(changes: Partial<MarketView> = {}): MarketView {
     slotSeconds: NOON_SECONDS,
     owner: WALLET,
     nowSeconds: NOON_SECONDS,
+    startSeconds: undefined,
     available: new Map([[USDC.address, usdc(1_000)]]),
     prices: new Map([['USDC/WETH', { ok: true, price }]]),
     memory: {},
