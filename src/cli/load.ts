@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { loadModules } from '../config/load-modules.ts'
 import { loadSettings } from '../config/load-settings.ts'
 import { loadStrategies } from '../config/load-strategies.ts'
 import type { Overrides } from '../config/overrides.ts'
@@ -29,6 +30,14 @@ export function load(options: ConfigOptions, io: Io, sandbox?: unknown): Loaded 
   if (!found.ok) return found
   const warnings = [...loaded.warnings, ...found.warnings]
   return { ok: true, settings, strategies: found.strategies, warnings }
+}
+
+/** The same with the modules of custom strategies, for whoever lets them decide. */
+export async function loadAll(options: ConfigOptions, io: Io, sandbox?: unknown): Promise<Loaded> {
+  const loaded = load(options, io, sandbox)
+  if (!loaded.ok) return loaded
+  const modules = await loadModules(loaded.strategies)
+  return modules.ok ? { ...loaded, strategies: modules.strategies } : modules
 }
 
 /** Prints problems for a person or as data, and gives the exit code for a bad config. */

@@ -6,7 +6,7 @@ import { writeSandboxKeys } from '../sandbox/config-out.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
 import type { ExitCode, Io } from './io.ts'
-import { load, reportProblems, sandboxRecordOf } from './load.ts'
+import { loadAll, reportProblems, sandboxRecordOf } from './load.ts'
 import { lock, type RunOptions, runLocked } from './operate.ts'
 
 /** State files of the run before, kept for one run more. */
@@ -17,7 +17,7 @@ const PREVIOUS = 'previous'
  * against a template first, so that a typo is told before anything starts.
  */
 export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCode> {
-  const checked = load(options, io, SANDBOX_TEMPLATE)
+  const checked = await loadAll(options, io, SANDBOX_TEMPLATE)
   if (!checked.ok) return reportProblems(checked.problems, io, options)
   const { stateDir } = checked.settings
   const release = await lock(checked.settings, io)
@@ -30,7 +30,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       const { strategiesDir } = checked.settings
       const config = sandbox.config({ stateDir, strategiesDir, keyFile })
       await writeFile(sandboxRecordOf(stateDir), JSON.stringify(config), { mode: 0o600 })
-      const loaded = load(options, io, config)
+      const loaded = await loadAll(options, io, config)
       if (!loaded.ok) return reportProblems(loaded.problems, io, options)
       return await runLocked({ ...loaded, options, io })
     } finally {

@@ -1,7 +1,7 @@
 import { peekMode } from '../config/load-settings.ts'
 import { problemOf } from '../config/problem.ts'
 import type { ExitCode, Io } from './io.ts'
-import { load, renderAll, reportProblems } from './load.ts'
+import { loadAll, renderAll, reportProblems } from './load.ts'
 import { lock, type RunOptions, runLocked } from './operate.ts'
 
 /** `tranched run`: the daemon, from its files to its last drained order. */
@@ -12,7 +12,7 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
     const { runOnSandbox } = await import('./run-on-sandbox.ts')
     return runOnSandbox(options, io)
   }
-  const loaded = load(options, io)
+  const loaded = await loadAll(options, io)
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
   if (loaded.settings.mode === 'dry-run')
     return reportProblems([dryRunMissing(options.config)], io, options)

@@ -3,14 +3,18 @@ import type { Strategy } from '../domain/strategy.ts'
 import { scheduleWarnings } from '../engine/calendar.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
 import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
-import { type ConfigOptions, load, renderAll, reportProblems } from './load.ts'
+import { type ConfigOptions, loadAll, renderAll, reportProblems } from './load.ts'
 
 /** `tranched validate`: reads everything a run would read and says all that is wrong with it. Touches nothing. */
-export function validate(options: ConfigOptions, io: Io, nowSeconds: number): ExitCode {
+export async function validate(
+  options: ConfigOptions,
+  io: Io,
+  nowSeconds: number,
+): Promise<ExitCode> {
   const mode = peekMode({ file: options.config })
   if (!mode.ok) return reportProblems(mode.problems, io, options)
   const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
-  const loaded = load(options, io, sandbox)
+  const loaded = await loadAll(options, io, sandbox)
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
   const { settings, strategies, warnings } = loaded
   const schedules = strategies.flatMap((strategy) => scheduleNotes(strategy, nowSeconds))

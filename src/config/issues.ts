@@ -23,6 +23,8 @@ function faultsOfIssue(tree: Tree, issue: Issue): Fault[] {
       const expected = issue.issues[0]?.message ?? 'a plain word'
       return [{ path, at: 'key', message: 'this is no usable name', expected }]
     }
+    case 'invalid_union':
+      return unionFaults(tree, path, issue)
     case 'custom':
       return [customFault(path, issue)]
     case 'invalid_value':
@@ -30,6 +32,17 @@ function faultsOfIssue(tree: Tree, issue: Issue): Fault[] {
     default:
       return [{ path, message: shapeMessage(tree, path), expected: issue.message }]
   }
+}
+
+/** Unions here are of a scalar and a map, in this order: what was written tells which of them was meant. */
+function unionFaults(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidUnion): Fault[] {
+  const value = valueAt(tree, path)
+  const meant = typeof value === 'string' ? issue.errors[0] : issue.errors.at(-1)
+  if (meant === undefined || value === null || value === undefined || Array.isArray(value))
+    return [{ path, message: shapeMessage(tree, path), expected: issue.message }]
+  return meant.flatMap((inner) =>
+    faultsOfIssue(tree, { ...inner, path: [...path, ...inner.path] } as Issue),
+  )
 }
 
 function unknownKey(path: Path, key: string, allowed: string): Fault {

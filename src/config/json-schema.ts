@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { settingsSchema } from './settings-schema.ts'
-import { strategySchemas } from './strategy-schema.ts'
+import { strategyKinds } from './strategy-schema.ts'
 
 /** JSON Schemas for editors, by file name: of the config file, and of a strategy file of any kind. */
 export function jsonSchemas(): Readonly<Record<string, unknown>> {
-  const kinds = Object.values(strategySchemas).map((schema) => jsonSchema(schema))
+  const kinds = Object.values(strategyKinds).map(({ schema }) => jsonSchema(schema))
   return {
     'config.json': { ...DIALECT, title: 'tranched config', ...jsonSchema(settingsSchema) },
     'strategy.json': { ...DIALECT, title: 'tranched strategy', anyOf: kinds },

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { cronWarnings } from '../domain/cron.ts'
+import { createPricePaths } from '../domain/price.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { type ConfigDocument, type Fault, locate, valueAt } from './document.ts'
@@ -13,6 +14,7 @@ import {
 } from './files.ts'
 import { privateKeyFaults } from './private-keys.ts'
 import { byPosition, type Problem, problemOf } from './problem.ts'
+import type { StrategyContext } from './strategy-fields.ts'
 import { readStrategy } from './strategy-schema.ts'
 import { parseConfigText } from './yaml-tree.ts'
 
@@ -42,7 +44,8 @@ export function loadStrategies(options: {
   const { dir, settings, readFile = readDiskFile, listFiles = listDiskFiles } = options
   const found = findFiles(dir, listFiles)
   if (!found.ok) return { ok: false, problems: [found.problem] }
-  const read = found.files.map((file) => readFileOf(file, { settings, readFile }))
+  const pricePath = createPricePaths(settings.prices.values())
+  const read = found.files.map((file) => readFileOf(file, { settings, readFile, pricePath }))
   const problems = [...read.flatMap((one) => one.problems), ...duplicateNames(read)]
   if (problems.length > 0) return { ok: false, problems: problems.sort(byPosition) }
   return {
@@ -86,7 +89,10 @@ type StrategyFile = {
   readonly warnings: readonly Problem[]
 }
 
-function readFileOf(file: string, given: { settings: Settings; readFile: ReadFile }): StrategyFile {
+function readFileOf(
+  file: string,
+  given: Pick<StrategyContext, 'settings' | 'pricePath'> & { readFile: ReadFile },
+): StrategyFile {
   const text = readText(file, given.readFile)
   if (!text.ok)
     return { document: undefined, strategy: undefined, problems: [text.problem], warnings: [] }
@@ -96,9 +102,11 @@ function readFileOf(file: string, given: { settings: Settings; readFile: ReadFil
   const warnings: Fault[] = []
   const report = (fault: Fault) => faults.push(fault)
   const warn = (fault: Fault) => warnings.push(fault)
-  const { settings } = given
+  const { settings, pricePath } = given
   const strategy =
-    faults.length === 0 ? readStrategy(document, { file, settings, report, warn }) : undefined
+    faults.length === 0
+      ? readStrategy(document, { file, settings, pricePath, report, warn })
+      : undefined
   const pattern = strategy?.schedule.type === 'cron' ? strategy.schedule.pattern : undefined
   for (const message of pattern ? cronWarnings(pattern) : [])
     warn({ path: ['schedule', 'cron'], message, expected: 'nothing, if this is what you mean' })

@@ -172,6 +172,44 @@ export const positiveDecimal = scalar({
   },
 })
 
+/** An amount as decimal text, or a share of what is there. */
+export const amountOrShare = scalar<
+  | { readonly type: 'amount'; readonly text: string }
+  | { readonly type: 'share'; readonly bps: number }
+>({
+  expected: 'a positive decimal such as "0.5", or a percentage up to 100% such as 50%',
+  json: { type: ['string', 'number'] },
+  read: (text) => {
+    const share = /^(\d{1,3})(?:\.(\d{1,2}))?%$/.exec(text)
+    if (share !== null) {
+      const bps = Number(`${share[1]}${(share[2] ?? '').padEnd(2, '0')}`)
+      const isShare = bps >= 1 && bps <= 10_000
+      return isShare ? meant({ type: 'share', bps }) : refused('this share is out of range')
+    }
+    const ratio = text.length <= 80 ? parseRatio(text) : undefined
+    if (ratio === undefined) return refused('this is no amount')
+    return ratio.num === 0n ? refused('this is zero') : meant({ type: 'amount', text })
+  },
+})
+
+/** `BASE/QUOTE`. */
+export const pairText = textLike(
+  /^[A-Za-z0-9._-]{1,32}\/[A-Za-z0-9._-]{1,32}$/,
+  'BASE/QUOTE, such as WETH/USDC',
+)
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/
+
+/** Epoch seconds of an ISO 8601 time with its zone. */
+export const instant = scalar<number>({
+  expected: 'a time with its zone, such as 2027-01-31T09:00:00Z',
+  json: { type: 'string', format: 'date-time' },
+  read: (text) => {
+    const ms = INSTANT.test(text) ? Date.parse(text) : Number.NaN
+    return Number.isNaN(ms) ? refused('this is no time') : meant(Math.floor(ms / 1_000))
+  },
+})
+
 /** Ether as decimal text, read as wei. */
 export const ether = scalar<bigint>({
   expected: 'a positive amount of ether with at most 18 decimal places, such as "0.05"',

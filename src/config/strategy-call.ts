@@ -8,6 +8,7 @@ import type { Tree } from './document.ts'
 import { type FunctionSignature, parseSignature } from './function-signature.ts'
 import type { Path } from './problem.ts'
 import { address, etherOrNone, integer, scalar, section } from './scalars.ts'
+import { refuseDrawdown } from './strategy-checks.ts'
 import {
   buildLimits,
   buildSchedule,
@@ -53,6 +54,7 @@ type CallInput = z.output<typeof callSchema>
 /** The strategy, or undefined when something was reported that leaves it without a meaning. */
 export function buildCall(input: CallInput, context: StrategyContext): CallStrategy | undefined {
   checkTarget(input, context)
+  refuseDrawdown(input.limits, context)
   const calldata = buildCalldata(input, context)
   const value = baseUnits(input.value)
   // Caps are in wei of value, whichever chain it is on.

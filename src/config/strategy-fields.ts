@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { parseCron } from '../domain/cron.ts'
+import type { createPricePaths } from '../domain/price.ts'
 import type { Schedule } from '../domain/schedule.ts'
 import type { Settings } from '../domain/settings.ts'
 import { type Caps, NO_CAPS, STRATEGY_NAME, type StrategyLimits } from '../domain/strategy.ts'
@@ -35,6 +36,8 @@ import { tooManyDecimals } from './settings-build.ts'
 export type StrategyContext = {
   readonly file: string
   readonly settings: Settings
+  /** Feeds that connect two tokens of the config. */
+  readonly pricePath: ReturnType<typeof createPricePaths>
   readonly report: (fault: Fault) => void
   readonly warn: (fault: Fault) => void
 }
@@ -49,7 +52,7 @@ const cron = scalar({
   },
 })
 
-const scheduleSchema = section({
+export const scheduleFields = {
   cron: cron.describe('When a slot comes up'),
   timezone: timezone.prefault('UTC').describe('IANA time zone that the cron text is read in'),
   missed: oneOf(['skip', 'latest', 'all'])
@@ -62,9 +65,14 @@ const scheduleSchema = section({
     .prefault('0s')
     .describe('Each slot is attended up to this much after its time, always the same for a slot'),
   overlap: oneOf(['skip', 'allow'])
-    .prefault('allow')
-    .describe('Whether a slot may begin while an earlier one is still in flight'),
-})
+    .optional()
+    .describe(
+      'May a slot begin while an earlier one is in flight? dca and call: allow unless given',
+    ),
+}
+const scheduleSchema = section(scheduleFields)
+
+export const symbol = nameOf('a token of the config, or ETH')
 
 /** An amount of the token that is sold, or amounts by token. */
 const cap = z
@@ -101,13 +109,20 @@ export const commonFields = {
   ).describe('Part of every order id; a renamed strategy is a new one'),
   enabled: flag.prefault('true').describe('false keeps the file but trades nothing'),
   schedule: scheduleSchema,
-  slippageBps: integer({ min: 1, max: 2_000 })
-    .optional()
-    .describe('Slippage in basis points; gasless.slippageBps unless given'),
   limits: limitsSchema.prefault({}),
 }
 
-export const symbol = nameOf('a token of the config, or ETH')
+/** Fields of every kind that swaps. */
+export const swapFields = {
+  ...commonFields,
+  slippageBps: integer({ min: 1, max: 2_000 })
+    .optional()
+    .describe('Slippage in basis points; gasless.slippageBps unless given'),
+  maxDeviation: percent({ minBps: 1, maxBps: 5_000 })
+    .optional()
+    .describe('Widest distance of a quote from the feed; limits.maxDeviationBps unless given'),
+}
+
 export const amount = positiveDecimal
 export const priceBounds = section({
   min: positiveDecimal
@@ -116,7 +131,18 @@ export const priceBounds = section({
   max: positiveDecimal
     .optional()
     .describe('Sell token per buy token; above it the slot is skipped'),
+  withoutFeed: textLike(/^\S{1,32}\/\S{1,32}$/, 'SELL/BUY, such as USDC/PEPE')
+    .optional()
+    .describe('Names the pair to trade although no feed gives its price; needs price.max'),
 })
+
+/** Fields of a swap of one direction. */
+export const tradeFields = {
+  ...swapFields,
+  sell: symbol.describe('Token that is sold; ETH is wrapped first'),
+  buy: symbol.describe('Token that is bought; ETH is unwrapped afterwards'),
+  price: priceBounds.prefault({}),
+}
 
 type ScheduleInput = ReturnType<typeof scheduleSchema.parse>
 type LimitsInput = ReturnType<typeof limitsSchema.parse>
@@ -125,7 +151,17 @@ export function buildSchedule(input: ScheduleInput): Schedule {
   const { cron, timezone, missed, maxLateness, jitter, overlap } = input
   const { text, pattern } = cron
   const recurrence = { type: 'cron', cron: text, pattern, timezone } as const
-  return { ...recurrence, missed, maxLatenessMs: maxLateness, jitterMs: jitter, overlap }
+  const common = { missed, maxLatenessMs: maxLateness, jitterMs: jitter }
+  return { ...recurrence, ...common, overlap: overlap ?? 'allow' }
+}
+
+/** For kinds that decide by their balances: those are known only when nothing of theirs is in flight. */
+export function buildSerialSchedule(input: ScheduleInput, { report }: StrategyContext): Schedule {
+  if (input.overlap === 'allow') {
+    const message = 'this kind decides by balances, which orders in flight are about to change'
+    report({ path: ['schedule', 'overlap'], message, expected: 'skip, or nothing' })
+  }
+  return { ...buildSchedule(input), overlap: 'skip' }
 }
 
 /** Caps in base units, by token. A plain amount is of `sell`; a kind that sells several tokens has no `sell`. */
@@ -149,7 +185,8 @@ export function buildLimits(
   }
 }
 
-type CapName = 'perOrder' | 'perHour' | 'perDay' | 'perWeek' | 'total'
+export const CAP_NAMES = ['perOrder', 'perHour', 'perDay', 'perWeek', 'total'] as const
+type CapName = (typeof CAP_NAMES)[number]
 
 function buildCaps(
   given: LimitsInput[CapName],
@@ -189,7 +226,7 @@ export function buildAmount(
 }
 
 /** A token that a strategy names; `ETH` is WETH, wrapped before or unwrapped after the order. */
-function findAsset(
+export function findAsset(
   name: string,
   place: { path: Path; context: StrategyContext },
 ): Asset | undefined {
@@ -213,7 +250,7 @@ function findNative(path: Path, context: StrategyContext): Asset | undefined {
   return undefined
 }
 
-/** Both sides of a trade: two different tokens with a price feed between them, in either direction. */
+/** Both sides of a trade: two different tokens of the config. */
 export function findTrade(
   input: { sell: string; buy: string },
   context: StrategyContext,
@@ -225,12 +262,6 @@ export function findTrade(
     const message = 'sell and buy are the same token'
     context.report({ path: ['buy'], message, expected: 'two different tokens; ETH counts as WETH' })
     return undefined
-  }
-  const { prices } = context.settings
-  const [a, b] = [buy.token.symbol, sell.token.symbol]
-  if (!prices.has(`${a}/${b}`) && !prices.has(`${b}/${a}`)) {
-    const message = `the config has no price feed for ${a} and ${b}`
-    context.report({ path: ['buy'], message, expected: `an entry ${a}/${b} under \`prices\`` })
   }
   return { sell, buy }
 }

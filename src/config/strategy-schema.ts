@@ -1,13 +1,46 @@
+import type * as z from 'zod'
 import type { Strategy } from '../domain/strategy.ts'
 import { type ConfigDocument, type Fault, valueAt } from './document.ts'
 import { faultsOfIssues } from './issues.ts'
 import { nearest } from './nearest.ts'
 import { buildCall, callSchema } from './strategy-call.ts'
+import { buildCustom, customSchema } from './strategy-custom.ts'
 import { buildDca, dcaSchema } from './strategy-dca.ts'
 import type { StrategyContext } from './strategy-fields.ts'
+import { buildRebalance, rebalanceSchema } from './strategy-rebalance.ts'
+import { buildThreshold, thresholdSchema } from './strategy-threshold.ts'
+import { buildTwap, twapSchema } from './strategy-twap.ts'
 
-/** The schema of each kind of strategy; JSON Schemas for editors are made from these. */
-export const strategySchemas = { dca: dcaSchema, call: callSchema }
+/** A kind of strategy: its schema, and what makes a domain value of what the schema read. */
+type Kind = {
+  readonly schema: z.ZodType
+  readonly read: (document: ConfigDocument, context: StrategyContext) => Strategy | undefined
+}
+
+function kindOf<Schema extends z.ZodType>(
+  schema: Schema,
+  build: (input: z.output<Schema>, context: StrategyContext) => Strategy | undefined,
+): Kind {
+  return {
+    schema,
+    read: (document, context) => {
+      const parsed = schema.safeParse(document.tree)
+      if (parsed.success) return build(parsed.data, context)
+      faultsOfIssues(document.tree, parsed.error.issues).forEach(context.report)
+      return undefined
+    },
+  }
+}
+
+/** Every kind there is; JSON Schemas for editors and the reference are made from these. */
+export const strategyKinds: Readonly<Record<Strategy['kind'], Kind>> = {
+  dca: kindOf(dcaSchema, buildDca),
+  rebalance: kindOf(rebalanceSchema, buildRebalance),
+  threshold: kindOf(thresholdSchema, buildThreshold),
+  twap: kindOf(twapSchema, buildTwap),
+  call: kindOf(callSchema, buildCall),
+  custom: kindOf(customSchema, buildCustom),
+}
 
 /**
  * Reads a strategy of whatever kind its file names. Returns undefined when faults were reported that leave nothing
@@ -18,27 +51,17 @@ export function readStrategy(
   context: StrategyContext,
 ): Strategy | undefined {
   const kind = valueAt(document.tree, ['kind'])
-  switch (kind) {
-    case 'dca': {
-      const parsed = dcaSchema.safeParse(document.tree)
-      if (parsed.success) return buildDca(parsed.data, context)
-      faultsOfIssues(document.tree, parsed.error.issues).forEach(context.report)
-      return undefined
-    }
-    case 'call': {
-      const parsed = callSchema.safeParse(document.tree)
-      if (parsed.success) return buildCall(parsed.data, context)
-      faultsOfIssues(document.tree, parsed.error.issues).forEach(context.report)
-      return undefined
-    }
-    default:
-      context.report(unknownKind(document))
-      return undefined
-  }
+  if (typeof kind === 'string' && isKind(kind)) return strategyKinds[kind].read(document, context)
+  context.report(unknownKind(document))
+  return undefined
+}
+
+function isKind(kind: string): kind is Strategy['kind'] {
+  return Object.hasOwn(strategyKinds, kind)
 }
 
 function unknownKind(document: ConfigDocument): Fault {
-  const kinds = Object.keys(strategySchemas)
+  const kinds = Object.keys(strategyKinds)
   const kind = valueAt(document.tree, ['kind'])
   const expected = `one of: ${kinds.join(', ')}`
   if (document.tree === null)

@@ -4,7 +4,7 @@ import type { PairPriceAnswer } from '../domain/price.ts'
 import type { SkipReason } from '../domain/reason.ts'
 import type { SlotSeconds } from '../domain/schedule.ts'
 import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
-import type { Address, BaseUnits } from '../domain/units.ts'
+import { type Address, type BaseUnits, minOf } from '../domain/units.ts'
 
 /** Everything a decision may depend on, of one slot of one strategy. */
 export type MarketView = {
@@ -18,6 +18,8 @@ export type MarketView = {
   readonly available: ReadonlyMap<Address, bigint>
   /** By `pairKey`: sell base units per buy base unit. */
   readonly prices: ReadonlyMap<string, PairPriceAnswer>
+  /** Most that one order may sell of a token, by the strategy's and the account's caps. */
+  readonly orderCaps: ReadonlyMap<Address, BaseUnits>
   /** What the strategy's last slots left behind. */
   readonly memory: StrategyMemory
   /** What the strategy has spent since the beginning, and what its live orders may still take, by token. */
@@ -51,6 +53,12 @@ export function assetKey(asset: Asset): Address {
 /** Where a view keeps the price of `buy` in `sell`. */
 export function pairKey(sell: Token, buy: Token): string {
   return `${sell.symbol}/${buy.symbol}`
+}
+
+/** An amount, or as much of it as one order may sell: the rest is for later slots. */
+export function withinOrderCap(view: MarketView, token: Token, amount: bigint): bigint {
+  const cap = view.orderCaps.get(token.address)
+  return cap === undefined ? amount : minOf(amount, cap)
 }
 
 export function availableOf(view: MarketView, asset: Asset): bigint {

@@ -1,7 +1,15 @@
 import type { RebalanceStrategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
 import { BPS, baseUnits, formatAmount, minOf, mulDivDown, type Ratio } from '../domain/units.ts'
-import { availableOf, type Decision, type MarketView, noPrice, priceOf, skip } from './decision.ts'
+import {
+  availableOf,
+  type Decision,
+  type MarketView,
+  noPrice,
+  priceOf,
+  skip,
+  withinOrderCap,
+} from './decision.ts'
 import { settle } from './settlement.ts'
 import { NO_BOUNDS, swapIntent } from './swap.ts'
 
@@ -38,7 +46,8 @@ export function decideRebalance(strategy: RebalanceStrategy, view: MarketView): 
   if (transfers.length === 0)
     return skip('below-minimum', `${worstText(positions, total, strategy)}, less than minTrade off`)
   const intents = transfers.map(({ from, to, value }, leg) => {
-    const amount = baseUnits(mulDivDown(value, from.price.den, from.price.num))
+    const whole = mulDivDown(value, from.price.den, from.price.num)
+    const amount = baseUnits(withinOrderCap(view, from.token, whole))
     const asset = (token: Token) => ({ token, native: false })
     return swapIntent(strategy, view, {
       leg,

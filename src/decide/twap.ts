@@ -2,7 +2,7 @@ import type { StrategyMemory } from '../domain/memory.ts'
 import { scheduleKey } from '../domain/schedule.ts'
 import type { TwapStrategy } from '../domain/strategy.ts'
 import { type BaseUnits, baseUnits, formatAmount, minOf, mulDivDown } from '../domain/units.ts'
-import { type Decision, type MarketView, noPrice, skip } from './decision.ts'
+import { type Decision, type MarketView, noPrice, skip, withinOrderCap } from './decision.ts'
 import { notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 
 /**
@@ -21,7 +21,8 @@ export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
   }
   const answer = tradePrice(strategy, view)
   if (!answer.ok) return { ...noPrice(answer), memory }
-  const amount = sliceAmount(strategy, index, left)
+  const slice = sliceAmount(strategy, index, left)
+  const amount = baseUnits(withinOrderCap(view, sell.token, slice))
   if (amount === 0n) return skip('below-minimum', 'what is left is less than one slice', memory)
   const barred = outsideBounds(answer.price.ratio, bounds) ?? notCovered(view, sell, amount)
   if (barred !== undefined) return { ...barred, memory }

@@ -57,9 +57,9 @@ export function consider(input: SlotInput): Considered {
   }
   if (view === undefined)
     return { decision: skip('price-missing', 'no market was read'), alongside: [] }
-  const { mode, pricePath } = context
+  const { mode, pricePath, account } = context
   const owner = context.ports.signer.address
-  const market = viewOf({ mode, pricePath, state, owner }, view, { strategy, slotSeconds })
+  const market = viewOf({ mode, pricePath, account, state, owner }, view, { strategy, slotSeconds })
   return { inputs: inputsOf(strategy, market, view), ...considerSwap(input, strategy, market) }
 }
 

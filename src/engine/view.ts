@@ -4,10 +4,11 @@ import { livePermits } from '../domain/limits.ts'
 import { NO_MEMORY } from '../domain/memory.ts'
 import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/price.ts'
 import { anchored, type Schedule, type SlotSeconds } from '../domain/schedule.ts'
+import type { AccountLimits } from '../domain/settings.ts'
 import type { DaemonState } from '../domain/state.ts'
 import { assetsOf, pairsOf, type Strategy, type SwapStrategy } from '../domain/strategy.ts'
 import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
-import { type BaseUnits, baseUnits } from '../domain/units.ts'
+import { type Address, type BaseUnits, baseUnits } from '../domain/units.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 
@@ -15,7 +16,7 @@ import type { ChainView } from '../ports.ts'
 export const GAS_RESERVE_WEI = 10n ** 15n
 
 /** What the view of the market is made of, beside the chain's answers. */
-export type ViewContext = Pick<OrderContext, 'mode' | 'pricePath'> & {
+export type ViewContext = Pick<OrderContext, 'mode' | 'pricePath' | 'account'> & {
   readonly state: DaemonState
   readonly owner: MarketView['owner']
 }
@@ -63,9 +64,19 @@ export function viewOf(
     owner,
     available,
     prices,
+    orderCaps: orderCapsOf(strategy, context.account),
     memory: record?.memory ?? NO_MEMORY,
     spent,
   }
+}
+
+function orderCapsOf({ limits }: Strategy, account: AccountLimits): Map<Address, BaseUnits> {
+  const caps = new Map(account.perOrder)
+  for (const [token, cap] of limits.perOrder) {
+    const other = caps.get(token)
+    if (other === undefined || cap < other) caps.set(token, cap)
+  }
+  return caps
 }
 
 /** A strategy's schedule with its first slot, where the journal knows it. */

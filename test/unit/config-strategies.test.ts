@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { settingsSchema } from '../../src/config/settings-schema.ts'
-import { strategySchemas } from '../../src/config/strategy-schema.ts'
+import { strategyKinds } from '../../src/config/strategy-schema.ts'
 import {
   brief,
   CONFIG,
@@ -242,7 +242,8 @@ describe('mistakes', () => {
     const [problem] = strategyProblems(edit(STRATEGY, 'buy: WETH', 'buy: DAI'))
     expect(problem).toMatchObject({
       message: 'the config has no price feed for DAI and USDC',
-      expected: 'an entry DAI/USDC under `prices`',
+      expected:
+        'an entry DAI/USDC under `prices`; or here price.withoutFeed: USDC/DAI and a price.max',
     })
   })
 
@@ -258,7 +259,7 @@ describe('warnings', () => {
     const settings = settingsOf(edit(CONFIG, 'USDC: "1000", ', ''))
     const loaded = loadTexts({ 'a.yaml': edit(STRATEGY, '0 9 * * 1', '* 9 * * 1') }, settings)
     expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
-      '1:1 limits: nothing caps what this strategy sells in a day',
+      '1:1 limits: nothing caps what this strategy sells of USDC in a day',
       expect.stringMatching(/^3:19 schedule.cron: runs in all 60 minutes/),
     ])
   })
@@ -269,11 +270,11 @@ describe('warnings', () => {
 })
 
 test('JSON Schemas for editors can be made, with descriptions and the types that are written', () => {
-  const schema = z.toJSONSchema(strategySchemas.dca, { io: 'input' })
+  const schema = z.toJSONSchema(strategyKinds.dca.schema, { io: 'input' })
   expect(schema).toMatchObject({
     type: 'object',
     additionalProperties: false,
-    required: ['name', 'schedule', 'kind', 'sell', 'buy'],
+    required: ['name', 'schedule', 'sell', 'buy', 'kind'],
     properties: {
       slippageBps: { type: 'integer', minimum: 1, maximum: 2_000 },
       enabled: { type: 'boolean' },

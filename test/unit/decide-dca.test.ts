@@ -19,6 +19,7 @@ function aMarket(changes: Partial<MarketView> = {}): MarketView {
     startSeconds: undefined,
     available: new Map([[USDC.address, usdc(1_000)]]),
     prices: new Map([['USDC/WETH', { ok: true, price }]]),
+    orderCaps: new Map(),
     memory: {},
     spent: new Map(),
     ...changes,

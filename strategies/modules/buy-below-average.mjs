@@ -1,0 +1,37 @@
+// A strategy of one's own: an ES module with a `schema` for its params and a pure `decide`.
+import * as z from 'zod'
+
+/** Params come as the text of the YAML file, so that no number is rounded on its way. */
+export const schema = z.strictObject({
+  /** Whole USDC that one order spends. */
+  spend: z.string().regex(/^\d{1,9}$/, 'whole USDC, such as "20"'),
+  /** Percent below the average at which it buys. */
+  discount: z.coerce.number().min(0).max(50),
+  /** Prices that the average is taken over. */
+  samples: z.coerce.number().int().min(2).max(500),
+})
+
+const SCALE = 10n ** 18n
+
+/**
+ * Pure and synchronous: everything it may depend on is in `view`, and what it wants to remember it returns.
+ *
+ * view.balances.USDC = { amount: bigint, decimals: number }, free base units
+ * view.prices['USDC/WETH'] = { num, den, updatedAtSeconds }: base units of USDC per base unit of WETH, exact
+ * view.memory = what `memory` was at the last slot, texts by name
+ *
+ * Returns { skip: 'why' } or { orders: [{ sell, buy, amount }] }, and `memory` (kept at once) or `memoryOnFill`.
+ */
+export function decide(view) {
+  const price = view.prices['USDC/WETH']
+  if (price === undefined) return { skip: 'no price of WETH' }
+  const now = (price.num * SCALE) / price.den
+  const seen = (view.memory.prices ?? '').split(',').filter(Boolean).map(BigInt)
+  const memory = { prices: [...seen, now].slice(-view.params.samples).join(',') }
+  if (seen.length < view.params.samples) return { skip: `${seen.length} prices seen so far`, memory }
+  const average = seen.reduce((sum, each) => sum + each, 0n) / BigInt(seen.length)
+  const level = (average * BigInt(Math.round((100 - view.params.discount) * 100))) / 10_000n
+  if (now > level) return { skip: 'not below the average', memory }
+  const amount = BigInt(view.params.spend) * 10n ** BigInt(view.balances.USDC.decimals)
+  return { orders: [{ sell: 'USDC', buy: 'WETH', amount }], memory }
+}
