@@ -14,6 +14,8 @@ export type Io = {
   readonly signalReady: () => void
   /** Calls back with the name of each termination signal. */
   readonly onSignal: (listener: (name: string) => void) => () => void
+  /** Calls back on each SIGHUP. */
+  readonly onHangup: (listener: () => void) => () => void
 }
 
 /** One JSON document on stdout; base units as decimal text. */

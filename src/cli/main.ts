@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { StateCorruptError, StateLockedError } from '../domain/errors.ts'
 import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from './io.ts'
+import type { ConfigOptions } from './load.ts'
 import { VERSION } from './version.ts'
 
 const DURATION = /^(\d{1,9})(ms|s|m|h)$/
@@ -27,6 +28,10 @@ const io: Io = {
   env: process.env,
   pid: process.pid,
   signalReady: () => process.send?.('ready'),
+  onHangup(listener) {
+    process.on('SIGHUP', listener)
+    return () => process.off('SIGHUP', listener)
+  },
   onSignal(listener) {
     let seen = 0
     const handlers = (['SIGINT', 'SIGTERM'] as const).map((name) => {
@@ -43,6 +48,14 @@ const io: Io = {
     }
   },
 }
+
+const CONTROLS = [
+  ['pause', 'keep one strategy, or all, from opening slots until it is resumed', '[strategy]'],
+  ['resume', 'end a pause; without a name also a halt and every other pause', '[strategy]'],
+  ['halt', 'kill switch: sign nothing new until it is resumed, across restarts', undefined],
+  ['trigger', 'open a slot of a strategy now, within its limits', '<strategy>'],
+  ['reload', 'read the strategy files again', undefined],
+] as const
 
 let exitCode: Promise<ExitCode> | ExitCode = EXIT.done
 
@@ -85,6 +98,17 @@ function program(): Command {
     .action((slot, options) => {
       exitCode = import('./why.ts').then(({ why }) => why(slot, options, io))
     })
+  for (const [name, does, argument] of CONTROLS) {
+    const command = configured(root.command(name)).description(does)
+    if (argument !== undefined) command.argument(argument)
+    command.action((first: unknown) => {
+      const strategy = typeof first === 'string' ? first : undefined
+      const options: ConfigOptions = command.opts()
+      exitCode = import('./control.ts').then(({ control }) =>
+        control({ command: name, strategy }, options, io),
+      )
+    })
+  }
   root
     .command('init')
     .description('write a config and a first strategy to start from')

@@ -15,9 +15,10 @@ import type { Strategy } from '../domain/strategy.ts'
 import { runDaemon } from '../engine/daemon.ts'
 import type { Signer } from '../ports.ts'
 import { announce } from './announce.ts'
+import { attend } from './attend.ts'
 import { compose } from './compose.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
-import { type ConfigOptions, reportProblems } from './load.ts'
+import { type ConfigOptions, type Loaded, reportProblems } from './load.ts'
 import { checkServiceTokens } from './service-tokens.ts'
 import { VERSION } from './version.ts'
 import { createWatch } from './watch.ts'
@@ -45,6 +46,8 @@ export type LockedRun = {
   readonly io: Io
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
+  /** Reads the same files again. */
+  readonly loadAgain: () => Promise<Loaded>
 }
 
 /** Runs the daemon in a state directory that this process holds. */
@@ -105,6 +108,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
         operator: operator?.signer,
         server,
         watch,
+        registerStrategies: metrics.registerStrategies,
       })
     } finally {
       await server.close()
@@ -128,6 +132,7 @@ type Trading = LockedRun & {
   readonly operator: Signer | undefined
   readonly server: HttpServer
   readonly watch: ReturnType<typeof createWatch>
+  readonly registerStrategies: (names: readonly string[]) => void
 }
 
 /** From composed ports to the end of the drain. */
@@ -135,6 +140,7 @@ async function trade(input: Trading): Promise<void> {
   const { options, io, settings, strategies, clock, shutdown, log } = input
   const enabled = strategies.filter((strategy) => strategy.enabled)
   const composed = compose({ ...input, strategies: enabled })
+  let attended: Promise<{ close(): Promise<void> }> | undefined
   const offSignal = io.onSignal((name) => shutdown.abort(name))
   const timer = new AbortController()
   if (options.forMs !== undefined)
@@ -151,7 +157,8 @@ async function trade(input: Trading): Promise<void> {
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
       onTick: input.watch.ticked,
-      onReady: (agenda) => {
+      onReady: (agenda, control) => {
+        attended = attend(input, control)
         announce({
           log,
           settings,
@@ -167,6 +174,7 @@ async function trade(input: Trading): Promise<void> {
   } finally {
     timer.abort()
     offSignal()
+    await (await attended)?.close()
     await composed.close()
   }
 }

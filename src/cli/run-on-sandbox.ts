@@ -32,7 +32,12 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       await writeFile(sandboxRecordOf(stateDir), JSON.stringify(config), { mode: 0o600 })
       const loaded = await loadAll(options, io, config)
       if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-      return await runLocked({ ...loaded, options, io })
+      return await runLocked({
+        ...loaded,
+        options,
+        io,
+        loadAgain: () => loadAll(options, io, config),
+      })
     } finally {
       await sandbox.stop()
     }

@@ -20,7 +20,13 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
   const { settings, strategies } = loaded
   const release = await lock(settings, io)
   try {
-    return await runLocked({ options, io, settings, strategies })
+    return await runLocked({
+      options,
+      io,
+      settings,
+      strategies,
+      loadAgain: () => loadAll(options, io),
+    })
   } finally {
     release()
   }

@@ -4,10 +4,11 @@ import { type JournalView, readJournal } from '../adapters/journal-file.ts'
 import { readLock } from '../adapters/state-lock.ts'
 import { loadSettings, peekMode } from '../config/load-settings.ts'
 import type { Settings } from '../domain/settings.ts'
-import { deadlineOf, type OpenIntent } from '../domain/state.ts'
+import { deadlineOf, type OpenIntent, type Pause } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { formatAmount } from '../domain/units.ts'
 import { nextSlot } from '../engine/calendar.ts'
+import { scheduleOf } from '../engine/view.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
 import { describeStrategy, durationText } from './announce.ts'
 import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
@@ -25,17 +26,23 @@ import {
  * state directory.
  */
 export function loadForReading(options: ConfigOptions, io: Io): Loaded {
-  const mode = peekMode({ file: options.config })
+  const found = settingsForReading(options, io)
+  if (!found.ok) return found
+  const { mode, stateDir } = found.settings
+  if (mode !== 'sandbox') return load(options, io)
+  return load(options, io, readSandboxRecord(stateDir) ?? SANDBOX_TEMPLATE)
+}
+
+/** The config file alone, for a command that has to work whatever the strategy files say. */
+export function settingsForReading(
+  options: ConfigOptions,
+  io: Io,
+): ReturnType<typeof loadSettings> {
+  const { config: file } = options
+  const mode = peekMode({ file })
   if (!mode.ok) return mode
-  if (mode.mode !== 'sandbox') return load(options, io)
-  const first = loadSettings({
-    file: options.config,
-    env: io.env,
-    overrides: options,
-    sandbox: SANDBOX_TEMPLATE,
-  })
-  if (!first.ok) return first
-  return load(options, io, readSandboxRecord(first.settings.stateDir) ?? SANDBOX_TEMPLATE)
+  const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
+  return loadSettings({ file, env: io.env, overrides: options, sandbox })
 }
 
 /** The journal of a state directory; undefined when nothing was ever written there. */
@@ -75,6 +82,7 @@ function reportOf(input: {
     stateDir: settings.stateDir,
     running: holder === undefined ? null : { pid: holder.pid, startedAtMs: holder.startedAtMs },
     wallet: view.state.bound?.owner ?? null,
+    halted: view.state.halted ?? null,
     openIntents: [...view.state.intents.values()].map(openReport),
     strategies: strategies.map((strategy) => strategyReport(strategy, { view, settings, nowMs })),
   }
@@ -107,10 +115,14 @@ function strategyReport(
     enabled: strategy.enabled,
     does: describeStrategy(strategy),
     fills: record?.fills ?? 0,
+    paused: record?.paused ?? null,
+    failureStreak: record?.failureStreak ?? 0,
     spent,
     openSlots: record?.openSlots.length ?? 0,
     lastFillAtMs: record?.lastFillAtMs ?? null,
-    nextSlotSeconds: strategy.enabled ? (nextSlot(strategy.schedule, after) ?? null) : null,
+    nextSlotSeconds: strategy.enabled
+      ? (nextSlot(scheduleOf(view.state, strategy), after) ?? null)
+      : null,
   }
 }
 
@@ -122,19 +134,26 @@ function textOf(report: Report, nowMs: number): string {
       : `running for ${durationText(nowMs - running.startedAtMs)}, pid ${running.pid} (${report.mode}, state in ${report.stateDir})`,
     `wallet ${report.wallet ?? 'not bound yet'}, ${report.openIntents.length} open intents`,
   ]
+  if (report.halted !== null)
+    lines.push(`HALTED ${sinceText(report.halted, nowMs)}; \`tranched resume\` lifts it`)
   for (const open of report.openIntents)
     lines.push(`  ${open.intentId}: ${open.state}, attempt ${open.attempt}`)
   for (const each of report.strategies) lines.push(strategyLine(each, nowMs))
   return lines.join('\n')
 }
 
+function sinceText({ atMs, detail }: Pause, nowMs: number): string {
+  return `${durationText(nowMs - atMs)} ago: ${detail}`
+}
+
 function strategyLine(each: Report['strategies'][number], nowMs: number): string {
   const spent = each.spent.map(({ token, amount }) => `${amount} ${token}`).join(', ')
+  const paused = each.paused === null ? '' : `; PAUSED ${sinceText(each.paused, nowMs)}`
   const next =
     each.nextSlotSeconds === null
       ? 'not scheduled'
       : `next in ${durationText(each.nextSlotSeconds * 1000 - nowMs)}`
   const last =
     each.lastFillAtMs === null ? '' : `, last fill ${durationText(nowMs - each.lastFillAtMs)} ago`
-  return `${each.name}: ${each.does}; ${each.fills} fills${spent === '' ? '' : `, spent ${spent}`}${last}; ${next}`
+  return `${each.name}: ${each.does}; ${each.fills} fills${spent === '' ? '' : `, spent ${spent}`}${last}; ${next}${paused}`
 }

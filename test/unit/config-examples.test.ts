@@ -33,8 +33,34 @@ const SANDBOX = {
 }
 
 test.each([
-  ['config/live.example.yaml', 'live', ['claim-weekly', 'weekly-eth']],
-  ['config/sandbox.yaml', 'sandbox', ['buy-exact-weth', 'buy-weth', 'dai-to-eth', 'eth-to-usdc']],
+  [
+    'config/live.example.yaml',
+    'live',
+    [
+      'buy-below-average',
+      'claim-weekly',
+      'dip-buyer',
+      'ladder',
+      'rebalance-60-40',
+      'take-profit-stop-loss',
+      'twap-day',
+      'weekly-eth',
+    ],
+  ],
+  [
+    'config/sandbox.yaml',
+    'sandbox',
+    [
+      'buy-exact-weth',
+      'buy-weth',
+      'custom',
+      'dai-to-eth',
+      'eth-to-usdc',
+      'rebalance',
+      'threshold',
+      'twap',
+    ],
+  ],
 ])('%s and its strategies load without a warning', (file, mode, names) => {
   expect(peekMode({ file })).toEqual({ ok: true, mode })
   const loaded = loadSettings({ file, env: ENV, sandbox: SANDBOX })
