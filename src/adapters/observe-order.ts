@@ -88,6 +88,17 @@ export function executed(event: Observed<'executed'>, to: Observers): void {
   to.notify({ event: 'filled', text, strategy, intentId, details })
 }
 
+/** Dry-run: counted like a fill, and told as what it is. */
+export function paperFilled(event: Observed<'paper-filled'>, to: Observers): void {
+  const { strategy, intentId, venue, what, durationMs } = event
+  const text = `paper filled ${strategy}: ${what}, at the quote; nothing was signed`
+  to.log.info(text, { ...subject(event), venue, durationMs, paper: true })
+  to.metrics.fills.inc({ strategy, venue })
+  to.metrics.orderDuration.observe({ venue }, seconds(durationMs))
+  to.metrics.lastFill.setToCurrentTime({ strategy })
+  to.notify({ event: 'filled', text, strategy, intentId, details: { venue, paper: 'yes' } })
+}
+
 const ETHER_DECIMALS = 18
 
 function costText({ charged, direct }: Observed<'executed'>['costs']): string {

@@ -18,6 +18,7 @@ import {
   orderAccepted,
   orderEnded,
   orderUnknown,
+  paperFilled,
   permitDead,
   proofFailed,
   quoteVerified,
@@ -98,6 +99,9 @@ function observe(event: Observation, to: Observers, memory: Memory): void {
       break
     case 'top-up-capped':
       topUpCapped(event, to)
+      break
+    case 'paper-filled':
+      paperFilled(event, to)
       break
     case 'executed':
       executed(event, to)

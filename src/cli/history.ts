@@ -55,6 +55,9 @@ export async function collect(records: AsyncIterable<JournalRecord>): Promise<Sl
   return [...book.slots.values()]
 }
 
+/** Stands where a transaction's hash would: dry-run booked the order, nothing was signed. */
+const PAPER = 'paper'
+
 type Book = {
   readonly slots: Map<string, SlotHistory>
   readonly intents: Map<string, Intent>
@@ -93,6 +96,19 @@ function note(book: Book, event: JournalEvent): void {
           received: amountText(received, intent.buy.token),
           txHash,
         })
+      })
+      return
+    case 'paper-filled':
+      slotOfIntent(book, event.intentId, (slot, intent) => {
+        const txHash = PAPER
+        if (intent.venue === 'aggregated')
+          slot.fills.push({ call: intent.label, via: PAPER, txHash })
+        else
+          slot.fills.push({
+            paid: amountText(event.paid, intent.sell.token),
+            received: amountText(event.received, intent.buy.token),
+            txHash,
+          })
       })
       return
     case 'call-recorded':

@@ -8,6 +8,7 @@ import { createObserver } from '../adapters/observe.ts'
 import { createScrubber, type Scrubber } from '../adapters/scrubber.ts'
 import { createSigner } from '../adapters/signer.ts'
 import { acquireLock } from '../adapters/state-lock.ts'
+import { createWatchOnlySigner, readAddress } from '../adapters/watch-only-signer.ts'
 import { createWebhooks } from '../adapters/webhooks.ts'
 import { type Problem, problemOf } from '../config/problem.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -186,6 +187,10 @@ export async function readSigner(
   { scrubber, io }: { readonly scrubber: Scrubber; readonly io: Io },
 ): Promise<{ ok: true; signer: Signer } | { ok: false; problem: Problem }> {
   const source = settings.wallets.get(wallet)
+  if (settings.mode === 'dry-run' && source !== undefined) {
+    const address = await readAddress(source)
+    if (address !== undefined) return { ok: true, signer: createWatchOnlySigner(address) }
+  }
   if (source === undefined) throw new Error(`wallet ${wallet} is not configured`)
   const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
   if (!read.ok) {
@@ -197,7 +202,9 @@ export async function readSigner(
     }
   }
   scrubber.add(Buffer.from(read.key).toString('hex'))
-  return { ok: true, signer: createSigner(read.key) }
+  const signer = createSigner(read.key)
+  if (settings.mode !== 'dry-run') return { ok: true, signer }
+  return { ok: true, signer: createWatchOnlySigner(signer.address) }
 }
 
 /** Addresses that may carry tokens of their own. */

@@ -1,5 +1,4 @@
 import { peekMode } from '../config/load-settings.ts'
-import { problemOf } from '../config/problem.ts'
 import type { ExitCode, Io } from './io.ts'
 import { loadAll, renderAll, reportProblems } from './load.ts'
 import { lock, type RunOptions, runLocked } from './operate.ts'
@@ -14,8 +13,6 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
   }
   const loaded = await loadAll(options, io)
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  if (loaded.settings.mode === 'dry-run')
-    return reportProblems([dryRunMissing(options.config)], io, options)
   if (loaded.warnings.length > 0) io.stderr.write(`${renderAll(loaded.warnings, io)}\n`)
   const { settings, strategies } = loaded
   const release = await lock(settings, io)
@@ -30,13 +27,4 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
   } finally {
     release()
   }
-}
-
-function dryRunMissing(file: string): ReturnType<typeof problemOf> {
-  return problemOf({
-    file,
-    path: 'mode',
-    message: 'this version cannot run in dry-run mode',
-    expected: '`mode: sandbox` to rehearse or `mode: live` to trade',
-  })
 }

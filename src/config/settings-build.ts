@@ -28,6 +28,7 @@ export function buildSettings(
   const report: Report = (fault) => faults.push(fault)
   const absolute = (path: string) => resolve(dirname(file), path)
   checkGasless(input, report)
+  checkWallets(input, report)
   checkAggregator(input, report)
   const tokens = buildTokens(input, report)
   const { maxDeviationBps } = input.limits
@@ -127,6 +128,14 @@ function checkGasless(input: SettingsInput, report: Report): void {
   if (found === undefined || found.chainId === GASLESS_CHAIN_ID) return
   const message = `this chain has id ${found.chainId}, and the gasless service settles on Base`
   report({ path, message, expected: `a chain with id ${GASLESS_CHAIN_ID}` })
+}
+
+function checkWallets({ mode, wallets }: SettingsInput, report: Report): void {
+  for (const [name, { type }] of Object.entries(wallets)) {
+    if (type !== 'address' || mode === 'dry-run') continue
+    const message = 'this wallet has an address and no key'
+    report({ path: ['wallets', name], message, expected: 'a key source, or `mode: dry-run`' })
+  }
 }
 
 function checkAggregator(input: SettingsInput, report: Report): void {

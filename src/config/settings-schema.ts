@@ -21,19 +21,21 @@ import {
 const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
 const WEBHOOK_EVENTS = ['filled', 'failed', 'refused', 'missed', 'halted', 'low-funds'] as const
-const ONE_SOURCE = 'exactly one of: keystore (with passwordFile), privateKeyFile, privateKeyEnv'
+const ONE_SOURCE =
+  'exactly one of: keystore (with passwordFile), privateKeyFile, privateKeyEnv; or address, in mode: dry-run'
 
 export const MODES = ['sandbox', 'dry-run', 'live'] as const
 
 const wallet = section({
   keystore: filePath().optional().describe('Path of an encrypted v3 keystore'),
   passwordFile: filePath().optional().describe('Path of the file with its password'),
+  address: address.optional().describe('Address alone, without a key; enough for mode: dry-run'),
   privateKeyFile: filePath().optional().describe('Path of a file with the private key in hex'),
   privateKeyEnv: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable')
     .optional()
     .describe('Environment variable with the private key in hex; not the key itself'),
 }).transform((source, context): WalletSource => {
-  const { keystore, passwordFile, privateKeyFile, privateKeyEnv } = source
+  const { keystore, passwordFile, privateKeyFile, privateKeyEnv, address } = source
   const refuse = (message: string) => {
     context.issues.push({
       code: 'custom',
@@ -43,13 +45,16 @@ const wallet = section({
     })
     return z.NEVER
   }
-  const given = [keystore, privateKeyFile, privateKeyEnv].filter((value) => value !== undefined)
+  const given = [keystore, privateKeyFile, privateKeyEnv, address].filter(
+    (value) => value !== undefined,
+  )
   if (given.length !== 1)
     return refuse(given.length === 0 ? 'this wallet has no key' : 'this wallet has several keys')
   if ((keystore === undefined) !== (passwordFile === undefined))
     return refuse('a keystore and its passwordFile belong together')
   if (keystore !== undefined && passwordFile !== undefined)
     return { type: 'keystore', keystore, passwordFile }
+  if (address !== undefined) return { type: 'address', address }
   if (privateKeyFile !== undefined) return { type: 'privateKeyFile', file: privateKeyFile }
   return { type: 'privateKeyEnv', name: privateKeyEnv ?? '' }
 })

@@ -82,10 +82,20 @@ export function whenUsedSumFits(
   const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
   if (sum === undefined) return undefined
   const { atMs, upTo } = sum.used
-  const all = at(upTo, atMs.length)
-  let leaving = 0
-  while (leaving < atMs.length && all - at(upTo, leaving) > query.room) leaving += 1
+  const leaving = countBelow(upTo, at(upTo, atMs.length) - query.room)
   return leaving === 0 ? undefined : at(atMs, leaving - 1)
+}
+
+/** How many of the ascending sums are less than `least`. */
+function countBelow(sums: readonly bigint[], least: bigint): number {
+  let low = 0
+  let high = sums.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (at(sums, middle) < least) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function sumKey(token: Address, strategy: string | undefined): string {

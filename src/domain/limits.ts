@@ -42,19 +42,29 @@ export type LimitQuery = {
 }
 
 /**
- * The first cap that `amount` more would pass, or undefined. Live permits count in full whatever their age; fills
- * count while younger than the window, and also when they lie in the future because the clock was set back (rule G3).
+ * The cap that `amount` more would pass, or undefined; of several the one that is in the way for longest. Live permits
+ * count in full whatever their age; fills count while younger than the window, and also when they lie in the future
+ * because the clock was set back (rule G3).
  */
 export function limitHit(state: DaemonState, query: LimitQuery): LimitHit | undefined {
   const { limits, account, strategy } = query
-  return (
+  const lasting =
     orderHit(query, 'limit-per-order', limits.perOrder) ??
     orderHit(query, 'limit-account-per-order', account.perOrder) ??
-    windowHit(state, query, strategy) ??
-    windowHit(state, query, undefined) ??
     totalHit(state, query, strategy) ??
     totalHit(state, query, undefined)
+  if (lasting !== undefined) return lasting
+  const passing = [...windowHits(state, query, strategy), ...windowHits(state, query, undefined)]
+  return passing.reduce<LimitHit | undefined>(
+    (longest, hit) => (longest === undefined || freesLater(hit, longest) ? hit : longest),
+    undefined,
   )
+}
+
+/** Otherwise it would be told that an order fits again while another cap still keeps it out. */
+function freesLater(a: LimitHit, b: LimitHit): boolean {
+  const never = Number.POSITIVE_INFINITY
+  return (a.freesAtMs ?? never) > (b.freesAtMs ?? never)
 }
 
 /** Says which cap, how full it is, and when it frees. */
@@ -77,11 +87,12 @@ function orderHit(
   return { reason, token, cap, used: 0n, asked: amount, freesAtMs: undefined }
 }
 
-function windowHit(
+function windowHits(
   state: DaemonState,
   query: LimitQuery,
   strategy: string | undefined,
-): LimitHit | undefined {
+): readonly LimitHit[] {
+  const hits: LimitHit[] = []
   const { token, amount: alone, together: amount = alone, nowMs } = query
   const caps = strategy === undefined ? query.account : query.limits
   for (const window of WINDOWS) {
@@ -95,9 +106,9 @@ function windowHit(
     const fitsAtMs = room < 0n ? undefined : whenUsedSumFits(state, { ...of, room })
     const freesAtMs = fitsAtMs === undefined ? undefined : fitsAtMs + window.ms
     const reason = strategy === undefined ? window.account : window.own
-    return { reason, token, cap, used, asked: amount, freesAtMs }
+    hits.push({ reason, token, cap, used, asked: amount, freesAtMs })
   }
-  return undefined
+  return hits
 }
 
 function totalHit(

@@ -92,6 +92,14 @@ export type Observation =
       readonly durationMs: number
     })
   | (Subject & {
+      /** Dry-run: booked at its quote, nothing was signed. */
+      readonly type: 'paper-filled'
+      readonly venue: 'gasless' | 'aggregated'
+      /** What moved on paper, in words. */
+      readonly what: string
+      readonly durationMs: number
+    })
+  | (Subject & {
       readonly type: 'executed'
       readonly venue: 'aggregated' | 'direct'
       readonly label: string

@@ -240,7 +240,9 @@ function gasTankKeeper(context: OrderContext, fail: (error: unknown) => void): (
   let kept = false
   return () => {
     const makesCalls = [...context.strategies.values()].some(({ kind }) => kind === 'call')
-    if (kept || !makesCalls || context.aggregator === undefined) return
+    // Dry-run deposits nothing, and asks nothing that it would have to sign for.
+    if (kept || !makesCalls || context.mode === 'dry-run') return
+    if (context.aggregator === undefined) return
     kept = true
     keepGasTank(context, context.aggregator).catch(fail)
   }

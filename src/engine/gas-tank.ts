@@ -5,6 +5,7 @@ import type { TopUp } from '../domain/settings.ts'
 import type { DaemonState } from '../domain/state.ts'
 import { encodeDeposit } from '../execute/call-data.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
+import { haltedNow } from '../execute/start.ts'
 import { callOnce } from '../execute/transaction.ts'
 
 const LOOK_EVERY_MS = 15_000
@@ -46,7 +47,8 @@ export async function keepGasTank(
       isLow = alertBelowWei !== undefined && available < alertBelowWei
       observe({ type: 'gas-tank', account, balance, outstanding, runwaySeconds: runway, isLow })
       if (isLow && !wasLow) observe({ type: 'gas-tank-low', account, available })
-      const isDue = topUp !== undefined && available < topUp.belowWei
+      const maySend = context.mode !== 'dry-run' && haltedNow(context) === undefined
+      const isDue = maySend && topUp !== undefined && available < topUp.belowWei
       const wasCapped = isCapped
       isCapped = isDue && (await topUpOnce(context, aggregator, topUp, funds)) === 'capped'
       if (isCapped && !wasCapped) observe({ type: 'top-up-capped', account })

@@ -8,6 +8,7 @@ import type { Hex } from '../domain/units.ts'
 import type { ChainView } from '../ports.ts'
 import { askChain, askService, type OrderContext, trustedNow } from './context.ts'
 import { tooCostly } from './cost.ts'
+import { bookOnPaper, paidFor, paperOf } from './paper.ts'
 import { ensureAllowance, isUnwrapping, leaveNoWeth, wrapIfNative } from './prepare.ts'
 import {
   type Closing,
@@ -70,6 +71,7 @@ async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
   const step = await signable(context, intent, quoted.value)
   if (step.tag !== 'signable') return step
   if (context.closing.aborted) return { tag: 'stopped' }
+  if (context.mode === 'dry-run') return book(context, open, step)
   return ports.queue.run('submit', () => signAndSubmit(context, open, step))
 }
 
@@ -128,7 +130,7 @@ async function signable(
   if (!verdict.ok) return refusal(verdict.reason, verdict.detail)
   const costly = tooCostly(intent, quote, { view, path })
   if (costly !== undefined) return costly
-  const balance = view.balances.get(intent.sell.token.address) ?? 0n
+  const balance = (view.balances.get(intent.sell.token.address) ?? 0n) + paperOf(context, intent)
   if (balance < verdict.permit.amount)
     return failure(
       'insufficient-balance',
@@ -202,6 +204,21 @@ async function signAndSubmit(
     clientOrderId: record.clientOrderId,
   })
   await recordFirstReply(context, intent, record, reply)
+  return { tag: 'sent' }
+}
+
+/** Dry-run ends here: everything was checked, nothing is signed, and the order counts as filled at its quote. */
+async function book(context: OrderContext, open: OpenSwap, signable: Signable): Promise<Step> {
+  const { intent } = open
+  const { quote, permit, view } = signable
+  const time = trustedNow(context, view)
+  if (!time.ok) return failure(time.reason, time.detail)
+  const halted = haltedNow(context)
+  if (halted !== undefined) return halted
+  const hit = capFor(context, intent, permit, time.nowMs)
+  if (hit !== undefined) return skipped(hit, time.nowMs)
+  const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
+  await bookOnPaper(context, open, { paid, received: quote.buyAmount })
   return { tag: 'sent' }
 }
 

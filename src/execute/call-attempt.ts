@@ -6,11 +6,13 @@ import { trustedTime } from '../domain/policy.ts'
 import type { OpenCall } from '../domain/state.ts'
 import { nativeOf } from '../domain/token.ts'
 import type { Hex } from '../domain/units.ts'
+import { baseUnits } from '../domain/units.ts'
 import type { AccountView, ChainFault } from '../ports.ts'
 import { hashCall } from './call-data.ts'
 import { submitCall } from './call-submit.ts'
 import { type AggregatorContext, askChain, type OrderContext } from './context.ts'
 import { delegationRefusal } from './delegation.ts'
+import { bookOnPaper } from './paper.ts'
 import {
   type Closing,
   closeUnfilled,
@@ -97,12 +99,25 @@ async function tryCall(
     }),
   )
   if (!simulated.ok) return simulationFailure(simulated.fault)
+  if (context.mode === 'dry-run') return bookCall(context, open, view)
   const funds = await aggregator.service.accountInfo(intent.owner)
   return record(context, aggregator, open, {
     view,
     directGas: simulated.value.gasUsed,
     availableWei: funds.ok ? funds.value.balance - funds.value.outstandingCharge : undefined,
   })
+}
+
+/** Dry-run ends here: the call would be made, and counts as executed. */
+async function bookCall(context: OrderContext, open: OpenCall, view: AccountView): Promise<Step> {
+  const { blockTimeSeconds } = view
+  const localMs = context.ports.clock.now()
+  const time = trustedTime({ localMs, serviceOffsetMs: undefined, blockTimeSeconds })
+  if (!time.ok) return failure(time.reason, time.detail)
+  const barred = capHit(context, open.intent, time.nowMs) ?? haltedNow(context)
+  if (barred !== undefined) return barred
+  await bookOnPaper(context, open, { paid: open.intent.value, received: baseUnits(0n) })
+  return { tag: 'sent' }
 }
 
 function simulationFailure({ tag, message }: ChainFault): Closing {

@@ -6,6 +6,7 @@ import { directId, sendDirectly, submitCall } from './call-submit.ts'
 import type { AggregatorContext, OrderContext } from './context.ts'
 import { delegationRefusal } from './delegation.ts'
 import type { FollowSteps } from './follow.ts'
+import { haltedNow } from './start.ts'
 import type { CallOutcome } from './transaction.ts'
 
 const NOT_OURS_WAIT_MS = 60_000
@@ -58,6 +59,7 @@ async function replay(following: Following): Promise<void> {
   const found = await look(following)
   if (found.tag !== 'open' || isPastDeadline(context, call) || following.direct.isSending) return
   if (delegationRefusal(aggregator, found.view) !== undefined) return
+  if (haltedNow(context) !== undefined) return
   await submitCall(context, aggregator, open, call, 'proves-nothing')
 }
 
@@ -139,6 +141,7 @@ function isRefusedByAll(
 function mayFallBack({ context, aggregator, open, call }: Following): boolean {
   const { mode, deadlineMs } = aggregator.settings.fallback
   if (mode === 'off' || isPastDeadline(context, call)) return false
+  if (haltedNow(context) !== undefined) return false
   if (open.ended?.status === 'rejected') return true
   if (mode === 'rejected-only' || call.trust === 'trusted') return false
   const { exposures } = context.ports.journal.state

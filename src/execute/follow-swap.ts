@@ -3,6 +3,7 @@ import type { OpenSwap } from '../domain/state.ts'
 import type { OrderContext } from './context.ts'
 import type { FollowSteps } from './follow.ts'
 import { resolveOnChain } from './resolve.ts'
+import { haltedNow } from './start.ts'
 
 /** Following a swap: replay the identical submission, poll the order by its id, ask the chain past the deadline. */
 export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
@@ -20,14 +21,14 @@ function isPastDeadline(context: OrderContext, open: OpenSwap): boolean {
 /**
  * Sends the same bytes under the same id again; signing is deterministic. Any refusal now means unknown (rule G7). Not
  * while the chain is silent, past the deadline, or when the wallet has got code (rule A5): it may never have been
- * signed before a crash.
+ * signed before a crash. Not while everything is halted: it may never have reached the service.
  */
 async function replay(context: OrderContext, open: OpenSwap): Promise<void> {
   const { gasless, journal, observe, queue, signer } = context.ports
   const { intent, permit } = open
   const found = await resolveOnChain(context, open)
   if (permit === undefined || found.tag !== 'open' || found.view.ownerHasCode) return
-  if (isPastDeadline(context, open)) return
+  if (isPastDeadline(context, open) || haltedNow(context) !== undefined) return
   const reply = await queue.run('submit', () =>
     gasless.submit({
       quoteId: permit.quoteId,

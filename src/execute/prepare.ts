@@ -24,7 +24,7 @@ export type Prepared = { readonly tag: 'ready' | 'changed' } | { readonly tag: '
 
 /** A strategy that sells ETH gets the intent's whole amount wrapped, once per intent. */
 export async function wrapIfNative(context: OrderContext, intent: SwapIntent): Promise<Prepared> {
-  if (!intent.sell.native) return { tag: 'ready' }
+  if (!intent.sell.native || context.mode === 'dry-run') return { tag: 'ready' }
   const id = wrapId(intent)
   if (context.ports.journal.state.endedTransactions.get(id) === 'mined') return { tag: 'ready' }
   const outcome = await callOnce(context, context.wallet, {
@@ -48,6 +48,7 @@ export async function ensureAllowance(
   intent: SwapIntent,
   view: ChainView,
 ): Promise<Prepared> {
+  if (context.mode === 'dry-run') return { tag: 'ready' }
   const { token } = intent.sell
   const { state } = context.ports.journal
   const live = livePermits(state, token)
@@ -107,6 +108,7 @@ function dayBudget(context: OrderContext, intent: SwapIntent): bigint {
  * false when the daemon stops before.
  */
 export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promise<boolean> {
+  if (context.mode === 'dry-run') return true
   const { clock, random } = context.ports
   for (let tries = 1; tries <= UNWRAP_TRIES_MAX; ) {
     const outcome = await unwrapRest(context, open)

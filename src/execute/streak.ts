@@ -21,9 +21,11 @@ export function stopsAfter(
   const { strategy, state, strategies, account } = slot
   const cause = 'failure-streak'
   const stops: Stop[] = []
-  const own = (state.strategies.get(strategy)?.failureStreak ?? 0) + 1
+  const record = state.strategies.get(strategy)
+  const own = (record?.failureStreak ?? 0) + 1
   const ownMax = strategies.get(strategy)?.limits.maxFailures
-  if (ownMax !== undefined && own >= ownMax)
+  // An order in flight may end after its strategy was paused: why and since when that was stays as it is.
+  if (ownMax !== undefined && own >= ownMax && record?.paused === undefined)
     stops.push({ type: 'strategy-paused', strategy, cause, detail: streakText(own, ownMax) })
   const all = state.failureStreak + 1
   const allMax = account.maxFailures

@@ -1,6 +1,6 @@
 import type { IntentId } from '../domain/intent.ts'
 import type { JournalEvent } from '../domain/journal.ts'
-import { DAY_MS } from '../domain/limits.ts'
+import { DAY_MS, HOUR_MS } from '../domain/limits.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import { assetsOf, type Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
@@ -104,15 +104,26 @@ function passedCapsOf(
     if (cap !== undefined && used > cap)
       found.push(`${who} spent ${used} ${symbol}, its cap is ${cap}`)
   }
-  const total = own.reduce((sum, { amount }) => sum + amount, 0n)
-  check(`${name} in a day`, mostInDay(own), limits.perDay.get(address))
-  check(`${name} in all`, total, limits.total.get(address))
-  check('the account in a day', mostInDay(by.sold), by.account.perDay.get(address))
+  for (const { cap, words, ms } of PERIODS) {
+    check(`${name} in ${words}`, mostWithin(own, ms), limits[cap].get(address))
+    check(`the account in ${words}`, mostWithin(by.sold, ms), by.account[cap].get(address))
+  }
   return found
 }
 
-/** The most that was spent in any 24 hours; `spendings` are in order of time. */
-function mostInDay(spendings: readonly Spending[]): bigint {
+const PERIODS: readonly {
+  readonly cap: 'perHour' | 'perDay' | 'perWeek' | 'total'
+  readonly words: string
+  readonly ms: number
+}[] = [
+  { cap: 'perHour', words: 'an hour', ms: HOUR_MS },
+  { cap: 'perDay', words: 'a day', ms: DAY_MS },
+  { cap: 'perWeek', words: 'a week', ms: 7 * DAY_MS },
+  { cap: 'total', words: 'all', ms: Number.POSITIVE_INFINITY },
+]
+
+/** The most that was spent in any stretch of time of a length; `spendings` are in order of time. */
+function mostWithin(spendings: readonly Spending[], ms: number): bigint {
   let most = 0n
   let sum = 0n
   let oldest = 0
@@ -120,7 +131,7 @@ function mostInDay(spendings: readonly Spending[]): bigint {
     sum += amount
     for (;;) {
       const first = spendings[oldest]
-      if (first === undefined || timeMs - first.timeMs < DAY_MS) break
+      if (first === undefined || timeMs - first.timeMs < ms) break
       sum -= first.amount
       oldest += 1
     }

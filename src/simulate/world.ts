@@ -5,7 +5,7 @@ import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../doma
 import type { DaemonState } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Address, Hex } from '../domain/units.ts'
-import { runDaemon } from '../engine/daemon.ts'
+import { type DaemonControl, runDaemon } from '../engine/daemon.ts'
 import { createTurns, type OrderContext } from '../execute/context.ts'
 import { createPermitHasher } from '../execute/permit-digest.ts'
 import type { Ports } from '../ports.ts'
@@ -54,6 +54,7 @@ type Run = {
   readonly process: SimulatedProcess
   readonly shutdown: AbortController
   readonly state: DaemonState
+  control: DaemonControl | undefined
   ended: { readonly error: unknown } | 'returned' | undefined
 }
 
@@ -139,6 +140,13 @@ export class World {
     return this.#run?.ended
   }
 
+  /** What an operator may ask of the running daemon. Throws while there is none that attends slots. */
+  get control(): DaemonControl {
+    const { process, control } = this.#run ?? {}
+    if (!process?.alive || control === undefined) throw new Error('no daemon attends slots')
+    return control
+  }
+
   balance(asset: Address | 'native'): bigint {
     return this.ledger.balance(asset, WALLET)
   }
@@ -149,7 +157,8 @@ export class World {
     const process = new SimulatedProcess(this.clock, this.#random.fork(`net ${this.disk.appends}`))
     const ports = this.#portsOf(process)
     const shutdown = new AbortController()
-    const run: Run = { process, shutdown, state: ports.journal.state, ended: undefined }
+    const { state } = ports.journal
+    const run: Run = { process, shutdown, state, control: undefined, ended: undefined }
     this.#run = run
     const done = runDaemon({
       mode: 'sandbox',
@@ -158,7 +167,9 @@ export class World {
       strategies: this.strategies.filter(({ enabled }) => enabled),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
-      onReady: () => undefined,
+      onReady: (_agenda, control) => {
+        run.control = control
+      },
       onTick: () => undefined,
     })
     done.then(

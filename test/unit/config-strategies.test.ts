@@ -239,7 +239,8 @@ describe('mistakes', () => {
   })
 
   test('a pair without a feed says which one to add', () => {
-    const [problem] = strategyProblems(edit(STRATEGY, 'buy: WETH', 'buy: DAI'))
+    const settings = settingsOf(CONFIG.replace(/^ {2}DAI\/WETH: .*\n/m, ''))
+    const [problem] = strategyProblems(edit(STRATEGY, 'buy: WETH', 'buy: DAI'), settings)
     expect(problem).toMatchObject({
       message: 'the config has no price feed for DAI and USDC',
       expected:
