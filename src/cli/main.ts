@@ -86,6 +86,20 @@ function program(): Command {
     .action((options) => {
       exitCode = import('./status.ts').then(({ status }) => status(options, io, Date.now()))
     })
+  configured(root.command('plan').argument('[strategy]'))
+    .description('show next slots, what each strategy would do now, and the most that it may spend')
+    .option('--slots <n>', 'slots shown of each strategy', count, 3)
+    .action((strategy, options) => {
+      exitCode = import('./plan.ts').then(({ plan }) => plan(strategy, options, io, Date.now()))
+    })
+  configured(root.command('quote').argument('[strategy]'))
+    .description('ask the service for a quote and hold it against the feeds; signs nothing')
+    .option('--sell <token>', 'token to sell, instead of a strategy')
+    .option('--buy <token>', 'token to buy')
+    .option('--amount <amount>', 'amount to sell')
+    .action((strategy, options) => {
+      exitCode = import('./quote.ts').then(({ quote }) => quote(strategy, options, io))
+    })
   configured(root.command('history'))
     .description('show slots and their outcomes, oldest first')
     .option('--strategy <name>', 'only this strategy')

@@ -9,12 +9,12 @@ import type { StrategyMemory } from '../domain/memory.ts'
 import type { SlotSeconds } from '../domain/schedule.ts'
 import type { Strategy, SwapStrategy } from '../domain/strategy.ts'
 import { nativeOf, type Token } from '../domain/token.ts'
-import type { BaseUnits } from '../domain/units.ts'
+import { type Address, type BaseUnits, baseUnits } from '../domain/units.ts'
 import type { OrderContext } from '../execute/context.ts'
 import { pauseObservation } from '../execute/streak.ts'
 import type { ChainView } from '../ports.ts'
 import { barredFrom } from './barred.ts'
-import { inputsOf, viewOf } from './view.ts'
+import { inputsOf, type ViewContext, viewOf } from './view.ts'
 
 export type SlotInput = {
   readonly context: OrderContext
@@ -32,12 +32,34 @@ export type Considered = {
   readonly alongside: readonly EventOf<'strategy-paused'>[]
 }
 
+/** What a decision is made from, all of it known before: whoever only wants to know what would be done needs no more. */
+export type ConsiderInput = ViewContext & {
+  readonly chainId: number
+  /** Account of the aggregation service that calls are made from. */
+  readonly caller: Address
+  readonly strategy: Strategy
+  readonly slotSeconds: SlotSeconds
+  readonly view: ChainView | undefined
+  readonly nowMs: number
+}
+
 /**
  * Decides one slot and journals what came of it: opened with its intents, or closed as skipped. Resolves, once that
  * is on disk, with the intents to execute.
  */
 export async function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
-  const considered = consider(input)
+  const { context, ...slot } = input
+  const { mode, pricePath, account, chainId, ports, aggregator, wallet } = context
+  const considered = consider({
+    ...slot,
+    mode,
+    pricePath,
+    account,
+    chainId,
+    state: ports.journal.state,
+    owner: ports.signer.address,
+    caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
+  })
   const { decision } = considered
   return decision.tag === 'trade'
     ? openSlot(input, considered, decision)
@@ -45,30 +67,26 @@ export async function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
 }
 
 /** The whole decision of a slot, with limits applied and without any effect. */
-export function consider(input: SlotInput): Considered {
-  const { context, strategy, slotSeconds, view, nowMs } = input
-  const { state } = context.ports.journal
-  const barred = barredFrom({ state, strategy, account: context.account, nowMs })
+export function consider(input: ConsiderInput): Considered {
+  const { state, strategy, slotSeconds, view, nowMs, account } = input
+  const barred = barredFrom({ state, strategy, account, nowMs })
   if (barred !== undefined) return { decision: barred, alongside: [] }
   if (strategy.kind === 'call') {
-    const caller = context.aggregator?.wallet.signer.address ?? context.wallet.signer.address
-    const decision = admitted(input, decideCall(strategy, { slotSeconds, caller }))
-    return { decision, alongside: [] }
+    const decision = decideCall(strategy, { slotSeconds, caller: input.caller })
+    return { decision: admitted(input, decision), alongside: [] }
   }
   if (view === undefined)
     return { decision: skip('price-missing', 'no market was read'), alongside: [] }
-  const { mode, pricePath, account } = context
-  const owner = context.ports.signer.address
-  const market = viewOf({ mode, pricePath, account, state, owner }, view, { strategy, slotSeconds })
+  const market = viewOf(input, view, { strategy, slotSeconds })
   return { inputs: inputsOf(strategy, market, view), ...considerSwap(input, strategy, market) }
 }
 
 function considerSwap(
-  input: SlotInput,
+  input: ConsiderInput,
   strategy: SwapStrategy,
   market: MarketView,
 ): Omit<Considered, 'inputs'> {
-  const record = input.context.ports.journal.state.strategies.get(strategy.name)
+  const record = input.state.strategies.get(strategy.name)
   const drawdown = drawdownOf(strategy, market, record?.resumedAtMs)
   if (drawdown.tag === 'tripped') {
     const { detail } = drawdown
@@ -153,21 +171,17 @@ function changed(
 }
 
 /** Applies the caps to what a strategy wants. The same caps are applied again when a permit is about to be signed. */
-function admitted(input: SlotInput, decision: Decision): Decision {
+function admitted(input: ConsiderInput, decision: Decision): Decision {
   if (decision.tag === 'skip') return decision
-  const { context, strategy, nowMs } = input
+  const { state, strategy, nowMs, chainId, account } = input
   const asked = new Map<string, bigint>()
   for (const intent of decision.intents) {
-    const { token, amount } = spendOf(intent, context.chainId)
-    const together = ((asked.get(token.address) ?? 0n) + amount) as BaseUnits
+    const { token, amount } = spendOf(intent, chainId)
+    const together = baseUnits((asked.get(token.address) ?? 0n) + amount)
     asked.set(token.address, together)
-    const query = { strategy: strategy.name, token, nowMs, account: context.account }
-    const { state } = context.ports.journal
-    const limits = strategy.limits
-    const hit = limitHit(state, { ...query, limits, amount, together })
-    if (hit === undefined) continue
-    const { memory } = decision
-    return skip(hit.reason, limitText(hit, nowMs), memory)
+    const { name, limits } = strategy
+    const hit = limitHit(state, { strategy: name, token, amount, together, nowMs, limits, account })
+    if (hit !== undefined) return skip(hit.reason, limitText(hit, nowMs), decision.memory)
   }
   return decision
 }

@@ -160,7 +160,8 @@ function wireNonce(quote: Quote): bigint | undefined {
 
 /**
  * The moment that matters. Runs when the queue lets the submit go: checks freshness and caps, puts the exposure on
- * disk, checks freshness again, and only then signs and sends. No signature exists before its record (rule G2).
+ * disk, checks freshness and the kill switch again, and only then signs and sends. No signature exists before its record
+ * (rule G2).
  */
 async function signAndSubmit(
   context: OrderContext,
@@ -189,14 +190,15 @@ async function signAndSubmit(
   }
   await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
   const after = trustedNow(context, view)
-  if (!after.ok || !isFresh(quote, after.nowMs)) {
+  const haltedSince = haltedNow(context)
+  if (haltedSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
     await journal.append({
       type: 'authorization-withdrawn',
       intentId: intent.id,
       attempt: record.attempt,
-      reason: 'quote-stale',
+      reason: haltedSince === undefined ? 'quote-stale' : 'halted',
     })
-    return { tag: 'again' }
+    return haltedSince ?? { tag: 'again' }
   }
   const reply = await gasless.submit({
     quoteId: record.quoteId,
