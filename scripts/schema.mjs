@@ -1,27 +1,33 @@
-// Writes config/schema/*.json from the zod schemas. `--check` compares instead, exit 1 on a difference.
+// Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/strategies.md.
+// `--check` compares instead, exit 1 on a difference.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-const target = 'config/schema'
+const reference = 'docs/strategies.md'
 const work = mkdtempSync('node_modules/.schema-')
 try {
-  const outfile = join(work, 'json-schema.mjs')
   await build({
-    entryPoints: ['src/config/json-schema.ts'],
-    outfile,
+    entryPoints: ['src/config/json-schema.ts', 'src/config/schema-docs.ts'],
+    outdir: work,
+    outExtension: { '.js': '.mjs' },
     bundle: true,
     platform: 'node',
     format: 'esm',
     packages: 'external',
     logLevel: 'error',
   })
-  const { jsonSchemas } = await import(pathToFileURL(outfile).href)
+  const load = (name) => import(pathToFileURL(join(work, name)).href)
+  const { jsonSchemas } = await load('json-schema.mjs')
+  const { strategyTables, withTables } = await load('schema-docs.mjs')
+  const files = Object.entries(jsonSchemas()).map(([name, schema]) => [
+    `config/schema/${name}`,
+    `${JSON.stringify(schema, null, 2)}\n`,
+  ])
+  files.push([reference, withTables(readFileSync(reference, 'utf8'), strategyTables())])
   let stale = 0
-  for (const [name, schema] of Object.entries(jsonSchemas())) {
-    const file = join(target, name)
-    const text = `${JSON.stringify(schema, null, 2)}\n`
+  for (const [file, text] of files) {
     if (!process.argv.includes('--check')) writeFileSync(file, text)
     else if (readFileSync(file, 'utf8') !== text) {
       console.error(`${file} is not what the schemas say: run npm run schema`)

@@ -46,10 +46,22 @@ async function loadModule(strategy: CustomStrategy): Promise<Loaded> {
     return refuse('this module exports no function `decide`', 'export function decide(view)')
   if (!isSchema(schema))
     return refuse('this module exports no `schema` of its params', 'export const schema, of zod')
-  const parsed = schema.safeParse(strategy.params)
-  if (!parsed.success) return { ok: false, problems: paramProblems(strategy, parsed.error) }
-  const own: CustomStrategy = { ...strategy, params: parsed.data, decide: decide as CustomDecide }
-  return { ok: true, strategy: own }
+  try {
+    const parsed = schema.safeParse(strategy.params)
+    if (!parsed.success) return { ok: false, problems: paramProblems(strategy, parsed.error) }
+    const params = frozen(parsed.data)
+    return { ok: true, strategy: { ...strategy, params, decide: decide as CustomDecide } }
+  } catch (error) {
+    return refuse(`the schema of this module failed: ${firstLine(error)}`, 'one that never throws')
+  }
+}
+
+/** Every slot is given the same params: a module that wrote into them would decide by what an earlier slot left there. */
+function frozen(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const inner of Object.values(value)) frozen(inner)
+  return value
 }
 
 type ModuleSchema = {

@@ -1,7 +1,7 @@
 import type { StrategyMemory } from '../domain/memory.ts'
 import type { DcaStrategy, OrderSize } from '../domain/strategy.ts'
 import { compareRatio, type Ratio, ratioOfText, ratioText, scaleBps } from '../domain/units.ts'
-import { type Decision, type MarketView, noPrice } from './decision.ts'
+import { type Decision, type MarketView, noPrice, pairKey } from './decision.ts'
 import { mostToSell, notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 
 /**
@@ -14,7 +14,7 @@ export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   const { ratio } = answer.price
   const { sell, buy, price } = strategy
   const highs = strategy.dips.length === 0 ? undefined : highsOf(strategy, view, ratio)
-  const remember = highs === undefined ? {} : { memory: memoryOf(highs) }
+  const remember = highs === undefined ? {} : { memory: memoryOf(strategy, highs) }
   const size = sizeAt(strategy, ratio, highs?.[0]?.price)
   const maxSell = mostToSell(strategy, size, ratio)
   const barred = outsideBounds(ratio, price) ?? notCovered(view, sell, maxSell)
@@ -36,12 +36,12 @@ type High = { readonly atSeconds: number; readonly price: Ratio }
 /** More highs than this are thinned out behind the first: what is forgotten makes a later dip smaller, never larger. */
 const HIGHS_MAX = 64
 
-function highsOf({ dipWindowMs }: DcaStrategy, view: MarketView, price: Ratio): readonly High[] {
-  const oldest = view.nowSeconds - dipWindowMs / 1000
-  const before = (view.memory['highs'] ?? '').split(',').flatMap((text): High[] => {
+function highsOf(strategy: DcaStrategy, view: MarketView, price: Ratio): readonly High[] {
+  const oldest = view.nowSeconds - strategy.dipWindowMs / 1000
+  const before = (view.memory[keyOf(strategy)] ?? '').split(',').flatMap((text): High[] => {
     const [at = '', ratio] = text.split('@')
     const known = ratioOfText(ratio)
-    return known === undefined ? [] : [{ atSeconds: Number(at), price: known }]
+    return known === undefined ? [] : [{ atSeconds: Number.parseInt(at, 10), price: known }]
   })
   const standing = before.filter(
     (high) => high.atSeconds >= oldest && compareRatio(high.price, price) > 0,
@@ -50,8 +50,12 @@ function highsOf({ dipWindowMs }: DcaStrategy, view: MarketView, price: Ratio): 
   return [...standing, { atSeconds: view.nowSeconds, price }]
 }
 
-function memoryOf(highs: readonly High[]): StrategyMemory {
-  return {
-    highs: highs.map(({ atSeconds, price }) => `${atSeconds}@${ratioText(price)}`).join(','),
-  }
+function memoryOf(strategy: DcaStrategy, highs: readonly High[]): StrategyMemory {
+  const texts = highs.map(({ atSeconds, price }) => `${atSeconds}@${ratioText(price)}`)
+  return { [keyOf(strategy)]: texts.join(',') }
+}
+
+/** Highs of another pair, from before the file was edited, are never taken for these. */
+function keyOf({ sell, buy }: DcaStrategy): string {
+  return `highs ${pairKey(sell.token, buy.token)}`
 }

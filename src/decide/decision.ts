@@ -16,6 +16,8 @@ export type MarketView = {
   readonly owner: Address
   /** Base units that are in the wallet and promised to no other order, by `assetKey`. */
   readonly available: ReadonlyMap<Address, bigint>
+  /** The same with what is promised to other orders: all that the wallet holds. */
+  readonly held: ReadonlyMap<Address, bigint>
   /** By `pairKey`: sell base units per buy base unit. */
   readonly prices: ReadonlyMap<string, PairPriceAnswer>
   /** Most that one order may sell of a token, by the strategy's and the account's caps. */

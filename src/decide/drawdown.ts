@@ -1,8 +1,8 @@
 import type { StrategyMemory } from '../domain/memory.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Asset, Token } from '../domain/token.ts'
-import { BPS, formatAmount, mulDivDown } from '../domain/units.ts'
-import { availableOf, type MarketView, priceOf } from './decision.ts'
+import { BPS, formatAmount, mulDivDown, type Ratio } from '../domain/units.ts'
+import { assetKey, type MarketView, priceOf } from './decision.ts'
 
 /** What the drawdown limit makes of a slot. */
 export type Drawdown =
@@ -14,8 +14,9 @@ const PEAK = 'drawdown.peak'
 const SINCE = 'drawdown.since'
 
 /**
- * Compares the value of what a strategy holds with its highest at any slot since it was last resumed. Tokens moved out of
- * the wallet count as a fall, for nobody can tell them from a loss. Without a price nothing is concluded.
+ * Compares the value of what is free of a strategy's tokens with its highest at any slot since it was last resumed, or
+ * since its tokens were others. Tokens moved out of the wallet count as a fall, for nobody can tell them from a loss.
+ * Without a price nothing is concluded.
  */
 export function drawdownOf(
   strategy: Strategy,
@@ -25,7 +26,7 @@ export function drawdownOf(
   const { drawdownBps } = strategy.limits
   const portfolio = portfolioOf(strategy)
   if (drawdownBps === undefined || portfolio === undefined) return { tag: 'within', memory: {} }
-  const since = `${resumedAtMs ?? 0}`
+  const since = sinceText(portfolio, resumedAtMs)
   const known = view.memory[SINCE] === since ? view.memory[PEAK] : undefined
   const before = known === undefined ? 0n : BigInt(known)
   const value = worthOf(portfolio, view)
@@ -42,6 +43,12 @@ export function drawdownOf(
 
 function keeping(peak: string | undefined, since: string): StrategyMemory {
   return peak === undefined ? {} : { [PEAK]: peak, [SINCE]: since }
+}
+
+/** Peaks of other tokens, or in another one, say nothing of this portfolio. */
+function sinceText({ quote, assets }: Portfolio, resumedAtMs: number | undefined): string {
+  const symbols = assets.map(({ token, native }) => (native ? 'ETH' : token.symbol))
+  return `${resumedAtMs ?? 0} ${symbols.join('+')} in ${quote.symbol}`
 }
 
 type Portfolio = { readonly quote: Token; readonly assets: readonly Asset[] }
@@ -63,15 +70,38 @@ function portfolioOf(strategy: Strategy): Portfolio | undefined {
 function worthOf({ quote, assets }: Portfolio, view: MarketView): bigint | undefined {
   let value = 0n
   for (const asset of assets) {
-    const held = availableOf(view, asset)
+    const held = view.held.get(assetKey(asset)) ?? 0n
     if (held <= 0n) continue
-    if (asset.token.address === quote.address) {
-      value += held
-      continue
-    }
-    const price = priceOf(view, quote, asset.token)
-    if (!price.ok) return undefined
-    value += mulDivDown(held, price.price.ratio.num, price.price.ratio.den)
+    const price = quotePrice(asset, { quote, assets }, view)
+    if (price === undefined) return undefined
+    value += mulDivDown(held, price.num, price.den)
   }
   return value
+}
+
+/** Quote base units per base unit of an asset: as told, or by way of what the strategy trades it for. */
+function quotePrice(
+  { token }: Asset,
+  { quote, assets }: Portfolio,
+  view: MarketView,
+): Ratio | undefined {
+  const direct = ratioOf(view, quote, token)
+  if (direct !== undefined) return direct
+  for (const { token: other } of assets) {
+    const first = ratioOf(view, quote, other)
+    const second = ratioOf(view, other, token)
+    if (first !== undefined && second !== undefined)
+      return { num: first.num * second.num, den: first.den * second.den }
+  }
+  return undefined
+}
+
+/** A strategy is told the price of each pair in one direction only. */
+function ratioOf(view: MarketView, sell: Token, buy: Token): Ratio | undefined {
+  if (sell.address === buy.address) return { num: 1n, den: 1n }
+  const told = priceOf(view, sell, buy)
+  if (told.ok) return told.price.ratio
+  const back = priceOf(view, buy, sell)
+  if (!back.ok || back.price.ratio.num === 0n) return undefined
+  return { num: back.price.ratio.den, den: back.price.ratio.num }
 }

@@ -8,34 +8,26 @@ import { notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 /**
  * Sells a total in slices of equal time. `drop`: slice i is what lies between two exact parts of the total, so that all
  * of them sum to it. `spread`: what earlier slices did not sell is shared by those that are left, the last taking all.
+ * An order that a per-order cap cuts short counts as one that did not sell the rest.
  */
 export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
   const { sell, buy, price: bounds, total } = strategy
   const { memory, base } = programOf(strategy, view)
-  const sold = (view.spent.get(sell.token.address) ?? 0n) - base
+  const left = total - ((view.spent.get(sell.token.address) ?? 0n) - base)
   const index = sliceOf(strategy, view)
-  const left = total - sold
-  if (index === undefined || left <= 0n) {
-    const done = `${formatAmount(sold, sell.token.decimals)} ${sell.token.symbol} of it are sold`
-    return skip('finished', done, memory)
-  }
+  if (index === 'before')
+    return skip('not-triggered', 'the first slice is not due before `start`', memory)
+  if (index === 'after' || left <= 0n) return skip('finished', soldText(strategy, left), memory)
   const answer = tradePrice(strategy, view)
   if (!answer.ok) return { ...noPrice(answer), memory }
   const slice = sliceAmount(strategy, index, left)
   const amount = baseUnits(withinOrderCap(view, sell.token, slice))
-  if (amount === 0n) return skip('below-minimum', 'what is left is less than one slice', memory)
+  if (amount === 0n) return skip('below-minimum', 'this slice comes to no base unit', memory)
   const barred = outsideBounds(answer.price.ratio, bounds) ?? notCovered(view, sell, amount)
   if (barred !== undefined) return { ...barred, memory }
   const size = { side: 'sell', amount } as const
-  const intent = swapIntent(strategy, view, {
-    leg: 0,
-    sell,
-    buy,
-    size,
-    maxSell: amount,
-    price: bounds,
-  })
-  return { tag: 'trade', intents: [intent], memory }
+  const wanted = { leg: 0, sell, buy, size, maxSell: amount, price: bounds }
+  return { tag: 'trade', intents: [swapIntent(strategy, view, wanted)], memory }
 }
 
 function sliceAmount(
@@ -53,22 +45,27 @@ function sliceAmount(
   return baseUnits(minOf(slice, left))
 }
 
-/** The slice that a slot falls in, from 0; undefined outside the program. */
-function sliceOf({ schedule }: TwapStrategy, view: MarketView): number | undefined {
-  if (schedule.type !== 'interval') return undefined
-  const start = schedule.startSeconds ?? view.startSeconds
-  if (start === undefined || view.slotSeconds < start) return undefined
+/** The slice that a slot falls in, from 0. Until the schedule was first seen, every slot would be the first. */
+function sliceOf({ schedule }: TwapStrategy, view: MarketView): number | 'before' | 'after' {
+  if (schedule.type !== 'interval') return 'after'
+  const start = schedule.startSeconds ?? view.startSeconds ?? view.slotSeconds
+  if (view.slotSeconds < start) return 'before'
   const index = Math.floor((view.slotSeconds - start) / schedule.everySeconds)
-  return index < schedule.count ? index : undefined
+  return index < schedule.count ? index : 'after'
 }
 
-/** What had been sold when this program began: a changed total, count or start is a program of its own. */
+/** What had been sold when this program began: another token, total, count or start is a program of its own. */
 function programOf(
   { schedule, total, sell }: TwapStrategy,
   view: MarketView,
 ): { readonly memory: StrategyMemory; readonly base: bigint } {
-  const program = `${total} ${scheduleKey(schedule)}`
+  const program = `${total} ${sell.token.symbol} ${scheduleKey(schedule)}`
   const known = view.memory['program'] === program ? view.memory['base'] : undefined
   const base = known ?? (view.spent.get(sell.token.address) ?? 0n).toString()
   return { memory: { program, base }, base: BigInt(base) }
+}
+
+function soldText({ total, sell }: TwapStrategy, left: bigint): string {
+  const { symbol, decimals } = sell.token
+  return `${formatAmount(total - left, decimals)} of ${formatAmount(total, decimals)} ${symbol} are sold`
 }

@@ -134,7 +134,9 @@ function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
 
 /** The sums before it grow instead of those behind it falling: only differences count, and the oldest goes first. */
 function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
-  const index = countUpTo(atMs, exposure.atMs) - 1
+  let index = countUpTo(atMs, exposure.atMs) - 1
+  // Of several at one moment its own goes: another's amount would leave a sum that falls.
+  while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
   for (let n = 0; n < index; n += 1) upTo[n] = at(upTo, n) + exposure.amount
   atMs.splice(index, 1)
   upTo.splice(index, 1)

@@ -47,6 +47,9 @@ export function viewOf(
   const available = new Map(
     assetsOf(strategy).map((asset) => [assetKey(asset), freeOf(context, chain, asset)]),
   )
+  const held = new Map(
+    assetsOf(strategy).map((asset) => [assetKey(asset), heldOf(context, chain, asset)]),
+  )
   const prices = new Map<string, PairPriceAnswer>()
   for (const { sell, buy } of pairsOf(strategy)) {
     const answer = acceptPath(pricePath(sell, buy), chain.readings, chain.blockTimeSeconds)
@@ -63,6 +66,7 @@ export function viewOf(
     startSeconds: startOf(scheduleOf(state, strategy)),
     owner,
     available,
+    held,
     prices,
     orderCaps: orderCapsOf(strategy, context.account),
     memory: record?.memory ?? NO_MEMORY,
@@ -119,7 +123,8 @@ function priceInput(answer: PairPriceAnswer): PriceInput {
 }
 
 /** What is in the wallet and promised to nobody: less live permits, less intents that are still to be signed. */
-function freeOf({ mode, state }: ViewContext, chain: ChainView, asset: Asset): bigint {
+function freeOf(context: ViewContext, chain: ChainView, asset: Asset): bigint {
+  const { state } = context
   let planned = 0n
   for (const open of state.intents.values()) {
     if (open.venue !== 'gasless' || open.state !== 'planned') continue
@@ -127,10 +132,16 @@ function freeOf({ mode, state }: ViewContext, chain: ChainView, asset: Asset): b
     if (sell.token.address !== asset.token.address) continue
     if (sell.native === asset.native) planned += open.intent.maxSell
   }
+  const held = heldOf(context, chain, asset)
+  if (asset.native) return held - GAS_RESERVE_WEI - planned
+  return held - livePermits(state, asset.token) - planned - heldForEth(state, asset.token)
+}
+
+/** What the wallet holds, with what dry-run has traded on paper. */
+function heldOf({ mode, state }: ViewContext, chain: ChainView, asset: Asset): bigint {
   const paper = mode === 'dry-run' ? (state.paper.get(assetKey(asset)) ?? 0n) : 0n
-  if (asset.native) return chain.nativeBalance + paper - GAS_RESERVE_WEI - planned
-  const balance = (chain.balances.get(asset.token.address) ?? 0n) + paper
-  return balance - livePermits(state, asset.token) - planned - heldForEth(state, asset.token)
+  if (asset.native) return chain.nativeBalance + paper
+  return (chain.balances.get(asset.token.address) ?? 0n) + paper
 }
 
 /** WETH that belongs to orders of strategies that name ETH: wrapped and not sold yet, or bought and not unwrapped yet. */

@@ -136,6 +136,8 @@ async function signable(
       'insufficient-balance',
       `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
     )
+  const halted = haltedNow(context)
+  if (halted !== undefined) return halted
   const allowed = await ensureAllowance(context, intent, view)
   if (allowed.tag === 'failed' || allowed.tag === 'stopped') return allowed
   if (allowed.tag === 'changed' || !isFresh(quote, time.nowMs)) return { tag: 'again' }

@@ -155,6 +155,13 @@ async function record(
   if (barred !== undefined) return barred
   if (context.closing.aborted || isAccountBusy(context, open)) return { tag: 'stopped' }
   await journal.append({ type: 'call-recorded', intentId: open.intent.id, call: built })
+  const haltedSince = haltedNow(context)
+  if (haltedSince !== undefined) {
+    const { attempt } = built
+    const withdrawn = { intentId: open.intent.id, attempt, reason: 'halted' } as const
+    await journal.append({ type: 'authorization-withdrawn', ...withdrawn })
+    return haltedSince
+  }
   await submitCall(context, aggregator, open, built, 'ends-order')
   return { tag: 'sent' }
 }

@@ -1,3 +1,6 @@
+import type { SwapIntent } from '../domain/intent.ts'
+import type { Fill } from '../domain/journal.ts'
+import type { Asset } from '../domain/token.ts'
 import type { Address } from '../domain/units.ts'
 import { WALLET, WETH } from './stage.ts'
 import type { World } from './world.ts'
@@ -26,20 +29,31 @@ function wrongSpending(world: World): string[] {
 }
 
 function forgottenWeth(world: World): string[] {
-  const keepsWeth = new Set(
-    world.strategies
-      .filter((each) => each.kind === 'dca' && !each.sell.native && !each.buy.native)
-      .map(({ name }) => name),
-  )
   let expected = world.initialWeth
-  for (const event of world.disk.events()) {
-    if (event.type !== 'fill-proven' || !keepsWeth.has(event.intentId.split(':')[0] ?? '')) continue
-    expected += event.fill.received
-  }
+  const swaps = swapsOf(world)
+  for (const event of world.disk.events())
+    if (event.type === 'fill-proven') expected += wethMoved(swaps.get(event.intentId), event.fill)
   for (const mined of world.ledger.transactions) {
     const stolen = mined.transfers.filter(({ to, amount }) => to === WALLET && amount === 1n)
     for (const { token } of stolen) if (token === WETH.address) expected += 1n
   }
   const held = world.balance(WETH.address)
   return held === expected ? [] : [`the wallet holds ${held} WETH, ${expected} is expected`]
+}
+
+function swapsOf(world: World): ReadonlyMap<string, SwapIntent> {
+  const intents = world.disk
+    .events()
+    .flatMap((event) => (event.type === 'slot-opened' ? event.intents : []))
+  return new Map(
+    intents.flatMap((intent) => (intent.venue === 'gasless' ? [[intent.id, intent] as const] : [])),
+  )
+}
+
+/** What a fill adds to the wallet's WETH for good; an order that names ETH leaves none. */
+function wethMoved(intent: SwapIntent | undefined, fill: Pick<Fill, 'paid' | 'received'>): bigint {
+  if (intent === undefined) return 0n
+  const isWeth = ({ token, native }: Asset): boolean => token.address === WETH.address && !native
+  const received = isWeth(intent.buy) ? fill.received : 0n
+  return isWeth(intent.sell) ? received - fill.paid : received
 }

@@ -6,6 +6,7 @@ import { assetsOf, type Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
 import type { Address } from '../domain/units.ts'
 import { nextSlot } from '../engine/calendar.ts'
+import { scheduleOf } from '../engine/view.ts'
 import type { MinedTransaction } from './ledger.ts'
 import { WALLET } from './stage.ts'
 import { recordedPermits } from './watch.ts'
@@ -32,7 +33,9 @@ export function violationsOf(world: World): readonly string[] {
     ...doubleFills(spendings),
     ...wrongBooks(events, spendings),
     ...passedCaps(world, spendings),
-    ...world.strategies.flatMap((strategy) => brokenSlots(strategy, events)),
+    ...world.strategies.flatMap((strategy) =>
+      brokenSlots({ name: strategy.name, schedule: scheduleOf(world.state, strategy) }, events),
+    ),
   ]
 }
 
@@ -141,7 +144,10 @@ function mostWithin(spendings: readonly Spending[], ms: number): bigint {
 }
 
 /** The journal accounts for the slots of a strategy one after the other, leaving out none and repeating none. */
-function brokenSlots({ name, schedule }: Strategy, events: readonly JournalEvent[]): string[] {
+function brokenSlots(
+  { name, schedule }: Pick<Strategy, 'name' | 'schedule'>,
+  events: readonly JournalEvent[],
+): string[] {
   const found: string[] = []
   const open = new Set<number>()
   let last: number | undefined

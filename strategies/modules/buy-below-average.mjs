@@ -7,20 +7,35 @@ export const schema = z.strictObject({
   spend: z.string().regex(/^\d{1,9}$/, 'whole USDC, such as "20"'),
   /** Percent below the average at which it buys. */
   discount: z.coerce.number().min(0).max(50),
-  /** Prices that the average is taken over. */
-  samples: z.coerce.number().int().min(2).max(500),
+  /** Prices that the average is taken over; what they take as text has to fit what may be remembered. */
+  samples: z.coerce.number().int().min(2).max(300),
 })
 
 const SCALE = 10n ** 18n
 
 /**
- * Pure and synchronous: everything it may depend on is in `view`, and what it wants to remember it returns.
+ * @typedef {object} View What one slot is decided by; frozen
+ * @property {number} slotSeconds The slot, in epoch seconds
+ * @property {number} nowSeconds Time of the block that was read
+ * @property {import('zod').infer<typeof schema>} params What `schema` made of the file's `params`
+ * @property {Record<string, { amount: bigint, decimals: number }>} balances What is free, in base units, by token
+ * @property {Record<string, { num: bigint, den: bigint, updatedAtSeconds: number }>} prices
+ *   By `SELL/BUY`: num / den base units of SELL per base unit of BUY, exact. A price without a fresh feed is not there
+ * @property {Record<string, string>} memory What was remembered, texts by name; empty at the first slot
  *
- * view.balances.USDC = { amount: bigint, decimals: number }, free base units
- * view.prices['USDC/WETH'] = { num, den, updatedAtSeconds }: base units of USDC per base unit of WETH, exact
- * view.memory = what `memory` was at the last slot, texts by name
+ * @typedef {object} Orders
+ * @property {{ sell: string, buy: string, amount: bigint }[]} orders At most 8; amounts are base units that are sold
+ * @property {Record<string, string>} [memory] Replaces what is remembered, whatever becomes of the orders
+ * @property {Record<string, string>} [memoryOnFill] Replaces it once all orders are filled
  *
- * Returns { skip: 'why' } or { orders: [{ sell, buy, amount }] }, and `memory` (kept at once) or `memoryOnFill`.
+ * @typedef {{ skip: string, memory?: Record<string, string> }} Skip Why nothing is traded
+ */
+
+/**
+ * Pure and synchronous: everything that it may depend on is in `view`, and what it wants to remember it returns.
+ *
+ * @param {View} view
+ * @returns {Orders | Skip}
  */
 export function decide(view) {
   const price = view.prices['USDC/WETH']

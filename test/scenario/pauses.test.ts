@@ -130,6 +130,18 @@ describe('a halt', () => {
     expectSound(world)
   })
 
+  test('that comes while a quote is awaited keeps even the approval from being signed', async () => {
+    const world = new World({ seed: 'halt before the approval', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(HOUR)
+    while (!eventTypes(world).includes('slot-opened')) await world.runFor(1)
+    await answered(world, world.control.halt())
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['skipped halted'])
+    expect(eventTypes(world)).not.toContain('transaction-recorded')
+    expectSound(world)
+  })
+
   test('survives a crash in the moment of its record, and signs nothing after the start', async () => {
     const world = new World({ seed: 'halt crash', strategies: [aStrategy()] })
     world.start()

@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { commonFields, swapFields, tradeFields } from './strategy-fields.ts'
+import { strategyKinds } from './strategy-schema.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * Tables of a strategy's fields in Markdown, by name: those that kinds share (`common`, `swap`, `trade`), then for each
+ * kind what it has of its own.
+ */
+export function strategyTables(): Readonly<Record<string, string>> {
+  const shared = { ...commonFields, ...swapFields, ...tradeFields }
+  const own = Object.entries(strategyKinds).map(([kind, { schema }]) => {
+    const { kind: _, ...fields } = schema instanceof z.ZodObject ? schema.shape : {}
+    return [kind, tableOf(without(fields, shared))]
+  })
+  return {
+    common: tableOf(commonFields),
+    swap: tableOf(without(swapFields, commonFields)),
+    trade: tableOf(without(tradeFields, swapFields)),
+    ...Object.fromEntries(own),
+  }
+}
+
+const MARK = /^<!-- fields: ([a-z]+) -->$/
+const END = '<!-- end of fields -->'
+
+/**
+ * A Markdown text with the current tables between its marks, `<!-- fields: dca -->` and `<!-- end of fields -->`.
+ *
+ * @throws {Error} if a mark names no table or is not ended, or a table has no mark
+ */
+export function withTables(text: string, tables: Readonly<Record<string, string>>): string {
+  const lines: string[] = []
+  const missing = new Set(Object.keys(tables))
+  let open: string | undefined
+  for (const line of text.split('\n')) {
+    if (line === END) open = undefined
+    if (open === undefined) lines.push(line)
+    const name = MARK.exec(line)?.[1]
+    if (name === undefined) continue
+    const table = tables[name]
+    if (table === undefined || open !== undefined) throw new Error(`no table belongs at ${line}`)
+    lines.push('', table, '')
+    missing.delete(name)
+    open = name
+  }
+  if (open !== undefined) throw new Error(`the table ${open} is not ended by ${END}`)
+  if (missing.size > 0) throw new Error(`no mark for the tables ${[...missing].join(', ')}`)
+  return lines.join('\n')
+}
+
+/** Fields that are not among the others; one that a kind has changed is its own. */
+function without(fields: Fields, others: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name, of]) => others[name] !== of))
+}
+
+function tableOf(fields: Fields): string {
+  const rows = Object.entries(fields).flatMap(([name, schema]) => rowsOf(name, schema))
+  return ['| field | value | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+/** A row for each field, those of sections and lists under their dotted path. */
+function rowsOf(path: string, schema: unknown): readonly string[] {
+  if (!(schema instanceof z.ZodType)) return []
+  const core = coreOf(schema)
+  const meaning = meaningOf(schema)
+  if (core instanceof z.ZodObject) {
+    const inner = Object.entries(core.shape).flatMap(([name, field]) =>
+      rowsOf(`${path}.${name}`, field),
+    )
+    return meaning === '' ? inner : [row(path, schema, meaning), ...inner]
+  }
+  if (core instanceof z.ZodArray && core.element instanceof z.ZodObject) {
+    const inner = Object.entries(core.element.shape).flatMap(([name, field]) =>
+      rowsOf(`${path}[].${name}`, field),
+    )
+    return [row(path, schema, meaning), ...inner]
+  }
+  return [row(path, schema, meaning)]
+}
+
+function row(path: string, schema: z.ZodType, meaning: string): string {
+  const cells = [`\`${path}\``, expectationOf(schema), defaultOf(schema), meaning]
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+/** Schemas put what they expect into zod's message: a value that nothing accepts brings it out. */
+function expectationOf(schema: z.ZodType): string {
+  const parsed = schema.safeParse(Symbol('no value'))
+  return parsed.success ? 'anything' : (parsed.error.issues[0]?.message ?? '')
+}
+
+function defaultOf(schema: z.ZodType): string {
+  if (schema instanceof z.ZodOptional) return ''
+  if (!(schema instanceof z.ZodPrefault)) return 'required'
+  const { defaultValue } = schema.def
+  return typeof defaultValue === 'string' ? `\`${defaultValue}\`` : ''
+}
+
+/** The outermost description: a use says more than what it wraps. */
+function meaningOf(schema: z.ZodType): string {
+  for (
+    let at: unknown = schema;
+    at instanceof z.ZodType;
+    at = isWrapper(at) ? at.unwrap() : undefined
+  )
+    if (at.description !== undefined) return at.description
+  return ''
+}
+
+type Wrapper = z.ZodOptional | z.ZodPrefault
+
+function isWrapper(schema: unknown): schema is Wrapper {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault
+}
+
+function coreOf(schema: z.ZodType): unknown {
+  let core: unknown = schema
+  while (isWrapper(core)) core = core.unwrap()
+  return core
+}

@@ -1,0 +1,122 @@
+import type { StrategyMemory } from '../domain/memory.ts'
+import type { Asset } from '../domain/token.ts'
+import { type BaseUnits, baseUnits } from '../domain/units.ts'
+
+/** An order that a module wants: exact input, of its own tokens. */
+export type WantedOrder = { readonly sell: Asset; readonly buy: Asset; readonly amount: BaseUnits }
+
+/** What a module gave back, once every part of it has been looked at. */
+export type ModuleAnswer =
+  | {
+      readonly tag: 'orders'
+      readonly orders: readonly WantedOrder[]
+      readonly memory: StrategyMemory | undefined
+      readonly memoryOnFill: StrategyMemory | undefined
+    }
+  | { readonly tag: 'skip'; readonly text: string; readonly memory: StrategyMemory | undefined }
+
+/** Something that a module gave back and may not. */
+class ModuleFault extends Error {}
+
+const ORDERS_MAX = 8
+const MEMORY_ENTRIES_MAX = 64
+const MEMORY_NAME_MAX = 128
+const MEMORY_TEXT_MAX = 4_096
+const LINE_MAX = 200
+
+/**
+ * Reads what a module's `decide` gave back, each part of it once. An unknown key is a fault: a misspelt `memoryOnFill`
+ * would otherwise be forgotten without a word.
+ *
+ * @throws {ModuleFault} if a part of it is not what it has to be
+ */
+export function readAnswer(given: unknown, assets: ReadonlyMap<string, Asset>): ModuleAnswer {
+  const keys = ['orders', 'skip', 'memory', 'memoryOnFill'] as const
+  const answer = fieldsOf(given, keys, 'what it returned')
+  const memory = memoryOf(answer.memory, 'memory')
+  if (answer.skip === undefined) {
+    const orders = ordersOf(answer.orders, assets)
+    const memoryOnFill = memoryOf(answer.memoryOnFill, 'memoryOnFill')
+    return { tag: 'orders', orders, memory, memoryOnFill }
+  }
+  if (answer.orders !== undefined || answer.memoryOnFill !== undefined)
+    throw new ModuleFault('it returned both `skip` and what belongs to orders')
+  if (typeof answer.skip !== 'string') throw new ModuleFault('skip is no text')
+  return { tag: 'skip', text: firstLine(answer.skip), memory }
+}
+
+/** The first line of a text, bounded: modules put into messages what they like. */
+export function firstLine(text: string): string {
+  return text.split(/[\r\n]/, 1)[0]?.slice(0, LINE_MAX) ?? ''
+}
+
+function ordersOf(given: unknown, assets: ReadonlyMap<string, Asset>): readonly WantedOrder[] {
+  if (given === undefined) throw new ModuleFault('it returned neither `orders` nor `skip`')
+  if (!Array.isArray(given)) throw new ModuleFault('orders is no list')
+  if (given.length > ORDERS_MAX)
+    throw new ModuleFault(`it wants ${given.length} orders; ${ORDERS_MAX} are the most`)
+  const list: unknown[] = Array.from(given)
+  return list.map((each, index) => orderOf(each, `orders[${index}]`, assets))
+}
+
+function orderOf(given: unknown, what: string, assets: ReadonlyMap<string, Asset>): WantedOrder {
+  const { sell, buy, amount } = fieldsOf(given, ['sell', 'buy', 'amount'], what)
+  const [sold, bought] = [sell, buy].map((name) =>
+    typeof name === 'string' ? assets.get(name) : undefined,
+  )
+  const own = [...assets.keys()].join(', ')
+  if (sold === undefined || bought === undefined)
+    throw new ModuleFault(`${what}: sell and buy have to be one of its tokens: ${own}`)
+  if (sold.token.address === bought.token.address)
+    throw new ModuleFault(`${what}: sell and buy are one token`)
+  if (typeof amount !== 'bigint' || amount <= 0n)
+    throw new ModuleFault(`${what}: amount has to be a positive bigint of base units`)
+  return { sell: sold, buy: bought, amount: baseUnits(amount) }
+}
+
+function memoryOf(given: unknown, what: string): StrategyMemory | undefined {
+  if (given === undefined) return undefined
+  const entries = Object.entries(asRecord(given, what))
+  if (entries.length > MEMORY_ENTRIES_MAX)
+    throw new ModuleFault(
+      `${what} has ${entries.length} entries; ${MEMORY_ENTRIES_MAX} are the most`,
+    )
+  const kept = entries.map(([name, value]): [string, string] => {
+    if (name.length > MEMORY_NAME_MAX)
+      throw new ModuleFault(`${what} has a name of more than ${MEMORY_NAME_MAX} characters`)
+    if (typeof value !== 'string' || value.length > MEMORY_TEXT_MAX)
+      throw new ModuleFault(`${what}.${name} is no text of at most ${MEMORY_TEXT_MAX} characters`)
+    return [name, value]
+  })
+  return Object.fromEntries(kept)
+}
+
+/** The named fields of an object that has no others. */
+function fieldsOf<Name extends string>(
+  given: unknown,
+  names: readonly Name[],
+  what: string,
+): Readonly<Record<Name, unknown>> {
+  const record = asRecord(given, what)
+  const known: readonly string[] = names
+  const unknown = Object.keys(record).find((key) => !known.includes(key))
+  if (unknown !== undefined)
+    throw new ModuleFault(`${what} has an unknown key, ${unknown}; known are ${names.join(', ')}`)
+  return Object.fromEntries(names.map((name) => [name, record[name]])) as Record<Name, unknown>
+}
+
+function asRecord(given: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new ModuleFault(`${what} is no object`)
+  const record = given as Readonly<Record<string, unknown>>
+  if (!isThenable(record)) return record
+  // Nobody waits for it, and a rejection that nobody handles would end the daemon.
+  record.then(undefined, () => undefined)
+  throw new ModuleFault(`${what} is a promise; decide is synchronous`)
+}
+
+function isThenable(record: Readonly<Record<string, unknown>>): record is {
+  then(onValue: undefined, onError: () => void): unknown
+} {
+  return typeof record['then'] === 'function'
+}

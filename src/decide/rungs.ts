@@ -1,0 +1,158 @@
+import type { StrategyMemory } from '../domain/memory.ts'
+import type { Rung, ThresholdStrategy } from '../domain/strategy.ts'
+import {
+  compareRatio,
+  formatAmount,
+  mulDivDown,
+  type Ratio,
+  ratioOfText,
+  ratioText,
+  scaleBps,
+} from '../domain/units.ts'
+
+/** What is remembered of a rung: the price at which it fired, and for a trailing one the furthest price since armed. */
+type RungMemory = { readonly fired: Ratio | undefined; readonly extreme: Ratio | undefined }
+
+/** A rung held against the price of a slot. */
+export type Watched = {
+  readonly rung: Rung
+  readonly state: 'waiting' | 'triggered' | 'disarmed' | 'spent'
+  /** The price at which it fires, or is armed again; undefined once it is spent. */
+  readonly next: Ratio | undefined
+  /** What is remembered of it after this slot, by name. */
+  readonly memory: StrategyMemory
+}
+
+/** Which way a rung looks: `up` fires when the price has risen to its level, `down` when it has fallen to it. */
+type Direction = 'up' | 'down'
+
+/** Every rung against a price, as base units of the watched quote per base unit of the watched base. */
+export function watchRungs(
+  strategy: ThresholdStrategy,
+  price: Ratio,
+  memory: StrategyMemory,
+): readonly Watched[] {
+  return strategy.rungs.map((rung) => {
+    const key = keyOf(strategy, rung)
+    const before = {
+      fired: ratioOfText(memory[`fired ${key}`]),
+      extreme: ratioOfText(memory[`extreme ${key}`]),
+    }
+    const watched = watchRung(strategy, { rung, price, before })
+    return { ...watched, rung, memory: entriesOf(key, watched.after) }
+  })
+}
+
+/** All that is remembered of the rungs; what the file no longer has is forgotten. */
+export function memoryOf(watched: readonly Watched[]): StrategyMemory {
+  return Object.assign({}, ...watched.map(({ memory }) => memory))
+}
+
+/** The same once those that were triggered have fired at `price`. */
+export function memoryFired(
+  strategy: ThresholdStrategy,
+  watched: readonly Watched[],
+  price: Ratio,
+): StrategyMemory {
+  const fired = watched.map((each) => {
+    if (each.state !== 'triggered') return each.memory
+    return entriesOf(keyOf(strategy, each.rung), { fired: price, extreme: undefined })
+  })
+  return Object.assign({}, ...fired)
+}
+
+/** The price and what is nearest to it, both in whole tokens. */
+export function waitingText(
+  { watch }: ThresholdStrategy,
+  watched: readonly Watched[],
+  price: Ratio,
+): string {
+  const whole = (ratio: Ratio): string => {
+    const num = ratio.num * 10n ** BigInt(watch.base.decimals)
+    const den = ratio.den * 10n ** BigInt(watch.quote.decimals)
+    return formatAmount(mulDivDown(10n ** BigInt(TEXT_PLACES), num, den), TEXT_PLACES)
+  }
+  const ahead = watched.flatMap(({ rung, state, next }) =>
+    next === undefined ? [] : [{ rung, state, next, distance: distanceOf(next, price) }],
+  )
+  const here = `${watch.pair} is ${whole(price)}`
+  const [first, ...others] = ahead
+  if (first === undefined) return here
+  const nearest = others.reduce(
+    (best, each) => (compareRatio(each.distance, best.distance) < 0 ? each : best),
+    first,
+  )
+  const does = nearest.state === 'disarmed' ? 'is armed again' : 'fires'
+  return `${here}; the nearest rung, ${nearest.rung.id}, ${does} at ${whole(nearest.next)}`
+}
+
+/** As many places as feeds have. */
+const TEXT_PLACES = 8
+
+function distanceOf(a: Ratio, b: Ratio): Ratio {
+  const difference = a.num * b.den - b.num * a.den
+  return { num: difference < 0n ? -difference : difference, den: a.den * b.den }
+}
+
+type Look = { readonly rung: Rung; readonly price: Ratio; readonly before: RungMemory }
+type Seen = Pick<Watched, 'state' | 'next'> & { readonly after: RungMemory }
+
+const NOTHING: RungMemory = { fired: undefined, extreme: undefined }
+
+function watchRung(strategy: ThresholdStrategy, look: Look): Seen {
+  const { rung, price, before } = look
+  const direction = directionOf(strategy, rung)
+  if (before.fired !== undefined) {
+    if (strategy.once) return { state: 'spent', next: undefined, after: before }
+    const next = rearmLevel(strategy, rung, before.fired)
+    if (!reached(price, next, opposite(direction)))
+      return { state: 'disarmed', next, after: before }
+  }
+  const { trigger } = rung
+  if (trigger.type !== 'trailing') {
+    const { level } = trigger
+    const state = reached(price, level, direction) ? 'triggered' : 'waiting'
+    return { state, next: level, after: NOTHING }
+  }
+  const from = before.extreme ?? price
+  const extreme = reached(price, from, opposite(direction)) ? price : from
+  const next = scaleBps(extreme, direction === 'down' ? -trigger.bps : trigger.bps)
+  const state = reached(price, next, direction) ? 'triggered' : 'waiting'
+  return { state, next, after: { fired: undefined, extreme } }
+}
+
+/** A trailing stop that sells what is watched follows its highest price down; one that buys it its lowest up. */
+function directionOf({ sell, watch }: ThresholdStrategy, { trigger }: Rung): Direction {
+  if (trigger.type === 'above') return 'up'
+  if (trigger.type === 'below') return 'down'
+  return sell.token.address === watch.base.address ? 'down' : 'up'
+}
+
+function opposite(direction: Direction): Direction {
+  return direction === 'up' ? 'down' : 'up'
+}
+
+function reached(price: Ratio, level: Ratio, direction: Direction): boolean {
+  const side = compareRatio(price, level)
+  return direction === 'up' ? side >= 0 : side <= 0
+}
+
+/** How far back the price must come: from the rung's level, or from where a trailing one fired. */
+function rearmLevel(strategy: ThresholdStrategy, rung: Rung, fired: Ratio): Ratio {
+  const { trigger } = rung
+  const from = trigger.type === 'trailing' ? fired : trigger.level
+  const { rearmBps } = strategy
+  return scaleBps(from, directionOf(strategy, rung) === 'up' ? -rearmBps : rearmBps)
+}
+
+/** Names what a memory is of, so that one of another pair or direction is never taken for it. */
+function keyOf(strategy: ThresholdStrategy, rung: Rung): string {
+  return `${strategy.watch.pair} ${directionOf(strategy, rung)} ${rung.id}`
+}
+
+function entriesOf(key: string, { fired, extreme }: RungMemory): StrategyMemory {
+  return {
+    ...(fired === undefined ? {} : { [`fired ${key}`]: ratioText(fired) }),
+    ...(extreme === undefined ? {} : { [`extreme ${key}`]: ratioText(extreme) }),
+  }
+}

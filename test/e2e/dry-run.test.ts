@@ -1,0 +1,34 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { readJournal } from '../../src/adapters/journal-file.ts'
+import { run } from '../support/cli.ts'
+import { collect } from '../support/state-directory.ts'
+import { adminCall, balancesOf, everySecond, startRehearsal } from './rehearsal.ts'
+
+test('dry-run books real quotes on paper: no order, no transaction, no signature', async () => {
+  const rehearsal = await startRehearsal({
+    ...everySecond('buy-weth', { limits: { perDay: '60' } }),
+    ...everySecond('from-eth', { sell: 'ETH', buy: 'USDC', amount: '0.01' }),
+  })
+  const text = readFileSync(rehearsal.config, 'utf8')
+  writeFileSync(rehearsal.config, text.replace('mode: live', 'mode: dry-run'))
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/paper filled buy-weth/)
+  await daemon.sees(/paper filled from-eth/)
+  await daemon.sees(/skipped buy-weth .*limit-per-day/)
+  expect((await daemon.stop()).code).toBe(0)
+
+  expect(await adminCall(rehearsal.report, 'GET', '/orders')).toEqual([])
+  expect(await balancesOf(rehearsal.report, rehearsal.config)).toEqual(rehearsal.before)
+  const view = await readJournal(rehearsal.stateDir)
+  const types = new Set((await collect(view.records())).map(({ event }) => event.type))
+  expect(types).toContain('paper-filled')
+  for (const signed of ['permit-recorded', 'transaction-recorded', 'fill-proven'])
+    expect(types).not.toContain(signed)
+  const history = await run(['history', '--config', rehearsal.config])
+  expect(history.stdout).toMatch(/buy-weth:\d+ {2}filled {2}25 USDC -> [\d.]+ WETH {2}paper/)
+
+  writeFileSync(rehearsal.config, text)
+  const live = rehearsal.daemon()
+  await live.sees(/the state directory belongs to a daemon in mode dry-run/)
+}, 90_000)

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { SwapIntent } from '../../src/domain/intent.ts'
+import type { Fill } from '../../src/domain/journal.ts'
+import { ROOT } from '../support/cli.ts'
+import { type Audit, all, audit } from './books.ts'
+import { type Rehearsal, startRehearsal } from './rehearsal.ts'
+
+type Traded = { readonly intent: SwapIntent; readonly fill: Fill }
+
+/** A shipped sandbox example; a module is named from where it is. */
+function example(name: string, change: (text: string) => string = (text) => text) {
+  const text = readFileSync(join(ROOT, `strategies/sandbox/${name}.yaml`), 'utf8')
+  return { [name]: change(text.replace('../modules', join(ROOT, 'strategies/modules'))) }
+}
+
+/** What each proven fill of a run traded, with the intent that was decided for it. */
+function tradesOf({ events }: Audit): readonly Traded[] {
+  const intents = new Map(
+    all(events, 'slot-opened').flatMap((event) => event.intents.map((each) => [each.id, each])),
+  )
+  return all(events, 'fill-proven').flatMap(({ intentId, fill }) => {
+    const intent = intents.get(intentId)
+    return intent?.venue === 'gasless' ? [{ intent, fill }] : []
+  })
+}
+
+/** Lets the daemon run until it printed a line, stops it, and holds journal, service and chain against each other. */
+async function untilSeen(rehearsal: Rehearsal, line: RegExp): Promise<readonly Traded[]> {
+  const daemon = rehearsal.daemon()
+  await daemon.sees(line)
+  expect((await daemon.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  return tradesOf(books)
+}
+
+test('a TWAP sells exactly its total, whatever slices its first approval delayed', async () => {
+  const odd = (text: string) => text.replaceAll('"100"', '"100.000003"').replace('4s', '2s')
+  const rehearsal = await startRehearsal(example('twap', odd))
+  const daemon = rehearsal.daemon(['--for', '26s'])
+  await daemon.sees(/stopped, nothing left open/)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  const paid = tradesOf(books).map(({ fill }) => fill.paid)
+  expect(paid.reduce((sum, each) => sum + each, 0n)).toBe(100_000_003n)
+  expect(paid.length).toBeGreaterThanOrEqual(8)
+}, 90_000)
+
+test('a rebalance trades what its definition says and then stays inside its band', async () => {
+  const rehearsal = await startRehearsal(
+    example('rebalance', (text) => text.replace('*/10', '*/3').replace('band: 0.2%', 'band: 4%')),
+  )
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled rebalance/)
+  expect((await daemon.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  const [first] = tradesOf(books)
+  const [opened] = all(books.events, 'slot-opened')
+  // Ten million of each at 1.25 and 1: AERO is the surplus, and one order sells at most what the config allows of it.
+  expect(opened?.intents.length).toBe(1)
+  expect([first?.intent.sell.token.symbol, first?.intent.buy.token.symbol]).toEqual(['AERO', 'DAI'])
+  expect(first?.fill.paid).toBe(25_000n * 10n ** 18n)
+}, 90_000)
+
+test('a threshold sells its amount when its level is reached, once until the price has been back', async () => {
+  const rehearsal = await startRehearsal(
+    example('threshold', (text) => text.replace('"2999"', '"100"').replace('"3001"', '"101"')),
+  )
+  // The price is far above both levels: `above` fires once, and is never rearmed.
+  const trades = await untilSeen(rehearsal, /filled threshold[\s\S]*skipped threshold/)
+  expect(trades.map(({ fill }) => fill.paid)).toEqual([10n ** 16n])
+}, 90_000)
+
+test('a module of the operator trades within its tokens, and the amount that it named', async () => {
+  const rehearsal = await startRehearsal(example('custom', (text) => text.replace('*/4', '*/2')))
+  const trades = await untilSeen(rehearsal, /filled custom/)
+  expect(new Set(trades.map(({ fill }) => fill.paid))).toEqual(new Set([10_000_000n]))
+  expect(new Set(trades.map(({ intent }) => intent.buy.token.symbol))).toEqual(new Set(['WETH']))
+}, 90_000)
+
+test('a DCA on a dip buys the amount of the dip', async () => {
+  const rehearsal = await startRehearsal({
+    dip: {
+      name: 'dip',
+      kind: 'dca',
+      schedule: { cron: '* * * * * *' },
+      sell: 'USDC',
+      buy: 'WETH',
+      amount: '11',
+      dip: [{ drop: '0.01%', amount: '22' }],
+      limits: { perDay: '100000' },
+    },
+  })
+  const trades = await untilSeen(rehearsal, /filled dip: 22 USDC/)
+  const paid = new Set(trades.map(({ fill }) => fill.paid))
+  for (const amount of paid) expect([11_000_000n, 22_000_000n]).toContain(amount)
+  expect(paid).toContain(22_000_000n)
+}, 90_000)

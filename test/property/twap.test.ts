@@ -1,0 +1,119 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { decideTwap } from '../../src/decide/twap.ts'
+import type { StrategyMemory } from '../../src/domain/memory.ts'
+import { baseUnits } from '../../src/domain/units.ts'
+import { USDC } from '../../src/simulate/stage.ts'
+import { NOON_SECONDS } from '../support/builders.ts'
+import {
+  aMarket,
+  aTwap,
+  feedAt,
+  feedWithout,
+  remembered,
+  soldBy,
+  usdcPerWeth,
+} from '../unit/decide-fixture.ts'
+
+/** What becomes of a slice: its slot is never attended, its price is no good, its order comes to nothing, or all is well. */
+type Fate = 'filled' | 'missed' | 'stale' | 'too-dear' | 'unfilled' | 'twice'
+const FATES: readonly Fate[] = ['filled', 'missed', 'stale', 'too-dear', 'unfilled', 'twice']
+
+type Program = {
+  readonly total: bigint
+  readonly unsold: 'spread' | 'drop'
+  readonly before: bigint
+  readonly hasStart: boolean
+}
+
+const program: fc.Arbitrary<Program> = fc.record({
+  total: fc.bigInt({ min: 1n, max: 10n ** 10n }),
+  unsold: fc.constantFrom('spread', 'drop'),
+  before: fc.bigInt({ min: 0n, max: 10n ** 12n }),
+  hasStart: fc.boolean(),
+})
+
+const EVERY = 60
+
+/** Runs a program against fates, one for each slice, and gives all that it sold. */
+function soldUnder({ total, unsold, before, hasStart }: Program, fates: readonly Fate[]): bigint {
+  const recurrence = { everySeconds: EVERY, count: fates.length }
+  const startSeconds = hasStart ? NOON_SECONDS : undefined
+  const price = { min: undefined, max: usdcPerWeth(2_600) }
+  const strategy = aTwap(
+    { total: baseUnits(total), unsold, price },
+    { ...recurrence, startSeconds },
+  )
+  let memory: StrategyMemory = {}
+  let sold = 0n
+  for (const [index, fate] of fates.entries()) {
+    const offsets = { missed: [], twice: [0, EVERY - 1] }[fate as 'missed' | 'twice'] ?? [0]
+    for (const offset of offsets) {
+      const decision = decideTwap(
+        strategy,
+        aMarket({
+          slotSeconds: NOON_SECONDS + index * EVERY + offset,
+          startSeconds: NOON_SECONDS,
+          available: new Map([[USDC.address, 10n ** 20n]]),
+          prices: pricesUnder(fate),
+          memory,
+          spent: new Map([[USDC.address, baseUnits(before + sold)]]),
+        }),
+      )
+      const isFilled = fate === 'filled' || fate === 'twice'
+      memory = remembered(memory, decision, isFilled)
+      if (isFilled) sold += soldBy(decision)
+    }
+  }
+  return sold
+}
+
+function pricesUnder(fate: Fate) {
+  if (fate === 'stale') return feedWithout('price-stale')
+  return feedAt(fate === 'too-dear' ? 2_601 : 2_600)
+}
+
+const fates = (...of: readonly Fate[]) =>
+  fc.array(fc.constantFrom(...of), { minLength: 2, maxLength: 40, size: 'max' })
+
+test('slices never sell more than the total, whatever becomes of each of them', () => {
+  fc.assert(
+    fc.property(program, fates(...FATES), (each, slices) => {
+      expect(soldUnder(each, slices)).toBeLessThanOrEqual(each.total)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('slices that all fill sell the total to the base unit', () => {
+  fc.assert(
+    fc.property(program, fates('filled'), (each, slices) => {
+      expect(soldUnder(each, slices)).toBe(each.total)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a last slice that fills sells all that is left of what is spread', () => {
+  fc.assert(
+    fc.property(program, fates(...FATES), (each, slices) => {
+      expect(soldUnder({ ...each, unsold: 'spread' }, [...slices, 'filled'])).toBe(each.total)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('slices that were not filled are not made up for under `drop`', () => {
+  fc.assert(
+    fc.property(program, fates('filled', 'missed', 'unfilled'), (each, slices) => {
+      const count = BigInt(slices.length)
+      const due = slices.reduce((sum, fate, index) => {
+        const at = BigInt(index)
+        const slice = (each.total * (at + 1n)) / count - (each.total * at) / count
+        return fate === 'filled' ? sum + slice : sum
+      }, 0n)
+      expect(soldUnder({ ...each, unsold: 'drop' }, slices)).toBe(due)
+    }),
+    { numRuns: 300 },
+  )
+})

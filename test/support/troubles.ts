@@ -1,0 +1,57 @@
+import type { SeededRandom } from '../../src/simulate/random.ts'
+import type { World } from '../../src/simulate/world.ts'
+import { MINUTE } from './builders.ts'
+
+/** One trouble begins, another ends; sometimes the machine itself fails. */
+export async function disturb(world: World, random: SeededRandom): Promise<void> {
+  const { chainFaults, serviceFaults, clock } = world
+  const often = (p: number, value: number): number => (random.chance(p) ? value : 0)
+  Object.assign(chainFaults, {
+    down: random.chance(0.05),
+    unavailable: often(0.4, random.next() / 2),
+    lagSeconds: often(0.2, random.between(1, 90)),
+    indexingSeconds: often(0.2, random.between(1, 60)),
+    losesTransaction: often(0.3, 0.5),
+    minesAfterBlocksMax: random.between(1, 30),
+  })
+  Object.assign(serviceFaults, {
+    down: random.chance(0.05),
+    rateLimited: often(0.3, random.next() / 2),
+    failsBefore: often(0.3, random.next() / 2),
+    failsAfter: often(0.4, random.next() / 2),
+    rejects: often(0.1, 0.3),
+    rejectsButTakes: often(0.2, 0.5),
+    forgets: often(0.3, 0.5),
+    neverFills: often(0.3, 0.5),
+    fillsLate: often(0.3, 0.6),
+    saysFailedButFills: often(0.3, 0.5),
+    namesForeignHash: often(0.3, 0.5),
+    saysFilledButDoesNot: often(0.2, 0.3),
+    steals: often(0.1, 0.2),
+    batchMs: random.chance(0.5) ? 30_000 : undefined,
+    skewMs: often(0.2, random.between(-9_000, 9_000)),
+    quoteLifetimeMs: random.between(15, 120) * 1000,
+  })
+  world.queueDelayMs = often(0.3, random.between(100, 40_000))
+  clock.offsetMs = often(0.2, random.between(-30 * MINUTE, 30 * MINUTE))
+  if (random.chance(0.2)) clock.stall(random.between(1_000, 20 * MINUTE))
+  if (random.chance(0.3)) await crashSomewhere(world, random)
+  if (random.chance(0.1)) await stopAndStart(world, random)
+}
+
+async function crashSomewhere(world: World, random: SeededRandom): Promise<void> {
+  if (random.chance(0.5)) {
+    const when = random.chance(0.5) ? 'before' : 'after'
+    world.disk.crashAt = { append: world.disk.appends + random.between(1, 12), when }
+    return
+  }
+  world.crash()
+  await world.runFor(random.between(1, 90) * MINUTE)
+  world.start()
+}
+
+async function stopAndStart(world: World, random: SeededRandom): Promise<void> {
+  world.stop('SIGTERM')
+  await world.runFor(random.between(1, 20) * MINUTE)
+  world.start()
+}
