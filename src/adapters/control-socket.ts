@@ -4,19 +4,30 @@ import { join } from 'node:path'
 
 /** A request to a running daemon: one line of JSON each way, one request a connection. */
 export type ControlRequest = {
-  readonly command: 'pause' | 'resume' | 'halt' | 'trigger' | 'reload'
+  readonly command: ControlCommand
   readonly strategy?: string | undefined
 }
+
+export type ControlCommand = 'pause' | 'resume' | 'halt' | 'trigger' | 'reload'
 
 export type ControlAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly detail: string }
 
-const LINE_BYTES_MAX = 4_096
-const IDLE_MS_MAX = 10_000
+const LINE_LENGTH_MAX = 4_096
+const REQUEST_MS_MAX = 10_000
+const CONNECTIONS_MAX = 16
 /** The kernel's room for the path of a Unix socket, with its closing byte. */
 const PATH_BYTES_MAX = 107
-const COMMANDS: readonly string[] = ['pause', 'resume', 'halt', 'trigger', 'reload']
+/** Whether a command names a strategy. A name where none belongs is refused: it would be taken for a limit to it. */
+const NAMES_STRATEGY: Readonly<Record<ControlCommand, 'may' | 'must' | 'never'>> = {
+  pause: 'may',
+  resume: 'may',
+  halt: 'never',
+  trigger: 'must',
+  reload: 'never',
+}
+const FIELDS: ReadonlySet<string> = new Set(['command', 'strategy'])
 
 export class ControlPathError extends Error {
   override readonly name = 'ControlPathError'
@@ -34,7 +45,7 @@ export async function serveControl(
   path: string,
   answer: (request: ControlRequest) => Promise<ControlAnswer>,
 ): Promise<{ close(): Promise<void> }> {
-  if (Buffer.byteLength(path) > PATH_BYTES_MAX)
+  if (!fitsKernel(path))
     throw new ControlPathError(
       `${path}: a Unix socket's path has at most ${PATH_BYTES_MAX} bytes; use a shorter stateDir`,
     )
@@ -43,14 +54,16 @@ export async function serveControl(
   const server = createServer((socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket)).on('error', () => socket.destroy())
-    socket.setTimeout(IDLE_MS_MAX, () => socket.destroy())
+    const timer = setTimeout(() => socket.destroy(), REQUEST_MS_MAX)
+    socket.on('close', () => clearTimeout(timer))
     readLine(socket, (line) => {
-      socket.setTimeout(0)
+      clearTimeout(timer)
       const request = requestOf(line)
       const reply = request === undefined ? Promise.resolve(UNREADABLE) : answer(request)
       void reply.catch(failed).then((told) => socket.end(`${JSON.stringify(told, decimalText)}\n`))
     })
   })
+  server.maxConnections = CONNECTIONS_MAX
   const before = process.umask(0o077)
   try {
     await new Promise<void>((resolve, reject) => {
@@ -60,6 +73,8 @@ export async function serveControl(
     process.umask(before)
   }
   chmodSync(path, 0o600)
+  // A connection that could not be taken is its client's trouble, which asks again.
+  server.on('error', () => undefined)
   return {
     close: () =>
       new Promise((resolve) => {
@@ -84,23 +99,39 @@ function readLine(socket: Socket, take: (line: string) => void): void {
   socket.setEncoding('utf8').on('data', (chunk) => {
     text += chunk
     const end = text.indexOf('\n')
-    if (end < 0 && text.length <= LINE_BYTES_MAX) return
+    if (end < 0 && text.length <= LINE_LENGTH_MAX) return
     socket.removeAllListeners('data')
     take(end < 0 ? '' : text.slice(0, end))
   })
 }
 
+/** Undefined for everything that is not exactly a request: half of one that was understood could stop the wrong thing. */
 function requestOf(line: string): ControlRequest | undefined {
+  const given = fieldsOf(line)
+  if (given === undefined || !Object.keys(given).every((name) => FIELDS.has(name))) return undefined
+  const { command, strategy } = given
+  if (!isCommand(command)) return undefined
+  const names = NAMES_STRATEGY[command]
+  if (strategy === undefined) return names === 'must' ? undefined : { command }
+  return typeof strategy === 'string' && names !== 'never' ? { command, strategy } : undefined
+}
+
+function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const given: unknown = JSON.parse(line)
-    if (typeof given !== 'object' || given === null) return undefined
-    const { command, strategy } = given as Readonly<Record<string, unknown>>
-    if (typeof command !== 'string' || !COMMANDS.includes(command)) return undefined
-    if (strategy !== undefined && typeof strategy !== 'string') return undefined
-    return { command: command as ControlRequest['command'], strategy }
+    return typeof given === 'object' && given !== null ? { ...given } : undefined
   } catch {
     return undefined
   }
+}
+
+function isCommand(given: unknown): given is ControlCommand {
+  return typeof given === 'string' && Object.hasOwn(NAMES_STRATEGY, given)
+}
+
+/** A longer path would be cut off without a word, and name another socket. */
+function fitsKernel(path: string): boolean {
+  return Buffer.byteLength(path) <= PATH_BYTES_MAX
 }
 
 /** `absent`: no process listens. `silent`: one does, but gave no answer; whether it did as asked is not known. */
@@ -114,6 +145,7 @@ export function askControl(
   request: ControlRequest,
   timeoutMs: number,
 ): Promise<Asked> {
+  if (!fitsKernel(path)) return Promise.resolve({ tag: 'absent' })
   return new Promise((resolve) => {
     const socket = connect(path)
     let isConnected = false
@@ -135,7 +167,7 @@ export function askControl(
   })
 }
 
+/** An answer that was cut off is none. */
 function answerOf(text: string): ControlAnswer | undefined {
-  if (!text.endsWith('\n')) return undefined
-  return JSON.parse(text) as ControlAnswer
+  return text.endsWith('\n') ? (JSON.parse(text) as ControlAnswer) : undefined
 }

@@ -1,3 +1,4 @@
+import { jitterOf } from '../domain/jitter.ts'
 import type { Schedule, SlotSeconds } from '../domain/schedule.ts'
 import { latestSlotAtOrBefore, nextSlot, slotsBetween } from './calendar.ts'
 
@@ -19,6 +20,7 @@ const COUNT_MAX = 10_000
 const CATCH_UP_MAX = 100
 
 export type DueQuery = {
+  readonly strategy: string
   readonly schedule: Schedule
   /** Last slot accounted for; everything after it is owed. */
   readonly lastSlotSeconds: SlotSeconds
@@ -32,22 +34,36 @@ export function dueSlots(query: DueQuery): Due {
   const { schedule, lastSlotSeconds, nowMs } = query
   const nowSeconds = Math.floor(nowMs / 1000)
   const oldest = Math.max(lastSlotSeconds + 1, Math.ceil(oldestAttendedMs(query) / 1000))
-  const attend = attended(schedule, oldest, nowSeconds)
+  const attend = attended(query, oldest, nowSeconds)
   const firstAttended = attend[0]
   const missedUntil =
     firstAttended === undefined ? Math.min(oldest - 1, nowSeconds) : firstAttended - 1
   return { missed: missedRun(schedule, lastSlotSeconds, missedUntil), attend }
 }
 
+/** When a slot is attended, epoch ms: its time and its jitter. */
+export function attendedAtMs(strategy: string, schedule: Schedule, slot: SlotSeconds): number {
+  return slot * 1000 + jitterOf(strategy, slot, schedule.jitterMs)
+}
+
+/** Lateness counts from the latest moment that jitter may put a slot at. */
 function oldestAttendedMs({ schedule, nowMs, startedAtMs }: DueQuery): number {
-  const byLateness = nowMs - schedule.maxLatenessMs
+  const byLateness = nowMs - schedule.maxLatenessMs - schedule.jitterMs
   return schedule.missed === 'skip' ? Math.max(byLateness, startedAtMs) : byLateness
 }
 
-function attended(schedule: Schedule, oldest: number, nowSeconds: number): readonly SlotSeconds[] {
-  if (schedule.missed === 'all')
-    return slotsBetween(schedule, oldest - 1, nowSeconds, CATCH_UP_MAX).slots
-  const latest = latestSlotAtOrBefore(schedule, nowSeconds, oldest)
+/** A slot whose jitter has not passed is not attended yet, nor is any after it: they go in order. */
+function attended(query: DueQuery, oldest: number, nowSeconds: number): readonly SlotSeconds[] {
+  const { schedule, strategy, nowMs } = query
+  const isRipe = (slot: SlotSeconds): boolean => attendedAtMs(strategy, schedule, slot) <= nowMs
+  if (schedule.missed === 'all') {
+    const { slots } = slotsBetween(schedule, oldest - 1, nowSeconds, CATCH_UP_MAX)
+    const unripe = slots.findIndex((slot) => !isRipe(slot))
+    return unripe < 0 ? slots : slots.slice(0, unripe)
+  }
+  let latest = latestSlotAtOrBefore(schedule, nowSeconds, oldest)
+  while (latest !== undefined && !isRipe(latest))
+    latest = latestSlotAtOrBefore(schedule, latest - 1, oldest)
   return latest === undefined ? [] : [latest]
 }
 

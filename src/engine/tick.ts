@@ -6,7 +6,7 @@ import type { Strategy } from '../domain/strategy.ts'
 import { askChain, type OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 import { nextSlot } from './calendar.ts'
-import { type Due, dueSlots, type MissedRun } from './due.ts'
+import { attendedAtMs, type Due, dueSlots, type MissedRun } from './due.ts'
 import { takeSlot } from './slot.ts'
 import { balancesOf, marketOf, scheduleOf } from './view.ts'
 
@@ -70,12 +70,18 @@ export function createAgenda(input: AgendaInput): Agenda {
     const owed: Owed[] = []
     for (const strategy of strategies) {
       const slot = next.get(strategy.name)
-      if (slot === undefined || slot * 1000 > nowMs) continue
+      if (slot === undefined || dueMsOf(strategy, slot) > nowMs) continue
       const record = journal.state.strategies.get(strategy.name)
       const lastSlotSeconds = record?.lastSlotSeconds ?? slot - 1
       const { startedAtMs } = input
       const schedule = scheduleOf(journal.state, strategy)
-      const due = dueSlots({ schedule, lastSlotSeconds, nowMs, startedAtMs })
+      const due = dueSlots({
+        strategy: strategy.name,
+        schedule,
+        lastSlotSeconds,
+        nowMs,
+        startedAtMs,
+      })
       owed.push({ strategy, due })
     }
     return owed
@@ -157,11 +163,18 @@ export function createAgenda(input: AgendaInput): Agenda {
     },
     nextDueMs() {
       let soonest = Number.POSITIVE_INFINITY
-      for (const slot of next.values()) soonest = Math.min(soonest, slot * 1000)
+      for (const strategy of strategies) {
+        const slot = next.get(strategy.name)
+        if (slot !== undefined) soonest = Math.min(soonest, dueMsOf(strategy, slot))
+      }
       return Math.max(soonest, retryAtMs)
     },
     nextSlotOf: (strategy) => next.get(strategy),
   }
+}
+
+function dueMsOf({ name, schedule }: Strategy, slot: SlotSeconds): number {
+  return attendedAtMs(name, schedule, slot)
 }
 
 type Owed = { readonly strategy: Strategy; readonly due: Due }

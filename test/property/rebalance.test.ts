@@ -74,13 +74,13 @@ function viewOf({ tokens, prices, held }: Portfolio) {
   })
 }
 
-function valueOf(portfolio: Portfolio, held: readonly bigint[], index: number): bigint {
+function worthOf(portfolio: Portfolio, held: readonly bigint[], index: number): bigint {
   const { num, den } = portfolio.prices[index] ?? { num: 0n, den: 1n }
   return ((held[index] ?? 0n) * num) / den
 }
 
 function driftBps(portfolio: Portfolio, held: readonly bigint[]): number[] {
-  const values = portfolio.tokens.map((_, index) => valueOf(portfolio, held, index))
+  const values = portfolio.tokens.map((_, index) => worthOf(portfolio, held, index))
   const total = values.reduce((sum, value) => sum + value, 0n)
   return values.map((value, index) => {
     const weight = Number((value * BPS * 1_000n) / (total === 0n ? 1n : total)) / 1_000
@@ -121,7 +121,7 @@ test('a rebalance conserves value, trades nothing inside its band and ends withi
         const held = traded(portfolio, intents)
         for (const amount of held) expect(amount).toBeGreaterThanOrEqual(0n)
         const sum = (of: readonly bigint[]) =>
-          portfolio.tokens.reduce((total, _, index) => total + valueOf(portfolio, of, index), 0n)
+          portfolio.tokens.reduce((total, _, index) => total + worthOf(portfolio, of, index), 0n)
         // What one base unit of the coarsest token is worth, for each side of each order.
         const unit = portfolio.prices.reduce((most, { num, den }) => {
           const worth = num / den + 1n

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { MissedPolicy, Schedule } from '../../src/domain/schedule.ts'
 import { slotsBetween } from '../../src/engine/calendar.ts'
-import { type DueQuery, dueSlots } from '../../src/engine/due.ts'
+import { attendedAtMs, type DueQuery, dueSlots } from '../../src/engine/due.ts'
 import { aSchedule, HOUR, MINUTE, NOON_SECONDS } from '../support/builders.ts'
 
 const NOON_MS = NOON_SECONDS * 1000
@@ -10,6 +10,7 @@ const hour = (offset: number): number => NOON_SECONDS + offset * 3_600
 
 function query(missed: MissedPolicy, changes: Partial<DueQuery> = {}): DueQuery {
   return {
+    strategy: 'hourly',
     schedule: aSchedule('0 * * * *', { missed, maxLatenessMs: 2 * HOUR }),
     lastSlotSeconds: hour(-5),
     nowMs: NOON_MS + MINUTE,
@@ -86,6 +87,7 @@ test('every slot that has passed is either attended or missed, whatever the poli
     fc.property(given, ({ schedule, missed, maxLatenessMs, agoSeconds, startedAgoMs, nowMs }) => {
       const lastSlotSeconds = Math.floor(nowMs / 1000) - agoSeconds
       const due = dueSlots({
+        strategy: 'hourly',
         schedule: { ...schedule, missed, maxLatenessMs },
         lastSlotSeconds,
         nowMs,
@@ -100,4 +102,40 @@ test('every slot that has passed is either attended or missed, whatever the poli
       if (left.length <= 100) expect(due.attend).toEqual(left)
     }),
   )
+})
+
+describe('jitter', () => {
+  const schedule = aSchedule('0 * * * *', { missed: 'all', jitterMs: 10 * MINUTE })
+  const due = (nowMs: number, lastSlotSeconds = hour(-1)) =>
+    dueSlots({ strategy: 'hourly', schedule, lastSlotSeconds, nowMs, startedAtMs: 0 })
+  const noonAtMs = attendedAtMs('hourly', schedule, hour(0))
+
+  test('attends each slot within its range, at a time that follows from name and slot', () => {
+    expect(noonAtMs).toBeGreaterThan(NOON_MS)
+    expect(noonAtMs).toBeLessThanOrEqual(NOON_MS + 10 * MINUTE)
+    expect(attendedAtMs('hourly', schedule, hour(0))).toBe(noonAtMs)
+    expect(attendedAtMs('other', schedule, hour(0))).not.toBe(noonAtMs)
+    expect(due(noonAtMs - 1)).toEqual({ missed: undefined, attend: [] })
+    expect(due(noonAtMs)).toEqual({ missed: undefined, attend: [hour(0)] })
+  })
+
+  test('never loses, doubles or reorders a slot, whenever it is looked', () => {
+    for (const missed of ['all', 'latest'] as const) {
+      let last = hour(-1)
+      const seen: number[] = []
+      for (let nowMs = NOON_MS - HOUR; nowMs < NOON_MS + 48 * HOUR; nowMs += 3 * MINUTE) {
+        const { attend, missed: run } = dueSlots({
+          strategy: 'hourly',
+          schedule: { ...schedule, missed },
+          lastSlotSeconds: last,
+          nowMs,
+          startedAtMs: 0,
+        })
+        expect(run).toBeUndefined()
+        seen.push(...attend)
+        last = attend.at(-1) ?? last
+      }
+      expect(seen).toEqual(Array.from({ length: 48 }, (_, index) => hour(index)))
+    }
+  })
 })
