@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest'
+import { parseCron } from '../../src/domain/cron.ts'
+import { applyEvent } from '../../src/domain/fold.ts'
+import type { JournalEvent } from '../../src/domain/journal.ts'
+import type { MissedPolicy, Schedule } from '../../src/domain/schedule.ts'
+import { emptyState } from '../../src/domain/state.ts'
+import { dueSlots } from '../../src/engine/due.ts'
+import { HOUR } from '../support/builders.ts'
+
+/** Europe, America, half an hour instead of a whole one, a half-hour offset, and a zone that changes nothing. */
+const ZONES = [
+  'Europe/Berlin',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'America/St_Johns',
+  'Asia/Kolkata',
+] as const
+const PATTERNS = ['30 2 * * *', '*/20 * * * *', '15 1,2,3 * * *', '0 9 1 * 1'] as const
+const FIRST = Date.UTC(2026, 0, 1) / 1_000
+const LAST = Date.UTC(2031, 0, 1) / 1_000
+const AROUND_SECONDS = 30 * 3_600
+
+type Wall = {
+  readonly minute: number
+  readonly hour: number
+  readonly day: number
+  readonly weekday: number
+  readonly offset: number
+}
+
+/** What a wall clock shows, by the runtime's own time zone data and nothing of ours. */
+function wallClock(timeZone: string): (epochSeconds: number) => Wall {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  })
+  return (epochSeconds) => {
+    const part = Object.fromEntries(
+      format.formatToParts(epochSeconds * 1_000).map(({ type, value }) => [type, Number(value)]),
+    ) as Record<'year' | 'month' | 'day' | 'hour' | 'minute', number>
+    const shown = Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute) / 1_000
+    const weekday = new Date(shown * 1_000).getUTCDay()
+    return { ...part, weekday, offset: shown - Math.floor(epochSeconds / 60) * 60 }
+  }
+}
+
+/** Moments at which a zone's offset changes. */
+function changesOf(timeZone: string): readonly number[] {
+  const at = wallClock(timeZone)
+  const found: number[] = []
+  let before = at(FIRST).offset
+  for (let day = FIRST; day < LAST; day += 86_400) {
+    const after = at(day + 86_400).offset
+    if (after === before) continue
+    for (let second = day; second < day + 86_400; second += 1_800) {
+      if (at(second).offset === before && at(second + 1_800).offset === after) {
+        found.push(second + 1_800)
+        break
+      }
+    }
+    before = after
+  }
+  return found
+}
+
+function includes(field: string, value: number): boolean {
+  return field.split(',').some((part) => {
+    if (part === '*') return true
+    if (part.startsWith('*/')) return value % Number(part.slice(2)) === 0
+    return Number(part) === value
+  })
+}
+
+function matches(cron: string, wall: Omit<Wall, 'offset'>): boolean {
+  const [minute = '', hour = '', day = '', , weekday = ''] = cron.split(' ')
+  const byDay = includes(day, wall.day)
+  const byWeekday = includes(weekday, wall.weekday)
+  // Both restricted: either will do.
+  const onDay = day !== '*' && weekday !== '*' ? byDay || byWeekday : byDay && byWeekday
+  return includes(minute, wall.minute) && includes(hour, wall.hour) && onDay
+}
+
+/**
+ * The slots of a range, minute by minute, as the manual page of Vixie cron has them: patterns with a `*` in minute or hour
+ * follow real time; others run once in a repeated hour, and right after a gap for a time that the gap swallowed.
+ */
+function reference(cron: string, timeZone: string, from: number, until: number): readonly number[] {
+  const at = wallClock(timeZone)
+  const [minute = '', hour = ''] = cron.split(' ')
+  const followsRealTime = minute.startsWith('*') || hour.startsWith('*')
+  const slots = new Set<number>()
+  let shownUntil = Number.NEGATIVE_INFINITY
+  let before = at(from - 86_400 - 60)
+  for (let second = from - 86_400; second <= until; second += 60) {
+    const wall = at(second)
+    const shown = second + wall.offset
+    const isNew = shown > shownUntil
+    if (matches(cron, wall) && (followsRealTime || isNew)) slots.add(second)
+    const jumped = wall.offset - before.offset
+    if (!followsRealTime && swallowed(cron, shown - jumped, shown)) slots.add(second)
+    shownUntil = Math.max(shownUntil, shown)
+    before = wall
+  }
+  return [...slots].filter((slot) => slot > from && slot <= until)
+}
+
+/** Whether the pattern has a time in a range that no clock showed. */
+function swallowed(cron: string, from: number, until: number): boolean {
+  for (let hidden = from; hidden < until; hidden += 60)
+    if (matches(cron, wallAt(hidden))) return true
+  return false
+}
+
+/** A wall-clock time that no clock showed. */
+function wallAt(shown: number): Omit<Wall, 'offset'> {
+  const date = new Date(shown * 1_000)
+  return {
+    minute: date.getUTCMinutes(),
+    hour: date.getUTCHours(),
+    day: date.getUTCDate(),
+    weekday: date.getUTCDay(),
+  }
+}
+
+/**
+ * A daemon that looks every so often, stalls for five hours around the change, is started again in the middle and has its
+ * clock set back by three hours: what it accounted for, slot by slot.
+ */
+function accounted(schedule: Schedule, from: number, until: number): readonly number[] {
+  const state = emptyState()
+  const slots: number[] = []
+  const record = (event: JournalEvent): void => applyEvent(state, event, 0)
+  record({ type: 'strategy-scheduled', strategy: 'a', scheduleKey: 'k', fromSeconds: from })
+  const attendOnce = (nowMs: number, startedAtMs: number): boolean => {
+    const lastSlotSeconds = state.strategies.get('a')?.lastSlotSeconds ?? from
+    const due = dueSlots({ strategy: 'a', schedule, lastSlotSeconds, nowMs, startedAtMs })
+    if (due.missed !== undefined) {
+      record({ type: 'slots-missed', strategy: 'a', ...due.missed })
+      slots.push(...Array.from({ length: due.missed.count ?? 0 }, () => Number.NaN))
+    }
+    for (const slotSeconds of due.attend) {
+      const closed = { type: 'slot-closed', strategy: 'a', slotSeconds } as const
+      record({ ...closed, outcome: 'skipped', reason: 'cooldown' })
+      slots.push(slotSeconds)
+    }
+    return due.attend.length >= 100
+  }
+  const looks = looksAt(from, until)
+  const restartedAtMs = (looks[Math.floor(looks.length / 2)] ?? 0) * 1_000
+  for (const [index, now] of looks.entries()) {
+    const startedAtMs = index > looks.length / 2 ? restartedAtMs : 0
+    while (attendOnce(now * 1_000, startedAtMs));
+  }
+  return slots
+}
+
+/** Every seven minutes; not for five hours around the middle; and later for a while three hours behind. */
+function looksAt(from: number, until: number): readonly number[] {
+  const middle = (from + until) / 2
+  const looks: number[] = []
+  for (let at = from; at <= until; at += 7 * 60)
+    if (at <= middle - 2 * 3_600 || at >= middle + 3 * 3_600) looks.push(at)
+  const back = looks.findIndex((at) => at > middle + 6 * 3_600)
+  const behind = looks.slice(back, back + 30).map((at) => at - 3 * 3_600)
+  return [...looks.slice(0, back), ...behind, ...looks.slice(back), until]
+}
+
+describe.each(ZONES)('every clock change of 2026-2030 in %s', (timezone) => {
+  const changes = changesOf(timezone)
+  // A zone that changes nothing is looked at where its neighbours change.
+  const around = changes.length > 0 ? changes : [Date.UTC(2028, 2, 26, 1) / 1_000]
+
+  test.each(PATTERNS)(
+    'with "%s", a stall, a restart and a clock set back: no slot lost, none doubled',
+    (cron) => {
+      if (timezone !== 'Asia/Kolkata') expect(changes.length).toBe(10)
+      const parsed = parseCron(cron)
+      if (!parsed.ok) throw new Error(parsed.message)
+      for (const change of around) {
+        const [from, until] = [change - AROUND_SECONDS, change + AROUND_SECONDS]
+        const wanted = reference(cron, timezone, from, until)
+        for (const missed of ['skip', 'latest', 'all'] as const satisfies readonly MissedPolicy[]) {
+          const schedule: Schedule = {
+            type: 'cron',
+            cron,
+            pattern: parsed.pattern,
+            timezone,
+            missed,
+            maxLatenessMs: 12 * HOUR,
+            jitterMs: 0,
+            overlap: 'allow',
+          }
+          const slots = accounted(schedule, from, until)
+          // A missed run is told by its count: it stands in the place of that many slots.
+          const filled = slots.map((slot, index) =>
+            Number.isNaN(slot) ? (wanted[index] ?? -1) : slot,
+          )
+          expect([new Date(change * 1_000).toISOString(), missed, filled]).toEqual([
+            new Date(change * 1_000).toISOString(),
+            missed,
+            wanted,
+          ])
+          if (missed === 'all') expect(slots).toEqual(wanted)
+        }
+      }
+    },
+  )
+})
