@@ -149,10 +149,12 @@ export function createAgenda(input: AgendaInput): Agenda {
       if (strategy === undefined)
         return { ok: false, detail: `no enabled strategy is named ${name}` }
       const nowMs = clock.now()
-      const slotSeconds = Math.floor(nowMs / 1000)
       const last = journal.state.strategies.get(name)?.lastSlotSeconds ?? 0
+      // The second after one that is accounted for, where both are this one.
+      const slotSeconds = Math.max(Math.floor(nowMs / 1000), last + 1)
       const owedSlot = next.get(name)
-      if (slotSeconds <= last || (owedSlot !== undefined && owedSlot <= slotSeconds))
+      const isAhead = slotSeconds * 1000 - nowMs > 1_000
+      if (isAhead || (owedSlot !== undefined && owedSlot <= slotSeconds))
         return { ok: false, detail: `${name} has a slot of its own at this very moment` }
       const view = await readMarket(context, [strategy])
       if (view === undefined && strategy.kind !== 'call')
