@@ -1,9 +1,9 @@
+import type { JournalEvent, JournalRecord } from './domain/book/journal.ts'
+import type { DaemonState } from './domain/book/state.ts'
 import type { AnsweredDomain } from './domain/call.ts'
-import type { JournalEvent, JournalRecord } from './domain/journal.ts'
 import type { Observation, Route } from './domain/observation.ts'
 import type { FeedReading, PriceFeed } from './domain/price.ts'
 import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
-import type { DaemonState } from './domain/state.ts'
 import type { Pair, Token } from './domain/token.ts'
 import type { Address, Hex } from './domain/units.ts'
 

@@ -1,6 +1,6 @@
 // Fills a journal to a number of records, then times single durable transitions: each waits for the one before.
 import { mkdirSync, rmSync } from 'node:fs'
-import { openJournal } from '../../src/adapters/journal-file.ts'
+import { openJournal } from '../../src/adapters/state/journal-file.ts'
 import { quantile } from '../statistics.mjs'
 
 const { dir, records, transitions } = JSON.parse(process.argv[2])

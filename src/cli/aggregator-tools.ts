@@ -1,17 +1,17 @@
 import { createClock } from '../adapters/clock.ts'
-import { createScrubber, type Scrubber } from '../adapters/scrubber.ts'
-import { acquireLock } from '../adapters/state-lock.ts'
-import { problemOf } from '../config/problem.ts'
+import { acquireLock } from '../adapters/state/state-lock.ts'
+import { createScrubber, type Scrubber } from '../adapters/tell/scrubber.ts'
+import { problemOf } from '../config/yaml/problem.ts'
 import type { Observation } from '../domain/observation.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Address } from '../domain/units.ts'
 import type { AggregatorContext } from '../execute/context.ts'
 import type { Clock } from '../ports.ts'
+import { loadForReading } from './commands/status.ts'
 import { composeAggregator } from './compose.ts'
+import { readSigner } from './daemon/operate.ts'
 import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
 import { type ConfigOptions, reportProblems } from './load.ts'
-import { readSigner } from './operate.ts'
-import { loadForReading } from './status.ts'
 
 /** What the commands that set up an account of the aggregation service work with. */
 export type AggregatorTools = {

@@ -1,4 +1,4 @@
-import { signDelegation } from '../adapters/delegation.ts'
+import { signDelegation } from '../adapters/keys/delegation.ts'
 import { delegateOf } from '../domain/call.ts'
 import type { AggregatorSettings } from '../domain/settings.ts'
 import type { Address, Hex } from '../domain/units.ts'

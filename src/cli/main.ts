@@ -73,24 +73,32 @@ function program(): Command {
     .action((options) => {
       // What reading a thousand files throws away must not widen the heap for the months that follow.
       setFlagsFromString('--semi-space-growth-factor=1')
-      exitCode = import('./run.ts').then(({ run }) => run({ ...options, forMs: options.for }, io))
+      exitCode = import('./commands/run.ts').then(({ run }) =>
+        run({ ...options, forMs: options.for }, io),
+      )
     })
   configured(root.command('validate'))
     .description('check the config and every strategy file')
     .action((options) => {
       const nowSeconds = Math.floor(Date.now() / 1000)
-      exitCode = import('./validate.ts').then(({ validate }) => validate(options, io, nowSeconds))
+      exitCode = import('./commands/validate.ts').then(({ validate }) =>
+        validate(options, io, nowSeconds),
+      )
     })
   configured(root.command('status'))
     .description('show who runs, what is open and when each strategy is next due')
     .action((options) => {
-      exitCode = import('./status.ts').then(({ status }) => status(options, io, Date.now()))
+      exitCode = import('./commands/status.ts').then(({ status }) =>
+        status(options, io, Date.now()),
+      )
     })
   configured(root.command('plan').argument('[strategy]'))
     .description('show next slots, what each strategy would do now, and the most that it may spend')
     .option('--slots <n>', 'slots shown of each strategy', count, 3)
     .action((strategy, options) => {
-      exitCode = import('./plan.ts').then(({ plan }) => plan(strategy, options, io, Date.now()))
+      exitCode = import('./commands/plan.ts').then(({ plan }) =>
+        plan(strategy, options, io, Date.now()),
+      )
     })
   configured(root.command('quote').argument('[strategy]'))
     .description('ask the service for a quote and hold it against the feeds; signs nothing')
@@ -98,19 +106,19 @@ function program(): Command {
     .option('--buy <token>', 'token to buy')
     .option('--amount <amount>', 'amount to sell')
     .action((strategy, options) => {
-      exitCode = import('./quote.ts').then(({ quote }) => quote(strategy, options, io))
+      exitCode = import('./commands/quote.ts').then(({ quote }) => quote(strategy, options, io))
     })
   configured(root.command('history'))
     .description('show slots and their outcomes, oldest first')
     .option('--strategy <name>', 'only this strategy')
     .option('--limit <n>', 'newest slots shown', count, 50)
     .action((options) => {
-      exitCode = import('./history.ts').then(({ history }) => history(options, io))
+      exitCode = import('./commands/history.ts').then(({ history }) => history(options, io))
     })
   configured(root.command('why').argument('<slot>', 'STRATEGY:EPOCH_SECONDS, as history shows it'))
     .description('show everything the journal holds about one slot')
     .action((slot, options) => {
-      exitCode = import('./why.ts').then(({ why }) => why(slot, options, io))
+      exitCode = import('./commands/why.ts').then(({ why }) => why(slot, options, io))
     })
   for (const [name, does, argument] of CONTROLS) {
     const command = configured(root.command(name)).description(does)
@@ -118,7 +126,7 @@ function program(): Command {
     command.action((first: unknown) => {
       const strategy = typeof first === 'string' ? first : undefined
       const options: ConfigOptions = command.opts()
-      exitCode = import('./control.ts').then(({ control }) =>
+      exitCode = import('./commands/control.ts').then(({ control }) =>
         control({ command: name, strategy }, options, io),
       )
     })
@@ -129,7 +137,7 @@ function program(): Command {
     .argument('[dir]', 'directory to write into', '.')
     .option('--json', 'print data')
     .action((dir, options) => {
-      exitCode = import('./init.ts').then(({ init }) => init({ dir, ...options }, io))
+      exitCode = import('./commands/init.ts').then(({ init }) => init({ dir, ...options }, io))
     })
   sandboxCommand(root)
   walletCommand(root)
@@ -168,7 +176,7 @@ function sandboxCommand(root: Command): void {
     .option('--for <duration>', 'stop by itself after this long', durationMs)
     .option('--json', 'print data')
     .action((options) => {
-      exitCode = import('./sandbox.ts').then(({ sandbox }) =>
+      exitCode = import('./commands/sandbox.ts').then(({ sandbox }) =>
         sandbox({ ...options, forMs: options.for }, io),
       )
     })
@@ -176,7 +184,8 @@ function sandboxCommand(root: Command): void {
 
 function walletCommand(root: Command): void {
   const wallet = root.command('wallet').description('make, import or show a wallet')
-  const loaded = () => Promise.all([import('./wallet.ts'), import('./wallet-io.ts')])
+  const loaded = () =>
+    Promise.all([import('./commands/wallet.ts'), import('./commands/wallet-io.ts')])
   wallet
     .command('new')
     .description('make a key and write it as an encrypted v3 keystore')
@@ -223,7 +232,9 @@ function gastankCommand(root: Command): void {
   configured(gastank.command('status'))
     .description('show what the service and the chain hold for the account, and how long it lasts')
     .action((options) => {
-      exitCode = import('./gastank.ts').then(({ gastankStatus }) => gastankStatus(options, io))
+      exitCode = import('./commands/gastank.ts').then(({ gastankStatus }) =>
+        gastankStatus(options, io),
+      )
     })
   configured(gastank.command('deposit').argument('<amount>', 'ether, such as 0.05'))
     .description(
@@ -231,7 +242,7 @@ function gastankCommand(root: Command): void {
     )
     .option('--yes', 'really send it: a deposit cannot be taken out again')
     .action((amount, options) => {
-      exitCode = import('./gastank.ts').then(({ gastankDeposit }) =>
+      exitCode = import('./commands/gastank.ts').then(({ gastankDeposit }) =>
         gastankDeposit(amount, options, io),
       )
     })
@@ -241,7 +252,7 @@ function delegationCommand(root: Command): void {
   const delegation = root
     .command('delegation')
     .description("the code behind the aggregator's account (EIP-7702)")
-  const loaded = () => import('./delegation.ts')
+  const loaded = () => import('./commands/delegation.ts')
   configured(delegation.command('status'))
     .description('show the code, whose it is and what it answers')
     .action((options) => {

@@ -1,16 +1,16 @@
-import { createChain } from '../adapters/chain-viem.ts'
+import { createChain } from '../adapters/chain/chain-viem.ts'
 import { createClock } from '../adapters/clock.ts'
-import { createScrubber } from '../adapters/scrubber.ts'
-import { readAddress } from '../adapters/watch-only-signer.ts'
+import { readAddress } from '../adapters/keys/watch-only-signer.ts'
+import { createScrubber } from '../adapters/tell/scrubber.ts'
+import type { DaemonState } from '../domain/book/state.ts'
 import { createPricePaths } from '../domain/price.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { DaemonState } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Address } from '../domain/units.ts'
 import { marketOf } from '../engine/view.ts'
 import type { ChainView } from '../ports.ts'
+import { readSigner } from './daemon/operate.ts'
 import type { Io } from './io.ts'
-import { readSigner } from './operate.ts'
 
 /** The market and the wallet as a command sees them that only looks. */
 export type Market =

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { commonFields, swapFields, tradeFields } from './strategy-fields.ts'
-import { strategyKinds } from './strategy-schema.ts'
+import { commonFields, swapFields, tradeFields } from './strategies/fields.ts'
+import { strategyKinds } from './strategies/schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 import { type Intent, intentId } from '../domain/intent.ts'
-import type { SlotSeconds } from '../domain/schedule.ts'
+import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { CallStrategy } from '../domain/strategy.ts'
 import type { Address } from '../domain/units.ts'
 import type { Decision } from './decision.ts'

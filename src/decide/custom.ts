@@ -1,4 +1,4 @@
-import type { StrategyMemory } from '../domain/memory.ts'
+import type { StrategyMemory } from '../domain/book/memory.ts'
 import type { CustomStrategy } from '../domain/strategy.ts'
 import type { Asset } from '../domain/token.ts'
 import { baseUnits, maxOf } from '../domain/units.ts'

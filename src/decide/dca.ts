@@ -1,4 +1,4 @@
-import type { StrategyMemory } from '../domain/memory.ts'
+import type { StrategyMemory } from '../domain/book/memory.ts'
 import type { DcaStrategy, OrderSize } from '../domain/strategy.ts'
 import { compareRatio, type Ratio, ratioOfText, ratioText, scaleBps } from '../domain/units.ts'
 import { type Decision, type MarketView, noPrice, pairKey } from './decision.ts'

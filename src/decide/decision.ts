@@ -1,8 +1,8 @@
+import type { StrategyMemory } from '../domain/book/memory.ts'
 import type { Intent } from '../domain/intent.ts'
-import type { StrategyMemory } from '../domain/memory.ts'
 import type { PairPriceAnswer } from '../domain/price.ts'
 import type { SkipReason } from '../domain/reason.ts'
-import type { SlotSeconds } from '../domain/schedule.ts'
+import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
 import { type Address, type BaseUnits, minOf } from '../domain/units.ts'
 

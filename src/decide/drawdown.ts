@@ -1,4 +1,4 @@
-import type { StrategyMemory } from '../domain/memory.ts'
+import type { StrategyMemory } from '../domain/book/memory.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Asset, Token } from '../domain/token.ts'
 import { BPS, formatAmount, mulDivDown, type Ratio } from '../domain/units.ts'

@@ -1,4 +1,4 @@
-import type { StrategyMemory } from '../domain/memory.ts'
+import type { StrategyMemory } from '../domain/book/memory.ts'
 import type { Asset } from '../domain/token.ts'
 import { type BaseUnits, baseUnits } from '../domain/units.ts'
 

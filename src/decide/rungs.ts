@@ -1,4 +1,4 @@
-import type { StrategyMemory } from '../domain/memory.ts'
+import type { StrategyMemory } from '../domain/book/memory.ts'
 import type { Rung, ThresholdStrategy } from '../domain/strategy.ts'
 import {
   compareRatio,

@@ -1,5 +1,5 @@
-import type { StrategyMemory } from '../domain/memory.ts'
-import { scheduleKey } from '../domain/schedule.ts'
+import type { StrategyMemory } from '../domain/book/memory.ts'
+import { scheduleKey } from '../domain/schedule/schedule.ts'
 import type { TwapStrategy } from '../domain/strategy.ts'
 import { type BaseUnits, baseUnits, formatAmount, minOf, mulDivDown } from '../domain/units.ts'
 import { type Decision, type MarketView, noPrice, skip, withinOrderCap } from './decision.ts'

@@ -1,7 +1,7 @@
+import type { CallCosts, CloseReason, PauseCause, TransactionPurpose } from './book/journal.ts'
+import type { Pause } from './book/state.ts'
 import type { IntentId, Outcome } from './intent.ts'
-import type { CallCosts, CloseReason, PauseCause, TransactionPurpose } from './journal.ts'
 import type { FailureReason, RefusalReason } from './reason.ts'
-import type { Pause } from './state.ts'
 import type { Token } from './token.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 

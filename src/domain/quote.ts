@@ -17,7 +17,7 @@ export type QuoteRequest = {
   readonly slippageBps: number
 }
 
-/** A quote as received and parsed, not yet believed: `execute/verify.ts` decides whether it may be signed. */
+/** A quote as received and parsed, not yet believed: `execute/authority/verify.ts` decides whether it may be signed. */
 export type Quote = {
   readonly id: string
   readonly from: Address

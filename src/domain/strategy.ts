@@ -1,5 +1,5 @@
 import { assertNever } from './errors.ts'
-import type { Schedule } from './schedule.ts'
+import type { Schedule } from './schedule/schedule.ts'
 import type { Asset, Pair, Token } from './token.ts'
 import type { Address, BaseUnits, Hex, Ratio } from './units.ts'
 

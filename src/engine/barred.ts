@@ -1,6 +1,6 @@
 import { type Skip, skip } from '../decide/decision.ts'
+import type { DaemonState } from '../domain/book/state.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import type { DaemonState } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 
 type Question = {

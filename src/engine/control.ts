@@ -1,5 +1,5 @@
-import type { JournalEvent } from '../domain/journal.ts'
-import { deadlineOf } from '../domain/state.ts'
+import type { JournalEvent } from '../domain/book/journal.ts'
+import { deadlineOf } from '../domain/book/state.ts'
 import type { Ports } from '../ports.ts'
 
 /** What stopping and resuming needs: the journal, whether or not a daemon runs. */

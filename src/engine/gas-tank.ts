@@ -1,11 +1,11 @@
-import { DAY_MS } from '../domain/limits.ts'
+import { DAY_MS } from '../domain/book/limits.ts'
+import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/book/runway.ts'
+import type { DaemonState } from '../domain/book/state.ts'
 import { trustedTime } from '../domain/policy.ts'
-import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/runway.ts'
 import type { TopUp } from '../domain/settings.ts'
-import type { DaemonState } from '../domain/state.ts'
-import { encodeDeposit } from '../execute/call-data.ts'
+import { encodeDeposit } from '../execute/call/data.ts'
+import { haltedNow } from '../execute/close.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
-import { haltedNow } from '../execute/start.ts'
 import { callOnce } from '../execute/transaction.ts'
 
 const LOOK_EVERY_MS = 15_000

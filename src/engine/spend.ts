@@ -1,12 +1,12 @@
 import { mostToSell } from '../decide/swap.ts'
+import { DAY_MS } from '../domain/book/limits.ts'
 import { assertNever } from '../domain/errors.ts'
-import { DAY_MS } from '../domain/limits.ts'
-import type { Schedule } from '../domain/schedule.ts'
+import { slotsBetween } from '../domain/schedule/calendar.ts'
+import type { Schedule } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import { assetsOf, type DcaStrategy, type Strategy } from '../domain/strategy.ts'
 import { nativeOf, type Token } from '../domain/token.ts'
 import { maxOf, minOf, type Ratio } from '../domain/units.ts'
-import { slotsBetween } from './calendar.ts'
 
 /** The most that a strategy may sell of a token in any 24 hours, and what sets that bound. */
 export type WorstCase = {

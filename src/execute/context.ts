@@ -1,5 +1,6 @@
+import type { CloseReason, JournalEvent } from '../domain/book/journal.ts'
+import type { OpenIntent } from '../domain/book/state.ts'
 import { type Outcome, worseEnd } from '../domain/intent.ts'
-import type { CloseReason, JournalEvent } from '../domain/journal.ts'
 import type { Route } from '../domain/observation.ts'
 import type { Permit } from '../domain/permit.ts'
 import { backoffMs, type ExecutionPolicy, type TrustedTime, trustedTime } from '../domain/policy.ts'
@@ -11,7 +12,6 @@ import type {
   GaslessSettings,
   Mode,
 } from '../domain/settings.ts'
-import type { OpenIntent } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
 import type { Hex } from '../domain/units.ts'

@@ -1,6 +1,6 @@
+import type { OpenIntent } from '../domain/book/state.ts'
 import { assertNever } from '../domain/errors.ts'
 import { backoffMs, pollDelayMs } from '../domain/policy.ts'
-import type { OpenIntent } from '../domain/state.ts'
 import type { OrderContext } from './context.ts'
 
 /** How one venue does the three things that an authorization on record may need. Each journals what it finds. */

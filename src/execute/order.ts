@@ -1,13 +1,13 @@
+import type { OpenIntent } from '../domain/book/state.ts'
 import { assertNever } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
-import type { OpenIntent } from '../domain/state.ts'
-import { attemptOrder } from './attempt.ts'
-import { attemptCall } from './call-attempt.ts'
-import { callSteps } from './call-follow.ts'
+import { attemptCall } from './call/attempt.ts'
+import { callSteps } from './call/follow.ts'
 import { closeIntent, type OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
-import { swapSteps } from './follow-swap.ts'
-import { leaveNoWeth } from './prepare.ts'
+import { attemptOrder } from './swap/attempt.ts'
+import { swapSteps } from './swap/follow.ts'
+import { leaveNoWeth } from './swap/prepare.ts'
 
 /**
  * Carries one intent from wherever the journal says it is to its outcome. A new intent starts at the top; one found

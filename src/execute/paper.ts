@@ -1,6 +1,6 @@
+import type { OpenIntent } from '../domain/book/state.ts'
 import type { SwapIntent } from '../domain/intent.ts'
 import type { Quote } from '../domain/quote.ts'
-import type { OpenIntent } from '../domain/state.ts'
 import { type BaseUnits, BPS, baseUnits, formatAmount, mulDivUp } from '../domain/units.ts'
 import type { OrderContext } from './context.ts'
 

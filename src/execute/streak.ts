@@ -1,8 +1,8 @@
+import type { EventOf } from '../domain/book/journal.ts'
+import type { DaemonState } from '../domain/book/state.ts'
 import type { Outcome } from '../domain/intent.ts'
-import type { EventOf } from '../domain/journal.ts'
 import type { Observation } from '../domain/observation.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import type { DaemonState } from '../domain/state.ts'
 import type { Strategy } from '../domain/strategy.ts'
 
 type Stop = EventOf<'strategy-paused'> | EventOf<'halted'>

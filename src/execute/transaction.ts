@@ -1,5 +1,5 @@
+import type { TransactionPurpose, TransactionRecord } from '../domain/book/journal.ts'
 import type { IntentId } from '../domain/intent.ts'
-import type { TransactionPurpose, TransactionRecord } from '../domain/journal.ts'
 import { type Address, type Hex, mulDivUp } from '../domain/units.ts'
 import { askChain, type SendingContext, type WalletContext } from './context.ts'
 

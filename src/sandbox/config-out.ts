@@ -3,7 +3,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Hex } from 'viem'
 import { stringify } from 'yaml'
-import type { AggregatorContracts } from './aggregator/deploy.ts'
+import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
 import { AGGREGATOR_CHAIN_ID, type AggregatorSettings } from './aggregator/settings.ts'
 import type { Deployment } from './evm/deploy.ts'
 

@@ -1,7 +1,7 @@
 import { decodeFunctionResult, encodeFunctionData, type Hex, keccak256, toHex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { trustlessProposerCode } from '../../src/sandbox/aggregator/deploy.ts'
+import { trustlessProposerCode } from '../../src/sandbox/aggregator/chain/deploy.ts'
 import { deploy } from '../../src/sandbox/evm/deploy.ts'
 import { recordData, SEPOLIA, type SignedTerms, signedPayload } from '../support/aggregator.ts'
 import { DEMO, PROPOSER } from '../support/aggregator-abi.ts'

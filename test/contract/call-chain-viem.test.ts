@@ -6,7 +6,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createCallChain } from '../../src/adapters/call-chain.ts'
+import { createCallChain } from '../../src/adapters/chain/call-chain.ts'
 import type { AnsweredDomain } from '../../src/domain/call.ts'
 import type { Address } from '../../src/domain/units.ts'
 import { type AnvilCallChainRig, makeCallChainRig } from '../support/call-chain-rig.ts'

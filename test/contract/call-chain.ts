@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AccountCall, delegateOf, resolveVerifyingContract } from '../../src/domain/call.ts'
 import type { Address, Hex } from '../../src/domain/units.ts'
-import { encodeSignedCall, hashCall } from '../../src/execute/call-data.ts'
+import { encodeSignedCall, hashCall } from '../../src/execute/call/data.ts'
 import type { CallChain, CallTrace, Signer } from '../../src/ports.ts'
 import { answerOf } from './chain.ts'
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { composeAggregator } from '../../src/cli/compose.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import type { CallIntent } from '../../src/domain/intent.ts'
-import type { JournalEvent } from '../../src/domain/journal.ts'
 import type { Observation } from '../../src/domain/observation.ts'
 import type { AggregatorSettings, Settings } from '../../src/domain/settings.ts'
 import type { OrderContext } from '../../src/execute/context.ts'

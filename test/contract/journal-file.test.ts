@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LogFile, openLogFile } from '../../src/adapters/group-commit.ts'
-import { openJournal } from '../../src/adapters/journal-file.ts'
+import { type LogFile, openLogFile } from '../../src/adapters/state/group-commit.ts'
+import { openJournal } from '../../src/adapters/state/journal-file.ts'
 import { journalContract } from './journal.ts'
 
 journalContract('the journal file', async (clock) => {

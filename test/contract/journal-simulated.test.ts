@@ -1,4 +1,4 @@
-import type { JournalEvent } from '../../src/domain/journal.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { createSimulatedJournal, SimulatedDisk } from '../../src/simulate/journal.ts'
 import { SimulatedProcess } from '../../src/simulate/process.ts'
 import { createRandom } from '../../src/simulate/random.ts'

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { applyEvent } from '../../src/domain/book/fold.ts'
+import type { JournalRecord } from '../../src/domain/book/journal.ts'
+import { emptyState } from '../../src/domain/book/state.ts'
 import { InvariantError } from '../../src/domain/errors.ts'
-import { applyEvent } from '../../src/domain/fold.ts'
-import type { JournalRecord } from '../../src/domain/journal.ts'
-import { emptyState } from '../../src/domain/state.ts'
 import type { Clock, Journal } from '../../src/ports.ts'
 import {
   BOUND,

@@ -1,5 +1,5 @@
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import type { JournalEvent } from '../../src/domain/journal.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import type { AggregatorSettings } from '../../src/domain/settings.ts'
 import { takeSlot } from '../../src/engine/slot.ts'
 import { executeIntent } from '../../src/execute/order.ts'

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { JournalEvent } from '../../src/domain/journal.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { executeIntent } from '../../src/execute/order.ts'
 import type { Aggregator, Journal, Signer } from '../../src/ports.ts'
-import type { CallRecord } from '../../src/sandbox/aggregator/admin-routes.ts'
+import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import { createRandom } from '../../src/simulate/random.ts'
 import { QUIET, sepoliaClient } from '../support/aggregator.ts'
 import {

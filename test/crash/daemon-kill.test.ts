@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { JournalEvent } from '../../src/domain/journal.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { createPrng } from '../../src/sandbox/market/prng.ts'
 import { audit } from '../e2e/books.ts'
 import { examples, startRehearsal } from '../e2e/rehearsal.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openJournal, readJournal } from '../../src/adapters/journal-file.ts'
+import { openJournal, readJournal } from '../../src/adapters/state/journal-file.ts'
 import { childScript } from '../support/child-script.ts'
 import { collect, temporaryDirectory } from '../support/state-directory.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { readJournal } from '../../src/adapters/journal-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-file.ts'
 import { run } from '../support/cli.ts'
 import { collect } from '../support/state-directory.ts'
 import { adminCall, balancesOf, everySecond, startRehearsal } from './rehearsal.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { parseCron } from '../../src/domain/cron.ts'
-import { applyEvent } from '../../src/domain/fold.ts'
-import type { JournalEvent } from '../../src/domain/journal.ts'
-import type { MissedPolicy, Schedule } from '../../src/domain/schedule.ts'
-import { emptyState } from '../../src/domain/state.ts'
-import { dueSlots } from '../../src/engine/due.ts'
+import { applyEvent } from '../../src/domain/book/fold.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import { emptyState } from '../../src/domain/book/state.ts'
+import { parseCron } from '../../src/domain/schedule/cron.ts'
+import { dueSlots } from '../../src/domain/schedule/due.ts'
+import type { MissedPolicy, Schedule } from '../../src/domain/schedule/schedule.ts'
 import { HOUR } from '../support/builders.ts'
 
 /** Europe, America, half an hour instead of a whole one, a half-hour offset, and a zone that changes nothing. */

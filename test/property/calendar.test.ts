@@ -1,10 +1,15 @@
 import { Cron } from 'croner'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { civilDate, dayOfWeek, daysInMonth, epochDay } from '../../src/domain/civil-date.ts'
-import { parseCron } from '../../src/domain/cron.ts'
-import type { CronRecurrence as Recurrence } from '../../src/domain/schedule.ts'
-import { latestSlotAtOrBefore, nextSlot, slotsBetween } from '../../src/engine/calendar.ts'
+import { latestSlotAtOrBefore, nextSlot, slotsBetween } from '../../src/domain/schedule/calendar.ts'
+import {
+  civilDate,
+  dayOfWeek,
+  daysInMonth,
+  epochDay,
+} from '../../src/domain/schedule/civil-date.ts'
+import { parseCron } from '../../src/domain/schedule/cron.ts'
+import type { CronRecurrence as Recurrence } from '../../src/domain/schedule/schedule.ts'
 
 const DAY = 86_400
 const HALF_HOUR = 1_800

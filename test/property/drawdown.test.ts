@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { decideSwap } from '../../src/decide/decide.ts'
 import type { MarketView } from '../../src/decide/decision.ts'
 import { type Drawdown, drawdownOf } from '../../src/decide/drawdown.ts'
-import type { StrategyMemory } from '../../src/domain/memory.ts'
+import type { StrategyMemory } from '../../src/domain/book/memory.ts'
 import { USDC, WETH } from '../../src/simulate/stage.ts'
 import { milliWeth, OPEN, usdc } from '../support/builders.ts'
 import {

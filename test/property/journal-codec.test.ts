@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { exactParse, exactStringify } from '../../src/adapters/exact-json.ts'
+import { exactParse, exactStringify } from '../../src/adapters/state/exact-json.ts'
 import {
   checkLine,
   decodeRecord,
   encodeRecords,
   GENESIS,
-} from '../../src/adapters/journal-codec.ts'
-import { ChainReader } from '../../src/adapters/journal-reader.ts'
+} from '../../src/adapters/state/journal-codec.ts'
+import { ChainReader } from '../../src/adapters/state/journal-reader.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { StateCorruptError } from '../../src/domain/errors.ts'
-import type { JournalEvent } from '../../src/domain/journal.ts'
 import { filledSlot, scheduled } from '../support/journal-story.ts'
 
 /** Texts around the escape: what looks like a bigint, with and without backslashes. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
-import { imbalances } from '../../src/simulate/balance-sheet.ts'
+import { imbalances } from '../../src/simulate/judge/balance-sheet.ts'
 import { createRandom } from '../../src/simulate/random.ts'
 import { USDC } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'

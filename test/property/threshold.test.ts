@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decideThreshold } from '../../src/decide/threshold.ts'
-import type { StrategyMemory } from '../../src/domain/memory.ts'
+import type { StrategyMemory } from '../../src/domain/book/memory.ts'
 import type { Rung, ThresholdStrategy } from '../../src/domain/strategy.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import { BUY_WETH, SELL_USDC } from '../support/builders.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decideTwap } from '../../src/decide/twap.ts'
-import type { StrategyMemory } from '../../src/domain/memory.ts'
+import type { StrategyMemory } from '../../src/domain/book/memory.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import { USDC } from '../../src/simulate/stage.ts'
 import { NOON_SECONDS } from '../support/builders.ts'

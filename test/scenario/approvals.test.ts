@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { imbalances } from '../../src/simulate/balance-sheet.ts'
+import { imbalances } from '../../src/simulate/judge/balance-sheet.ts'
 import { USDC, WALLET } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'
 import { aStrategy, HOUR, MINUTE, usdc } from '../support/builders.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { CallServiceFaults } from '../../src/simulate/call-service.ts'
+import type { CallServiceFaults } from '../../src/simulate/aggregator/service.ts'
 import type { CrashPoint } from '../../src/simulate/journal.ts'
 import type { World } from '../../src/simulate/world.ts'
 import { aSchedule, HOUR, MINUTE } from '../support/builders.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { nativeOf } from '../../src/domain/token.ts'
 import { baseUnits } from '../../src/domain/units.ts'
-import { CALL_TARGET } from '../../src/simulate/aggregation.ts'
+import { CALL_TARGET } from '../../src/simulate/aggregator/aggregation.ts'
 import { World } from '../../src/simulate/world.ts'
 import { aStrategy, capOf, HOUR, MINUTE, OPEN } from '../support/builders.ts'
 import {

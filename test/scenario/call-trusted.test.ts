@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { FallbackMode } from '../../src/domain/settings.ts'
-import { AGGREGATOR } from '../../src/simulate/aggregation.ts'
-import { delegationTo } from '../../src/simulate/call-ledger.ts'
+import { AGGREGATOR } from '../../src/simulate/aggregator/aggregation.ts'
+import { delegationTo } from '../../src/simulate/aggregator/ledger.ts'
 import { World } from '../../src/simulate/world.ts'
 import { HOUR, MINUTE } from '../support/builders.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { CallServiceFaults } from '../../src/simulate/call-service.ts'
+import type { CallServiceFaults } from '../../src/simulate/aggregator/service.ts'
 import { HOUR, MINUTE } from '../support/builders.ts'
 import { callWorld, executed, untilEvent, untilFirstSlot } from '../support/call-world.ts'
 import { eventTypes, expectSound, outcomes } from '../support/sound.ts'

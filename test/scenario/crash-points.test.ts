@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
-import { imbalances } from '../../src/simulate/balance-sheet.ts'
 import type { CrashPoint } from '../../src/simulate/journal.ts'
+import { imbalances } from '../../src/simulate/judge/balance-sheet.ts'
 import { World } from '../../src/simulate/world.ts'
 import {
   aSchedule,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { violationsOf } from '../../src/simulate/invariants.ts'
+import { violationsOf } from '../../src/simulate/judge/invariants.ts'
 import { USDC, WETH } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'
 import { aStrategy, HOUR, usdc } from '../support/builders.ts'

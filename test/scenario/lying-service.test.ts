@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { imbalances } from '../../src/simulate/balance-sheet.ts'
+import { imbalances } from '../../src/simulate/judge/balance-sheet.ts'
 import { USDC } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'
 import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../support/builders.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ServiceFaults } from '../../src/simulate/service-faults.ts'
+import type { ServiceFaults } from '../../src/simulate/gasless/faults.ts'
 import { World } from '../../src/simulate/world.ts'
 import { aStrategy, HOUR, MINUTE } from '../support/builders.ts'
 import { expectSound, outcomes } from '../support/sound.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createMetrics } from '../../src/adapters/metrics.ts'
-import { createObserver } from '../../src/adapters/observe.ts'
+import { createMetrics } from '../../src/adapters/tell/metrics.ts'
+import { createObserver } from '../../src/adapters/tell/observe.ts'
 import type { Observation } from '../../src/domain/observation.ts'
 import type { Token } from '../../src/domain/token.ts'
 import { baseUnits } from '../../src/domain/units.ts'

@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest'
 import {
   type AggregatorDeployment,
   deployAggregatorContracts,
-} from '../../src/sandbox/aggregator/deploy.ts'
+} from '../../src/sandbox/aggregator/chain/deploy.ts'
 import { type Anvil, startAnvil } from '../../src/sandbox/evm/anvil.ts'
 import { createRpc, type Rpc } from '../../src/sandbox/evm/rpc.ts'
 import type { Receipt } from '../../src/sandbox/evm/sender.ts'

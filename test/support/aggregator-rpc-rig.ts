@@ -2,8 +2,8 @@ import { afterEach, beforeEach } from 'vitest'
 import {
   type AggregatorRpcOptions,
   createAggregatorRpc,
-} from '../../src/adapters/aggregator-rpc.ts'
-import { createSigner } from '../../src/adapters/signer.ts'
+} from '../../src/adapters/aggregator/rpc.ts'
+import { createSigner } from '../../src/adapters/keys/signer.ts'
 import type { Observation } from '../../src/domain/observation.ts'
 import type { Address, Hex } from '../../src/domain/units.ts'
 import type { Aggregator, AggregatorReply, Signer } from '../../src/ports.ts'

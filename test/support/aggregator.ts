@@ -11,7 +11,7 @@ import {
   zeroAddress,
 } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import type { CallRecord } from '../../src/sandbox/aggregator/admin-routes.ts'
+import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { AggregatorOptions } from '../../src/sandbox/aggregator/settings.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'

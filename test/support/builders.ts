@@ -1,8 +1,8 @@
-import { parseCron } from '../../src/domain/cron.ts'
 import type { SwapIntent } from '../../src/domain/intent.ts'
 import type { Permit } from '../../src/domain/permit.ts'
 import type { FeedReading } from '../../src/domain/price.ts'
-import type { Schedule } from '../../src/domain/schedule.ts'
+import { parseCron } from '../../src/domain/schedule/cron.ts'
+import type { Schedule } from '../../src/domain/schedule/schedule.ts'
 import {
   type Caps,
   type DcaStrategy,
@@ -12,7 +12,7 @@ import {
 import type { Asset, Token } from '../../src/domain/token.ts'
 import { type BaseUnits, baseUnits } from '../../src/domain/units.ts'
 import type { ChainView } from '../../src/ports.ts'
-import { makeOffer, type Offer } from '../../src/simulate/offer.ts'
+import { makeOffer, type Offer } from '../../src/simulate/gasless/offer.ts'
 import {
   PERMIT2,
   SIMULATED_CHAIN_ID,

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, type Hex, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { createCallChain } from '../../src/adapters/call-chain.ts'
-import { createSigner } from '../../src/adapters/signer.ts'
+import { createCallChain } from '../../src/adapters/chain/call-chain.ts'
+import { createSigner } from '../../src/adapters/keys/signer.ts'
 import type { Address } from '../../src/domain/units.ts'
-import { demoTargetAbi, multicallAbi } from '../../src/sandbox/aggregator/abi.ts'
+import { demoTargetAbi, multicallAbi } from '../../src/sandbox/aggregator/chain/abi.ts'
 import {
   type AggregatorDeployment,
   deployAggregatorContracts,
   depositFor,
   type ProposerDomain,
-} from '../../src/sandbox/aggregator/deploy.ts'
+} from '../../src/sandbox/aggregator/chain/deploy.ts'
 import { startAnvil } from '../../src/sandbox/evm/anvil.ts'
 import { createRpc, type Rpc } from '../../src/sandbox/evm/rpc.ts'
 import { sendOrThrow } from '../../src/sandbox/evm/sender.ts'

@@ -1,9 +1,9 @@
-import type { JournalEvent } from '../../src/domain/journal.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import type { AggregatorSettings } from '../../src/domain/settings.ts'
 import type { CallStrategy } from '../../src/domain/strategy.ts'
 import { baseUnits } from '../../src/domain/units.ts'
-import { AGGREGATOR, CALL_TARGET } from '../../src/simulate/aggregation.ts'
-import { delegationTo } from '../../src/simulate/call-ledger.ts'
+import { AGGREGATOR, CALL_TARGET } from '../../src/simulate/aggregator/aggregation.ts'
+import { delegationTo } from '../../src/simulate/aggregator/ledger.ts'
 import { World } from '../../src/simulate/world.ts'
 import { aSchedule, HOUR, OPEN } from './builders.ts'
 

@@ -1,5 +1,5 @@
-import { createLog, type Log } from '../../src/adapters/log.ts'
-import { createScrubber, type Scrubber } from '../../src/adapters/scrubber.ts'
+import { createLog, type Log } from '../../src/adapters/tell/log.ts'
+import { createScrubber, type Scrubber } from '../../src/adapters/tell/scrubber.ts'
 
 /** The real log, writing into memory. */
 export type CapturedLog = {

@@ -3,8 +3,8 @@ import {
   createGaslessHttp,
   type GaslessHttp,
   type GaslessHttpOptions,
-} from '../../src/adapters/gasless-http.ts'
-import type { RateLimitReading } from '../../src/adapters/rate-limit.ts'
+} from '../../src/adapters/gasless/http.ts'
+import type { RateLimitReading } from '../../src/adapters/pace/rate-limit.ts'
 import type { Observation, Route } from '../../src/domain/observation.ts'
 import type { QuoteRequest, Reply } from '../../src/domain/quote.ts'
 import { baseUnits } from '../../src/domain/units.ts'

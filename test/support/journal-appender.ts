@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { openJournal } from '../../src/adapters/journal-file.ts'
+import { openJournal } from '../../src/adapters/state/journal-file.ts'
 import { scheduled } from './journal-story.ts'
 
 /**

@@ -1,6 +1,6 @@
+import type { Fill, JournalEvent } from '../../src/domain/book/journal.ts'
 import type { SwapIntent } from '../../src/domain/intent.ts'
 import { clientOrderId, intentId } from '../../src/domain/intent.ts'
-import type { Fill, JournalEvent } from '../../src/domain/journal.ts'
 import type { PermitRecord } from '../../src/domain/permit.ts'
 import type { Token } from '../../src/domain/token.ts'
 import { type Address, baseUnits, type Hex } from '../../src/domain/units.ts'

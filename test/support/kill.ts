@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { vi } from 'vitest'
-import type { JournalEvent } from '../../src/domain/journal.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 
 const LOOK_EVERY_MS = 2
 

@@ -1,4 +1,4 @@
-import { acquireLock } from '../../src/adapters/state-lock.ts'
+import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { StateLockedError } from '../../src/domain/errors.ts'
 
 /** Child process: waits for a start time, tries to take the lock then, tells how that went, and keeps the lock. */

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { acquireLock } from '../../src/adapters/state-lock.ts'
+import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { StateLockedError } from '../../src/domain/errors.ts'
 
 /** Child process: takes the lock and gives it back again and again, and tells if it ever was not alone. */

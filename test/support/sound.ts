@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { violationsOf } from '../../src/simulate/invariants.ts'
+import { violationsOf } from '../../src/simulate/judge/invariants.ts'
 import type { World } from '../../src/simulate/world.ts'
 
 /** Nothing happened that never may, and the running daemon's memory is what its disk says. */

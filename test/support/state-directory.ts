@@ -6,8 +6,8 @@ import {
   type JournalOptions,
   type OpenedJournal,
   openJournal,
-} from '../../src/adapters/journal-file.ts'
-import type { JournalRecord } from '../../src/domain/journal.ts'
+} from '../../src/adapters/state/journal-file.ts'
+import type { JournalRecord } from '../../src/domain/book/journal.ts'
 
 /** A directory that is gone after the test. */
 export function temporaryDirectory(): string {

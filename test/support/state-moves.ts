@@ -1,6 +1,6 @@
-import type { JournalEvent } from '../../src/domain/journal.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import type { DaemonState, OpenSwap, StrategyRecord } from '../../src/domain/book/state.ts'
 import type { OrderState } from '../../src/domain/order.ts'
-import type { DaemonState, OpenSwap, StrategyRecord } from '../../src/domain/state.ts'
 import { BOUND, bytes32, exposed, fillOf, intentOf, opened, scheduled } from './journal-story.ts'
 
 const NAMES = ['alpha', 'beta']

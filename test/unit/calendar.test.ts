@@ -1,14 +1,14 @@
 import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
-import { parseCron } from '../../src/domain/cron.ts'
-import type { CronRecurrence as Recurrence } from '../../src/domain/schedule.ts'
-import { isTimezone } from '../../src/domain/timezone.ts'
 import {
   latestSlotAtOrBefore,
   nextSlot,
   scheduleWarnings,
   slotsBetween,
-} from '../../src/engine/calendar.ts'
+} from '../../src/domain/schedule/calendar.ts'
+import { parseCron } from '../../src/domain/schedule/cron.ts'
+import type { CronRecurrence as Recurrence } from '../../src/domain/schedule/schedule.ts'
+import { isTimezone } from '../../src/domain/schedule/timezone.ts'
 
 const YEAR_SECONDS = 365 * 86_400
 

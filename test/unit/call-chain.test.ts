@@ -1,6 +1,6 @@
 import { encodeAbiParameters } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createCallChain } from '../../src/adapters/call-chain.ts'
+import { createCallChain } from '../../src/adapters/chain/call-chain.ts'
 import type { Observation } from '../../src/domain/observation.ts'
 import type { Address, Hex } from '../../src/domain/units.ts'
 import { answerOf } from '../contract/chain.ts'

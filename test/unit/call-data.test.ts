@@ -11,7 +11,7 @@ import {
   resolveVerifyingContract,
 } from '../../src/domain/call.ts'
 import type { Address, Hex } from '../../src/domain/units.ts'
-import { encodeOnCall, encodeSignedCall, hashCall } from '../../src/execute/call-data.ts'
+import { encodeOnCall, encodeSignedCall, hashCall } from '../../src/execute/call/data.ts'
 
 const PROPOSER: Address = `0x${'aa'.repeat(20)}`
 const ACCOUNT: Address = `0x${'bb'.repeat(20)}`

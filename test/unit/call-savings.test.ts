@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { callSavings, savingsText } from '../../src/cli/call-savings.ts'
-import type { Execution, JournalRecord } from '../../src/domain/journal.ts'
+import { callSavings, savingsText } from '../../src/cli/commands/call-savings.ts'
+import type { Execution, JournalRecord } from '../../src/domain/book/journal.ts'
 
 const ETHER = 10n ** 18n
 

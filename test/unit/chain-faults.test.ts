@@ -1,6 +1,6 @@
 import { encodeErrorResult, keccak256, parseAbi } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createChain } from '../../src/adapters/chain-viem.ts'
+import { createChain } from '../../src/adapters/chain/chain-viem.ts'
 import type { Address, Hex } from '../../src/domain/units.ts'
 import { type BatchItem, type FakeRpcNode, startFakeRpcNode } from '../support/fake-rpc-node.ts'
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { loadModules } from '../../src/config/load-modules.ts'
-import { loadStrategies } from '../../src/config/load-strategies.ts'
+import { loadStrategies } from '../../src/config/strategies/load.ts'
+import { loadModules } from '../../src/config/strategies/load-modules.ts'
 import type { CustomStrategy } from '../../src/domain/strategy.ts'
 import {
   brief,

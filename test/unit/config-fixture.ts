@@ -1,7 +1,7 @@
-import { type LoadSettingsOptions, loadSettings } from '../../src/config/load-settings.ts'
-import { loadStrategies } from '../../src/config/load-strategies.ts'
-import type { Problem } from '../../src/config/problem.ts'
-import { renderProblem } from '../../src/config/problem.ts'
+import { type LoadSettingsOptions, loadSettings } from '../../src/config/settings/load.ts'
+import { loadStrategies } from '../../src/config/strategies/load.ts'
+import type { Problem } from '../../src/config/yaml/problem.ts'
+import { renderProblem } from '../../src/config/yaml/problem.ts'
 import type { Settings } from '../../src/domain/settings.ts'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { maskSecrets } from '../../src/config/mask.ts'
-import { editDistance, nearest } from '../../src/config/nearest.ts'
+import { maskSecrets } from '../../src/config/yaml/mask.ts'
+import { editDistance, nearest } from '../../src/config/yaml/nearest.ts'
 import {
   codeFrame,
   formatPath,
   problemOf,
   renderProblem,
   toSource,
-} from '../../src/config/problem.ts'
+} from '../../src/config/yaml/problem.ts'
 
 describe('nearest', () => {
   test.each([

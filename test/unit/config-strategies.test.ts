@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { settingsSchema } from '../../src/config/settings-schema.ts'
-import { strategyKinds } from '../../src/config/strategy-schema.ts'
+import { settingsSchema } from '../../src/config/settings/schema.ts'
+import { strategyKinds } from '../../src/config/strategies/schema.ts'
 import {
   brief,
   CONFIG,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { locate, valueAt } from '../../src/config/document.ts'
-import { parseConfigText } from '../../src/config/yaml-tree.ts'
+import { locate, valueAt } from '../../src/config/yaml/document.ts'
+import { parseConfigText } from '../../src/config/yaml/tree.ts'
 import { brief } from './config-fixture.ts'
 
 function treeOf(text: string) {

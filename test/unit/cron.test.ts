@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CronPattern, cronWarnings, parseCron } from '../../src/domain/cron.ts'
+import { type CronPattern, cronWarnings, parseCron } from '../../src/domain/schedule/cron.ts'
 
 function pattern(text: string): CronPattern {
   const parsed = parseCron(text)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decideDca } from '../../src/decide/dca.ts'
 import type { MarketView } from '../../src/decide/decision.ts'
-import type { StrategyMemory } from '../../src/domain/memory.ts'
+import type { StrategyMemory } from '../../src/domain/book/memory.ts'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
 import { USDC, WALLET, WETH, WETH_USDC } from '../../src/simulate/stage.ts'
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MarketView } from '../../src/decide/decision.ts'
 import { drawdownOf } from '../../src/decide/drawdown.ts'
-import type { StrategyMemory } from '../../src/domain/memory.ts'
+import type { StrategyMemory } from '../../src/domain/book/memory.ts'
 import type { RebalanceStrategy } from '../../src/domain/strategy.ts'
 import type { Token } from '../../src/domain/token.ts'
 import { USDC, WETH } from '../../src/simulate/stage.ts'

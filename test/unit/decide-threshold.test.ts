@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Decision, MarketView } from '../../src/decide/decision.ts'
 import { decideThreshold } from '../../src/decide/threshold.ts'
-import type { StrategyMemory } from '../../src/domain/memory.ts'
+import type { StrategyMemory } from '../../src/domain/book/memory.ts'
 import type { ThresholdStrategy } from '../../src/domain/strategy.ts'
 import { USDC, WETH } from '../../src/simulate/stage.ts'
 import { BUY_WETH, milliWeth, SELL_USDC, usdc } from '../support/builders.ts'

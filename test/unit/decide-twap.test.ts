@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MarketView } from '../../src/decide/decision.ts'
 import { decideTwap } from '../../src/decide/twap.ts'
-import type { StrategyMemory } from '../../src/domain/memory.ts'
+import type { StrategyMemory } from '../../src/domain/book/memory.ts'
 import type { TwapStrategy } from '../../src/domain/strategy.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import { USDC } from '../../src/simulate/stage.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { MissedPolicy, Schedule } from '../../src/domain/schedule.ts'
-import { slotsBetween } from '../../src/engine/calendar.ts'
-import { attendedAtMs, type DueQuery, dueSlots } from '../../src/engine/due.ts'
+import { slotsBetween } from '../../src/domain/schedule/calendar.ts'
+import { attendedAtMs, type DueQuery, dueSlots } from '../../src/domain/schedule/due.ts'
+import type { MissedPolicy, Schedule } from '../../src/domain/schedule/schedule.ts'
 import { aSchedule, HOUR, MINUTE, NOON_SECONDS } from '../support/builders.ts'
 
 const NOON_MS = NOON_SECONDS * 1000

@@ -1,4 +1,4 @@
-import { createGaslessHttp } from '../../src/adapters/gasless-http.ts'
+import { createGaslessHttp } from '../../src/adapters/gasless/http.ts'
 import type { Route } from '../../src/domain/observation.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import { gaslessContract } from '../contract/gasless.ts'

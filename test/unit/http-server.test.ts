@@ -6,7 +6,7 @@ import {
   type HttpServer,
   PortInUseError,
   type Probe,
-} from '../../src/adapters/http-server.ts'
+} from '../../src/adapters/control/http-server.ts'
 
 const fine: Probe = { ok: true, reasons: [] }
 const running: HttpServer[] = []

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { GroupCommit, type LogFile } from '../../src/adapters/group-commit.ts'
-import { openJournal } from '../../src/adapters/journal-file.ts'
+import { GroupCommit, type LogFile } from '../../src/adapters/state/group-commit.ts'
+import { openJournal } from '../../src/adapters/state/journal-file.ts'
 import { scheduled } from '../support/journal-story.ts'
 import { temporaryDirectory } from '../support/state-directory.ts'
 

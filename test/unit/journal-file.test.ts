@@ -1,10 +1,10 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openLogFile } from '../../src/adapters/group-commit.ts'
-import { readJournal } from '../../src/adapters/journal-file.ts'
+import { openLogFile } from '../../src/adapters/state/group-commit.ts'
+import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { emptyState } from '../../src/domain/book/state.ts'
 import type { Observation } from '../../src/domain/observation.ts'
-import { emptyState } from '../../src/domain/state.ts'
 import { BOUND, filledSlot, intentOf, opened, scheduled } from '../support/journal-story.ts'
 import { collect, openForTest, temporaryDirectory } from '../support/state-directory.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { createJsonRpc, type JsonRpc } from '../../src/adapters/json-rpc.ts'
-import { type RpcAnswers, UnusableAnswer } from '../../src/adapters/json-rpc-batch.ts'
+import { createJsonRpc, type JsonRpc } from '../../src/adapters/chain/json-rpc.ts'
+import { type RpcAnswers, UnusableAnswer } from '../../src/adapters/chain/json-rpc-batch.ts'
 import type { Observation } from '../../src/domain/observation.ts'
 import type { ChainReply } from '../../src/ports.ts'
 import {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createKeystore, readSecretFile, readWalletKey } from '../../src/adapters/keystore.ts'
+import { createKeystore, readSecretFile, readWalletKey } from '../../src/adapters/keys/keystore.ts'
 import type { WalletSource } from '../../src/domain/settings.ts'
 
 // The two examples of the Web3 Secret Storage definition: one key, one password, both key derivations.

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { addExposure, type Exposure, removeExposure } from '../../src/domain/exposures.ts'
+import { addExposure, type Exposure, removeExposure } from '../../src/domain/book/exposures.ts'
 import {
   DAY_MS,
   dayAllowance,
@@ -9,8 +9,8 @@ import {
   limitHit,
   limitText,
   livePermits,
-} from '../../src/domain/limits.ts'
-import { type DaemonState, emptyState } from '../../src/domain/state.ts'
+} from '../../src/domain/book/limits.ts'
+import { type DaemonState, emptyState } from '../../src/domain/book/state.ts'
 import { NO_CAPS } from '../../src/domain/strategy.ts'
 import { ACCOUNT, USDC, WETH } from '../../src/simulate/stage.ts'
 import { capOf, OPEN, usdc } from '../support/builders.ts'

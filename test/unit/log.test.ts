@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createLog } from '../../src/adapters/log.ts'
-import { createScrubber } from '../../src/adapters/scrubber.ts'
+import { createLog } from '../../src/adapters/tell/log.ts'
+import { createScrubber } from '../../src/adapters/tell/scrubber.ts'
 import { captureLog } from '../support/capture-log.ts'
 
 const KEY = `0x${'5e'.repeat(16)}${'a7'.repeat(16)}`

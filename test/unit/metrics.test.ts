@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { closedLabels, createMetrics } from '../../src/adapters/metrics.ts'
+import { closedLabels, createMetrics } from '../../src/adapters/tell/metrics.ts'
 
 test('the exposition starts with the build version and the process metrics', async () => {
   const text = await createMetrics({ version: '1.2.3' }).render()

@@ -8,9 +8,12 @@ import {
   type Permit,
 } from '../../src/domain/permit.ts'
 import { type Address, baseUnits, type Hex } from '../../src/domain/units.ts'
-import { createPermitHasher, permit2DomainSeparator } from '../../src/execute/permit-digest.ts'
-import { readTypedData } from '../../src/execute/typed-data.ts'
-import { typedDataOf } from '../../src/simulate/offer.ts'
+import {
+  createPermitHasher,
+  permit2DomainSeparator,
+} from '../../src/execute/authority/permit-digest.ts'
+import { readTypedData } from '../../src/execute/authority/typed-data.ts'
+import { typedDataOf } from '../../src/simulate/gasless/offer.ts'
 import { PERMIT2, SIMULATED_CHAIN_ID } from '../../src/simulate/stage.ts'
 import { aPermit } from '../support/builders.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Permit } from '../../src/domain/permit.ts'
 import { type Address, baseUnits, type Hex } from '../../src/domain/units.ts'
-import { proveFill } from '../../src/execute/prove.ts'
+import { proveFill } from '../../src/execute/swap/prove.ts'
 import type { TransactionTrace, Transfer } from '../../src/ports.ts'
 import { USDC, WALLET, WETH } from '../../src/simulate/stage.ts'
 import { aPermit, milliWeth, NOON_SECONDS, usdc } from '../support/builders.ts'

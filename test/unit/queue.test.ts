@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createPacer, type Pacer } from '../../src/adapters/pacer.ts'
-import { createQueue } from '../../src/adapters/queue.ts'
+import { createPacer, type Pacer } from '../../src/adapters/pace/pacer.ts'
+import { createQueue } from '../../src/adapters/pace/queue.ts'
 import type { Observation, Route } from '../../src/domain/observation.ts'
 import type { Queue } from '../../src/ports.ts'
 

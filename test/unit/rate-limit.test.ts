@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createPacer, type Pacer } from '../../src/adapters/pacer.ts'
-import { readRateLimit, readRetryAfterMs } from '../../src/adapters/rate-limit.ts'
-import { ROUTES, routeWindows } from '../../src/adapters/route-shares.ts'
-import { createServiceClock } from '../../src/adapters/service-clock.ts'
+import { createServiceClock } from '../../src/adapters/gasless/service-clock.ts'
+import { createPacer, type Pacer } from '../../src/adapters/pace/pacer.ts'
+import { readRateLimit, readRetryAfterMs } from '../../src/adapters/pace/rate-limit.ts'
+import { ROUTES, routeWindows } from '../../src/adapters/pace/route-shares.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 

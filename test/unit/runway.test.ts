@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type FundsSample, runwaySeconds } from '../../src/domain/runway.ts'
+import { type FundsSample, runwaySeconds } from '../../src/domain/book/runway.ts'
 import { createRandom } from '../../src/simulate/random.ts'
 
 const LOOK_MS = 15_000

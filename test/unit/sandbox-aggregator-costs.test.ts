@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { splitCosts } from '../../src/sandbox/aggregator/costs.ts'
+import { splitCosts } from '../../src/sandbox/aggregator/account/costs.ts'
 
 test('two calls alike halve the cost and a tenth of what they saved is the fee', () => {
   const split = splitCosts({ gasUsed: 60_000n, effectiveGasPrice: 2n }, [40_000n, 40_000n], 1_000)

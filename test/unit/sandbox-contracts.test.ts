@@ -8,7 +8,7 @@ import {
   multicallAbi,
   trustedProposerAbi,
   trustlessProposerAbi,
-} from '../../src/sandbox/aggregator/abi.ts'
+} from '../../src/sandbox/aggregator/chain/abi.ts'
 import {
   faucetTokenAbi,
   feedBoardAbi,

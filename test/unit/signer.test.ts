@@ -7,8 +7,8 @@ import {
   loadCurve,
   loadNativeCurve,
   loadPortableCurve,
-} from '../../src/adapters/secp256k1-curve.ts'
-import { createSigner } from '../../src/adapters/signer.ts'
+} from '../../src/adapters/keys/secp256k1-curve.ts'
+import { createSigner } from '../../src/adapters/keys/signer.ts'
 import type { Hex } from '../../src/domain/units.ts'
 import type { TransactionDraft } from '../../src/ports.ts'
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { acquireLock, type LockClaim, readLock } from '../../src/adapters/state-lock.ts'
+import { acquireLock, type LockClaim, readLock } from '../../src/adapters/state/state-lock.ts'
 import { StateLockedError } from '../../src/domain/errors.ts'
 import { childScript, killHard, messageFrom } from '../support/child-script.ts'
 import { temporaryDirectory } from '../support/state-directory.ts'

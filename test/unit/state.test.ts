@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { applyEvent } from '../../src/domain/book/fold.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import { EXPOSURE_RETENTION_MS } from '../../src/domain/book/order-events.ts'
+import { type DaemonState, emptyState } from '../../src/domain/book/state.ts'
 import { InvariantError } from '../../src/domain/errors.ts'
-import { applyEvent } from '../../src/domain/fold.ts'
-import type { JournalEvent } from '../../src/domain/journal.ts'
 import { canStep, type OrderState, type OrderStep } from '../../src/domain/order.ts'
-import { EXPOSURE_RETENTION_MS } from '../../src/domain/order-events.ts'
-import { type DaemonState, emptyState } from '../../src/domain/state.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import {
   BOUND,

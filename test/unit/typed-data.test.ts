@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { PERMIT_TYPES } from '../../src/domain/permit.ts'
-import { readTypedData } from '../../src/execute/typed-data.ts'
-import { typedDataOf } from '../../src/simulate/offer.ts'
+import { readTypedData } from '../../src/execute/authority/typed-data.ts'
+import { typedDataOf } from '../../src/simulate/gasless/offer.ts'
 import { WALLET } from '../../src/simulate/stage.ts'
 import { aPermit } from '../support/builders.ts'
 

@@ -4,10 +4,10 @@ import type { Permit } from '../../src/domain/permit.ts'
 import type { Quote } from '../../src/domain/quote.ts'
 import type { RefusalReason } from '../../src/domain/reason.ts'
 import { type Address, baseUnits } from '../../src/domain/units.ts'
-import { createPermitHasher } from '../../src/execute/permit-digest.ts'
-import { type VerifyInput, verify } from '../../src/execute/verify.ts'
+import { createPermitHasher } from '../../src/execute/authority/permit-digest.ts'
+import { type VerifyInput, verify } from '../../src/execute/authority/verify.ts'
 import type { ChainView } from '../../src/ports.ts'
-import { typedDataOf } from '../../src/simulate/offer.ts'
+import { typedDataOf } from '../../src/simulate/gasless/offer.ts'
 import {
   GASLESS,
   PERMIT2,

@@ -8,7 +8,7 @@ import {
   type WebhookOptions,
   type WebhookPayload,
   type Webhooks,
-} from '../../src/adapters/webhooks.ts'
+} from '../../src/adapters/tell/webhooks.ts'
 import type { WebhookEvent } from '../../src/domain/settings.ts'
 import type { Clock } from '../../src/ports.ts'
 import { type CapturedLog, captureLog } from '../support/capture-log.ts'

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../http/rate-limit.ts'
-import type { ProposerDomain } from './deploy.ts'
+import type { ProposerDomain } from './chain/deploy.ts'
 
 /** Sepolia's chain id: the local node stands in for it. */
 export const AGGREGATOR_CHAIN_ID = 11_155_111

@@ -9,22 +9,22 @@ import { startInterruptibleServer } from '../http/interruptible-server.ts'
 import type { SandboxLog } from '../log.ts'
 import type { SandboxOptions } from '../options.ts'
 import { repeat } from '../repeat.ts'
-import { createAccounts } from './accounts.ts'
-import { aggregatorAdminRoutes } from './admin-routes.ts'
-import { createBatcher } from './batcher.ts'
-import { createCallBook } from './calls.ts'
-import { createSettlement } from './charges.ts'
-import { type AggregatorContracts, deployAggregatorContracts } from './deploy.ts'
-import { createIntake } from './intake.ts'
+import { createAccounts } from './account/accounts.ts'
+import { createSettlement } from './account/charges.ts'
+import { createBatcher } from './batch/batcher.ts'
+import { createCallBook } from './batch/calls.ts'
+import { createIntake } from './batch/intake.ts'
 import {
   createParticipants,
   createTraffic,
   executeForeignBatch,
   hostileCall,
-} from './participants.ts'
-import { createAggregatorService, internalFailure } from './service.ts'
+} from './batch/participants.ts'
+import { createSponsor } from './batch/sponsor.ts'
+import { type AggregatorContracts, deployAggregatorContracts } from './chain/deploy.ts'
+import { aggregatorAdminRoutes } from './rpc/admin-routes.ts'
+import { createAggregatorService, internalFailure } from './rpc/service.ts'
 import { AGGREGATOR_CHAIN_ID, type AggregatorSettings, aggregatorSettings } from './settings.ts'
-import { createSponsor } from './sponsor.ts'
 
 /** The running aggregation service and its chain. */
 export type AggregatorVenue = {

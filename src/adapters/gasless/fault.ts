@@ -1,0 +1,62 @@
+import type { ServiceFault } from '../../domain/quote.ts'
+import { readErrorMessage } from '../../wire/gasless-orders.ts'
+import { outsideText } from '../../wire/outside-text.ts'
+import { type HeaderValues, readRetryAfterMs } from '../pace/rate-limit.ts'
+
+/** What an answer that is no success means. The status alone decides; `error.code` could only contradict it. */
+export function faultOf(
+  answer: { readonly statusCode: number; readonly headers: HeaderValues },
+  text: string,
+): ServiceFault {
+  const status = answer.statusCode
+  const message = readErrorMessage(text) ?? `status ${status} without a readable message`
+  switch (status) {
+    case 400:
+      return { tag: 'badRequest', message }
+    case 404:
+      return { tag: 'notFound', message }
+    case 429:
+      return { tag: 'rateLimited', retryAfterMs: readRetryAfterMs(answer.headers), message }
+    default:
+      return { tag: 'unavailable', message: outsideText(`status ${status}: ${message}`) }
+  }
+}
+
+const LABELLED: readonly number[] = [200, 201, 400, 404, 429, 500]
+
+/** A metric label from a closed set: 200, 201, 400, 404, 429, 500, 5xx or other. */
+export function statusLabel(status: number): string {
+  if (LABELLED.includes(status)) return String(status)
+  return status > 500 && status <= 599 ? '5xx' : 'other'
+}
+
+const TIMEOUT_CODES = ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
+const MALFORMED_CODES = [
+  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  'UND_ERR_HEADERS_OVERFLOW',
+  // A parser error has a code of its own only for some causes; without one its name stands in.
+  'HTTPParserError',
+]
+
+/** An exchange that ended without a whole answer. Only the error's code is told: its text may hold addresses. */
+export function lossOf(error: unknown): {
+  readonly label: 'timeout' | 'malformed' | 'network'
+  readonly reply: { readonly ok: false; readonly fault: ServiceFault }
+} {
+  const code = errorCode(error)
+  if (TIMEOUT_CODES.includes(code))
+    return { label: 'timeout', reply: unavailable('no whole answer in time') }
+  if (MALFORMED_CODES.includes(code) || code.startsWith('HPE_'))
+    return { label: 'malformed', reply: unavailable(`unreadable reply (${code})`) }
+  return { label: 'network', reply: unavailable(`connection failed (${code})`) }
+}
+
+function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}
+
+/** Nothing is known about the request's effect. */
+export function unavailable(message: string): { ok: false; fault: ServiceFault } {
+  return { ok: false, fault: { tag: 'unavailable', message } }
+}

@@ -1,0 +1,181 @@
+import { Pool } from 'undici'
+import type { Observation, Route } from '../../domain/observation.ts'
+import type { Reply } from '../../domain/quote.ts'
+import type { RoutingPreference } from '../../domain/settings.ts'
+import type { Clock, Gasless } from '../../ports.ts'
+import { GASLESS_CHAIN_ID } from '../../wire/gasless.ts'
+import {
+  quoteBody,
+  type Reading,
+  readCreatedOrder,
+  readOrder,
+  readQuote,
+  readTokens,
+} from '../../wire/gasless-orders.ts'
+import { type ExchangeOptions, exchangeText, type HttpHead } from '../http-exchange.ts'
+import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../pace/rate-limit.ts'
+import { orderSegment, parseBaseUrl } from './address.ts'
+import { faultOf, lossOf, statusLabel, unavailable } from './fault.ts'
+import { createServiceClock } from './service-clock.ts'
+
+export type GaslessHttpOptions = {
+  /** http or https, with an optional path prefix; `/api/v1` is appended. Credentials go out as basic auth. */
+  readonly baseUrl: string
+  /** The operator's own words for these two routing preferences. */
+  readonly wire: { readonly preferOwn: string; readonly onlyOwn: string }
+  readonly routingPreference: RoutingPreference
+  /** For a whole exchange, connecting and the body included. Default 10 s. */
+  readonly timeoutMs?: number
+  readonly clock: Pick<Clock, 'now'>
+  readonly observe: (event: Observation) => void
+  /** Called when a reply's headers arrive, before its body does. */
+  readonly onRateLimit: (route: Route, reading: RateLimitReading) => void
+  readonly onRetryAfter: (route: Route, ms: number) => void
+}
+
+export type GaslessHttp = Gasless & {
+  /** Waits for the requests under way, then closes the connections. */
+  close(): Promise<void>
+}
+
+/** Enough for every route of the queue at its full concurrency, so that no request waits for a connection. */
+const CONNECTIONS_MAX = 256
+const TIMEOUT_MS_DEFAULT = 10_000
+const RESPONSE_BYTES_MAX = 1024 * 1024
+/** Short, because a request on a connection that the service is just closing has an unknown outcome. */
+const KEEP_ALIVE_MS = 4_000
+
+type Ask<Value> = {
+  readonly route: Route
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: unknown
+  readonly success: readonly number[]
+  readonly read: (text: string) => Reading<Value>
+}
+
+type Verdict<Value> = { readonly label: string; readonly reply: Reply<Value> }
+
+/**
+ * The live gasless service. One exchange a call and no retry anywhere; redirects are not followed. Whatever is not
+ * a whole, readable answer is `unavailable`: the request may have taken effect. Throws for an unusable base URL.
+ */
+export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
+  const { clock, observe } = options
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS_DEFAULT
+  const base = parseBaseUrl(options.baseUrl)
+  const routing = { preference: options.routingPreference, words: options.wire }
+  const serviceClock = createServiceClock()
+  const pool = new Pool(base.origin, {
+    connections: CONNECTIONS_MAX,
+    pipelining: 1,
+    connect: { timeout: timeoutMs },
+    // The exchange has a deadline as a whole; these would start anew with each byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  })
+
+  async function call<Value>(ask: Ask<Value>): Promise<Reply<Value>> {
+    const sentMs = clock.now()
+    const { label, reply } = await exchange(ask, sentMs)
+    const durationMs = Math.max(0, clock.now() - sentMs)
+    observe({ type: 'request', service: 'gasless', route: ask.route, status: label, durationMs })
+    return reply
+  }
+
+  async function exchange<Value>(ask: Ask<Value>, sentMs: number): Promise<Verdict<Value>> {
+    const exchanged = await settled(
+      exchangeText(pool, {
+        request: requestOf(ask),
+        timeoutMs,
+        bytesMax: RESPONSE_BYTES_MAX,
+        onHead: (head) => noteHeaders(ask.route, head, sentMs),
+      }),
+    )
+    if (!exchanged.ok) return lossOf(exchanged.fault)
+    return judge(ask, exchanged.value, exchanged.value.text)
+  }
+
+  function requestOf<Value>(ask: Ask<Value>): ExchangeOptions['request'] {
+    const { method, path } = ask
+    const request = { method, path: `${base.path}${path}` } as const
+    if (ask.body === undefined) return { ...request, headers: base.headers }
+    const headers = { ...base.headers, 'content-type': 'application/json' }
+    return { ...request, headers, body: JSON.stringify(ask.body) }
+  }
+
+  function noteHeaders(route: Route, response: HttpHead, sentMs: number): void {
+    const receivedMs = clock.now()
+    const { headers } = response
+    const { age, date } = headers
+    // A cache's answer carries the time at which it was stored.
+    if (age === undefined) serviceClock.sample({ sentMs, receivedMs, date })
+    const serviceNowMs = receivedMs + (serviceClock.offsetMs(receivedMs) ?? 0)
+    const reading = readRateLimit(headers, serviceNowMs)
+    if (reading !== undefined) {
+      options.onRateLimit(route, reading)
+      observe({ type: 'rate-limit', route, remaining: reading.remaining })
+    }
+    if (response.statusCode === 429) options.onRetryAfter(route, readRetryAfterMs(headers))
+  }
+
+  return {
+    async tokens() {
+      const path = `/tokens?chainId=${GASLESS_CHAIN_ID}`
+      return call({ route: 'tokens', method: 'GET', path, success: [200], read: readTokens })
+    },
+    async quote(request) {
+      const body = quoteBody(request, routing)
+      return call({
+        route: 'quote',
+        method: 'POST',
+        path: '/quote',
+        body,
+        success: [200],
+        read: readQuote,
+      })
+    },
+    async submit({ quoteId, signature, clientOrderId }) {
+      return call({
+        route: 'submit',
+        method: 'POST',
+        path: '/orders',
+        body: { quoteId, signature, clientOrderId },
+        // The interface does not say which of the two a replay answers with.
+        success: [201, 200],
+        read: (text) => readCreatedOrder(text, quoteId),
+      })
+    },
+    async order(orderId) {
+      const segment = orderSegment(orderId)
+      if (!segment.ok) return segment
+      return call({
+        route: 'poll',
+        method: 'GET',
+        path: `/orders/${segment.value}`,
+        success: [200],
+        read: (text) => readOrder(text, orderId),
+      })
+    },
+    clockOffsetMs: () => serviceClock.offsetMs(clock.now()),
+    close: () => pool.close(),
+  }
+}
+
+function judge<Value>(ask: Ask<Value>, response: HttpHead, text: string): Verdict<Value> {
+  const status = response.statusCode
+  if (!ask.success.includes(status))
+    return { label: statusLabel(status), reply: { ok: false, fault: faultOf(response, text) } }
+  const read = ask.read(text)
+  if (read.ok) return { label: statusLabel(status), reply: read }
+  return { label: 'malformed', reply: unavailable(`unreadable reply, ${read.fault}`) }
+}
+
+async function settled<Value>(promise: Promise<Value>): Promise<Reply<Value, unknown>> {
+  try {
+    return { ok: true, value: await promise }
+  } catch (error) {
+    return { ok: false, fault: error }
+  }
+}

@@ -1,0 +1,183 @@
+import { mkdir, open, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { WalletSource } from '../../domain/settings.ts'
+import type { Address } from '../../domain/units.ts'
+import { decryptKeystore, encryptKeystore } from './keystore-v3.ts'
+import { parsePrivateKey } from './private-key.ts'
+import { addressOf, loadCurve } from './secp256k1-curve.ts'
+
+/** What is wrong, in the operator's words, and what to do about it. Never contains a key or a password. */
+export type WalletFault = {
+  readonly ok: false
+  readonly message: string
+  readonly remedy: string
+}
+export type WalletKey = { readonly ok: true; readonly key: Uint8Array } | WalletFault
+
+export type SecretFile = { readonly text: string; readonly mode: number }
+/** Reads a file with its permission bits; rejects as node:fs does. */
+export type ReadSecretFile = (path: string) => Promise<SecretFile>
+
+export type WalletReader = {
+  readonly readFile: ReadSecretFile
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+const SECRET_FILE_BYTES_MAX = 65_536
+/** Any permission of group or others. */
+const OTHERS_MASK = 0o077
+/** Geth's standard work factor: about a second and 256 MiB for each password that is tried. */
+const SCRYPT_N = 262_144
+
+/** `ReadSecretFile` on the real file system. Permissions are those of the very file that is read. */
+export async function readSecretFile(path: string): Promise<SecretFile> {
+  const file = await open(path, 'r')
+  try {
+    const { mode, size } = await file.stat()
+    if (size > SECRET_FILE_BYTES_MAX) throw new Error(`longer than ${SECRET_FILE_BYTES_MAX} bytes`)
+    return { text: await file.readFile('utf8'), mode }
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * The 32 bytes of a wallet's private key. Whoever gets them overwrites them when done (`createSigner` does). Files
+ * that others may read are refused.
+ */
+export async function readWalletKey(
+  source: WalletSource,
+  reader: WalletReader,
+): Promise<WalletKey> {
+  switch (source.type) {
+    case 'privateKeyEnv':
+      return keyFromEnvironment(source.name, reader.env)
+    case 'privateKeyFile':
+      return keyFromFile(source.file, reader.readFile)
+    case 'keystore':
+      return keyFromKeystore(source, reader.readFile)
+    case 'address':
+      return fault('this wallet is an address without a key', 'a key source, or `mode: dry-run`')
+  }
+}
+
+function keyFromEnvironment(name: string, env: WalletReader['env']): WalletKey {
+  const text = env[name]
+  if (text === undefined || text === '')
+    return fault(`environment variable ${name} is not set`, `set ${name} to the private key`)
+  const parsed = parsePrivateKey(text)
+  if (parsed.ok) return parsed
+  return fault(`environment variable ${name} ${parsed.message}`, `set ${name} to the private key`)
+}
+
+async function keyFromFile(path: string, readFile: ReadSecretFile): Promise<WalletKey> {
+  const file = await readPrivately(path, readFile)
+  if (!file.ok) return file
+  const parsed = parsePrivateKey(file.text)
+  if (parsed.ok) return parsed
+  return fault(`${path} ${parsed.message}`, 'put the private key, and nothing else, into the file')
+}
+
+async function keyFromKeystore(
+  source: Extract<WalletSource, { type: 'keystore' }>,
+  readFile: ReadSecretFile,
+): Promise<WalletKey> {
+  const keystore = await readPrivately(source.keystore, readFile)
+  if (!keystore.ok) return keystore
+  const password = await readPassword(source.passwordFile, readFile)
+  if (!password.ok) return password
+  return openKeystore({ path: source.keystore, text: keystore.text }, password)
+}
+
+/** The password in a file, without the line break that editors add. */
+export async function readPassword(
+  path: string,
+  readFile: ReadSecretFile,
+): Promise<{ ok: true; password: string; from: string } | WalletFault> {
+  const file = await readPrivately(path, readFile)
+  if (!file.ok) return file
+  const password = file.text.replace(/\r?\n$/, '')
+  if (password === '') return fault(`${path} is empty`, 'put the password into the file')
+  return { ok: true, password, from: path }
+}
+
+/** Decrypts the text of a v3 keystore. `from` names where the password came from. */
+export async function openKeystore(
+  keystore: { readonly path: string; readonly text: string },
+  secret: { readonly password: string; readonly from: string },
+): Promise<WalletKey> {
+  const opened = await decryptKeystore(keystore.text, secret.password)
+  if (opened.ok) return opened
+  if (opened.cause === 'wrong-password')
+    return fault(
+      `the password in ${secret.from} does not open ${keystore.path}`,
+      `check that ${secret.from} holds the password of this keystore`,
+    )
+  return fault(`${keystore.path} ${opened.message}`, 'restore the keystore from a backup')
+}
+
+/** A secret file's text, refused when group or others have any right to it. */
+export async function readPrivately(
+  path: string,
+  readFile: ReadSecretFile,
+): Promise<{ ok: true; text: string } | WalletFault> {
+  let file: SecretFile
+  try {
+    file = await readFile(path)
+  } catch (error) {
+    return fault(`${path} cannot be read (${causeOf(error)})`, 'check the path and its owner')
+  }
+  if ((file.mode & OTHERS_MASK) !== 0)
+    return fault(`${path} can be read or written by others`, `chmod 600 ${path}`)
+  return { ok: true, text: file.text }
+}
+
+/**
+ * Writes a new v3 keystore, readable by its owner only, and tells its address. Never overwrites a file; overwrites
+ * the key's bytes when done.
+ */
+export async function createKeystore(options: {
+  readonly file: string
+  readonly key: Uint8Array
+  readonly password: string
+  /** Work factor, a power of two. Default 262,144. */
+  readonly scryptN?: number
+}): Promise<{ readonly ok: true; readonly address: Address } | WalletFault> {
+  const { file, key, password, scryptN = SCRYPT_N } = options
+  if (password === '') return fault('the password is empty', 'choose a password')
+  const address = addressOf(key, loadCurve())
+  const text = await encryptKeystore({ key, password, address, scryptN })
+  key.fill(0)
+  try {
+    await writeExclusively(file, text)
+  } catch (error) {
+    if (causeOf(error) === 'EEXIST')
+      return fault(`${file} exists already`, 'choose another file; keystores are never overwritten')
+    return fault(`${file} cannot be written (${causeOf(error)})`, 'check the path and its owner')
+  }
+  return { ok: true, address }
+}
+
+async function writeExclusively(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } catch (error) {
+    // Ours and incomplete: a torn keystore must not pass for a backup of the key.
+    await unlink(path)
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown cause'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message
+}
+
+function fault(message: string, remedy: string): WalletFault {
+  return { ok: false, message, remedy }
+}

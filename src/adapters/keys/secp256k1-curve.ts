@@ -1,0 +1,72 @@
+import { createRequire } from 'node:module'
+import { keccak256 } from 'viem/utils'
+import type { Address } from '../../domain/units.ts'
+
+/** The two operations on a private key that are needed. Keys and digests have 32 bytes. */
+export type Curve = {
+  readonly kind: 'native' | 'portable'
+  /** 65 bytes, uncompressed. Throws for a key that is zero or not below the group order. */
+  publicKey(key: Uint8Array): Uint8Array
+  /** r and s (64 bytes, s in the lower half), and the parity of R's y. Nonces are RFC 6979's: no randomness. */
+  sign(
+    digest: Uint8Array,
+    key: Uint8Array,
+  ): { readonly signature: Uint8Array; readonly recovery: number }
+}
+
+// Loaded when the first key is, and left alone by bundlers: a native addon has to stay a file.
+const load = createRequire(import.meta.url)
+
+/** libsecp256k1 where its addon loads; elsewhere the same bytes from portable code, some ten times slower. */
+export function loadCurve(): Curve {
+  try {
+    return loadNativeCurve()
+  } catch {
+    return loadPortableCurve()
+  }
+}
+
+/** Throws when the addon is missing or built for another platform. */
+export function loadNativeCurve(): Curve {
+  // Not the package's main file, which would quietly fall back to slow code of its own.
+  const addon: typeof import('secp256k1') = load('secp256k1/bindings.js')
+  return {
+    kind: 'native',
+    publicKey: (key) => addon.publicKeyCreate(key, false),
+    sign(digest, key) {
+      const { signature, recid } = addon.ecdsaSign(digest, key)
+      return { signature, recovery: recid }
+    },
+  }
+}
+
+export function loadPortableCurve(): Curve {
+  const curve: typeof import('ox/Secp256k1') = load('ox/Secp256k1')
+  const publicKeys: typeof import('ox/PublicKey') = load('ox/PublicKey')
+  return {
+    kind: 'portable',
+    publicKey: (key) => publicKeys.toBytes(curve.getPublicKey({ privateKey: hex(key) })),
+    sign(digest, key) {
+      const { r, s, yParity } = curve.sign({
+        payload: digest,
+        privateKey: hex(key),
+        extraEntropy: false,
+      })
+      const signature = Buffer.from(word(r) + word(s), 'hex')
+      return { signature, recovery: yParity }
+    },
+  }
+}
+
+/** Address of a private key: the last 20 bytes of the public key's hash. */
+export function addressOf(key: Uint8Array, curve: Curve): Address {
+  return `0x${keccak256(curve.publicKey(key).subarray(1)).slice(26)}`
+}
+
+function hex(key: Uint8Array): `0x${string}` {
+  return `0x${Buffer.from(key).toString('hex')}`
+}
+
+function word(value: bigint): string {
+  return value.toString(16).padStart(64, '0')
+}

@@ -1,0 +1,56 @@
+import { keccak256, serializeTransaction } from 'viem/utils'
+import { type Hex, parseAddress } from '../../domain/units.ts'
+import type { Signer, TransactionDraft } from '../../ports.ts'
+import { addressOf, type Curve, loadCurve } from './secp256k1-curve.ts'
+
+const DIGEST = /^0x[0-9a-f]{64}$/i
+
+/** Field by field: a record with more fields than a draft must not change what is signed. */
+function unsigned(draft: TransactionDraft) {
+  const { chainId, to, data, value, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = draft
+  return {
+    type: 'eip1559',
+    chainId,
+    to,
+    data,
+    value,
+    nonce,
+    gas,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+  } as const
+}
+
+/**
+ * Signs with one private key. The key lives in this call's closure and nowhere else: no property holds it, and the
+ * 32 bytes given are overwritten with zeros. Throws for bytes that are no key.
+ */
+export function createSigner(privateKey: Uint8Array, curve: Curve = loadCurve()): Signer {
+  const key = Uint8Array.from(privateKey)
+  privateKey.fill(0)
+  if (key.length !== 32) throw new RangeError('a private key has 32 bytes')
+  const address = addressOf(key, curve)
+
+  function sign(digest: Hex): { r: Hex; s: Hex; yParity: number } {
+    if (!DIGEST.test(digest)) throw new TypeError('a digest has 32 bytes')
+    const { signature, recovery } = curve.sign(Buffer.from(digest.slice(2), 'hex'), key)
+    const text = Buffer.from(signature).toString('hex')
+    return { r: `0x${text.slice(0, 64)}`, s: `0x${text.slice(64)}`, yParity: recovery }
+  }
+
+  return Object.freeze({
+    address,
+    signDigest(digest: Hex): Hex {
+      const { r, s, yParity } = sign(digest)
+      return `${r}${s.slice(2)}${yParity === 0 ? '1b' : '1c'}`
+    },
+    signTransaction(draft: TransactionDraft): { readonly raw: Hex; readonly hash: Hex } {
+      if (parseAddress(draft.from) !== address)
+        throw new Error(`the draft is from ${draft.from}, the key belongs to ${address}`)
+      const transaction = unsigned(draft)
+      const signature = sign(keccak256(serializeTransaction(transaction)))
+      const raw = serializeTransaction(transaction, signature)
+      return { raw, hash: keccak256(raw) }
+    },
+  })
+}

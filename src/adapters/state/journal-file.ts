@@ -1,0 +1,217 @@
+import { applyEvent } from '../../domain/book/fold.ts'
+import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
+import type { Observation } from '../../domain/observation.ts'
+import type { Clock, Journal } from '../../ports.ts'
+import {
+  createFile,
+  ensureDirectory,
+  fileSize,
+  removeLeftovers,
+  truncateFile,
+} from './durable-file.ts'
+import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
+import { encodeRecords, type JournalHead } from './journal-codec.ts'
+import { corrupt, readRecords } from './journal-reader.ts'
+import { type Recovered, recover, type StateFiles, stateFiles } from './journal-recovery.ts'
+import { SnapshotFile } from './snapshot.ts'
+import { entriesOf, imageOf, restoreState, type StateImage } from './state-image.ts'
+
+const SNAPSHOT_EVERY_DEFAULT = 1_000
+/** Entries of a state whose snapshot costs next to nothing. */
+const SMALL_STATE = 1_000
+
+export type JournalOptions = {
+  /** State directory. The caller holds its lock. */
+  readonly dir: string
+  readonly clock: Pick<Clock, 'now'>
+  readonly observe?: (event: Observation) => void
+  /** Called once, when the disk fails. Stop the daemon: what is in memory can be ahead of what is on disk. */
+  readonly onFatal: (error: Error) => void
+  /** Records between snapshots, at least 1, default 1,000; a state with more entries waits for as many records. */
+  readonly snapshotEvery?: number
+  /** For tests of a failing disk. */
+  readonly openLog?: (file: string) => Promise<LogFile>
+}
+
+export type OpenedJournal = {
+  readonly journal: Journal
+  /** For the operator: what was left out at the start, and why that is safe. */
+  readonly warnings: readonly string[]
+  /** The journal has no record yet. */
+  readonly firstStart: boolean
+  /** Waits for what was appended, takes a snapshot, closes the file. Later appends reject. May be called again. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the journal for its one writer. An absent or empty directory is a first start. An append that was cut short
+ * by a crash is removed from the file. Throws StateCorruptError for anything else that is not as it was written.
+ */
+export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
+  await ensureDirectory(options.dir)
+  const files = stateFiles(options.dir)
+  await removeLeftovers(files.snapshot)
+  const recovered = await recover(files)
+  await repairTail(files, recovered)
+  const snapshots = new SnapshotFile(files.snapshot)
+  if (recovered.snapshotSeq === undefined) {
+    const { head, state } = recovered
+    await snapshots.write({ ...head, atMs: options.clock.now(), state: imageOf(state) })
+  }
+  const log = new GroupCommit({
+    name: files.journal,
+    file: await (options.openLog ?? openLogFile)(files.journal),
+    bytes: recovered.bytes,
+    onCommit: (batch) => options.observe?.({ type: 'journal-appended', ...batch }),
+    onFatal: options.onFatal,
+  })
+  const journal = new JournalFile({ files, recovered, snapshots, log, options })
+  return {
+    journal,
+    warnings: recovered.warnings,
+    firstStart: recovered.head.seq === 0,
+    close: () => journal.close(),
+  }
+}
+
+/** A journal as it is on disk now, for commands that only look. */
+export type JournalView = {
+  readonly state: DaemonState
+  readonly warnings: readonly string[]
+  records(): AsyncIterable<JournalRecord>
+}
+
+/** Reads beside a running daemon: takes no lock and writes nothing. Throws StateCorruptError. */
+export async function readJournal(dir: string): Promise<JournalView> {
+  const files = stateFiles(dir)
+  const { state, bytes, warnings } = await recover(files)
+  return { state, warnings, records: () => readRecords(files.journal, bytes) }
+}
+
+async function repairTail(files: StateFiles, { bytes, fileBytes }: Recovered): Promise<void> {
+  if (fileBytes === undefined) await createFile(files.journal)
+  else if (fileBytes > bytes) await truncateFile(files.journal, bytes)
+}
+
+type Parts = {
+  readonly files: StateFiles
+  readonly recovered: Recovered
+  readonly snapshots: SnapshotFile
+  readonly log: GroupCommit
+  readonly options: JournalOptions
+}
+
+type Applied = { readonly event: JournalEvent; readonly atMs: number }
+
+class JournalFile implements Journal {
+  readonly state: DaemonState
+  readonly #files: StateFiles
+  readonly #snapshots: SnapshotFile
+  readonly #log: GroupCommit
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #snapshotEvery: number
+  #head: JournalHead
+  /** The state before the events of `#since`: undoes an append that the state refuses half-way. */
+  #base: StateImage
+  #since: Applied[] = []
+  #snapshotSeq: number
+  #lastAppend: Promise<void> = Promise.resolve()
+  #snapshotting: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor({ files, recovered, snapshots, log, options }: Parts) {
+    this.state = recovered.state
+    this.#head = recovered.head
+    this.#base = imageOf(recovered.state)
+    this.#snapshotSeq = recovered.snapshotSeq ?? 0
+    this.#files = files
+    this.#snapshots = snapshots
+    this.#log = log
+    this.#clock = options.clock
+    this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
+  }
+
+  append(...events: readonly JournalEvent[]): Promise<void> {
+    const { stopped } = this.#log
+    if (stopped !== undefined) return Promise.reject(stopped)
+    if (events.length === 0) return Promise.resolve()
+    const atMs = this.#clock.now()
+    const { text, head } = encodeRecords(this.#head, events, atMs)
+    this.#apply(events.map((event) => ({ event, atMs })))
+    this.#head = head
+    this.#lastAppend = this.#log.append(text, events.length)
+    this.#snapshotWhenDue()
+    return this.#lastAppend
+  }
+
+  async *records(): AsyncGenerator<JournalRecord> {
+    await this.#lastAppend
+    yield* readRecords(this.#files.journal, this.#log.bytes)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  /** The fold works in place, so a refusal is undone by folding again from `#base`. It ends the daemon: it may cost. */
+  #apply(batch: readonly Applied[]): void {
+    try {
+      for (const { event, atMs } of batch) applyEvent(this.state, event, atMs)
+    } catch (error) {
+      restoreState(this.state, this.#base)
+      for (const { event, atMs } of this.#since) applyEvent(this.state, event, atMs)
+      throw error
+    }
+    this.#since.push(...batch)
+  }
+
+  /** Right after the first record, too: from then on an emptied journal can be told from a new one. */
+  #snapshotWhenDue(): void {
+    if (this.#snapshotting !== undefined || this.#log.stopped !== undefined) return
+    const records = this.#head.seq - this.#snapshotSeq
+    if (records < this.#snapshotPause() && (this.#snapshotSeq > 0 || records === 0)) return
+    this.#snapshotting = this.#takeSnapshot().finally(() => {
+      this.#snapshotting = undefined
+      this.#snapshotWhenDue()
+    })
+  }
+
+  /** A snapshot costs what the state holds, so a larger state takes one less often: a record's share stays the same. */
+  #snapshotPause(): number {
+    const entries = entriesOf(this.state)
+    return entries < SMALL_STATE ? this.#snapshotEvery : Math.max(this.#snapshotEvery, entries)
+  }
+
+  /** The image is taken at once; the file is written when the records that it stands for are on disk. Never rejects. */
+  async #takeSnapshot(): Promise<void> {
+    const head = this.#head
+    const state = imageOf(this.state)
+    this.#base = state
+    this.#since = []
+    this.#snapshotSeq = head.seq
+    try {
+      await this.#lastAppend
+      await this.#requireOwnFile()
+      await this.#snapshots.write({ ...head, atMs: this.#clock.now(), state })
+    } catch (error) {
+      this.#log.fail(error)
+    }
+  }
+
+  /** Appends to a file that was deleted, replaced or cut by somebody would be lost without a sign. */
+  async #requireOwnFile(): Promise<void> {
+    const { bytes } = this.#log
+    const size = await fileSize(this.#files.journal)
+    if (size === undefined || size < bytes)
+      throw corrupt(this.#files.journal, 'it was removed or cut while the daemon is running')
+  }
+
+  async #close(): Promise<void> {
+    await this.#log.close()
+    await this.#snapshotting
+    if (this.#log.failure === undefined && this.#head.seq > this.#snapshotSeq)
+      await this.#takeSnapshot()
+  }
+}

@@ -1,0 +1,146 @@
+import type { DaemonState } from '../../domain/book/state.ts'
+import { delegateOf, resolveVerifyingContract } from '../../domain/call.ts'
+import { hasLiveAuthorization } from '../../domain/order.ts'
+import type { Address } from '../../domain/units.ts'
+import { proposerOf } from '../../execute/authority/delegation.ts'
+import type { AccountView } from '../../ports.ts'
+import {
+  type AggregatorTools,
+  printOutcome,
+  printReport,
+  whileStopped,
+  withAggregator,
+} from '../aggregator-tools.ts'
+import { readSigner } from '../daemon/operate.ts'
+import { changeDelegation, NO_DELEGATE, nameOfDelegate } from '../delegation-change.ts'
+import { EXIT, type ExitCode, type Io } from '../io.ts'
+import { type ConfigOptions, reportProblems } from '../load.ts'
+import { readState } from './status.ts'
+
+export type DelegationSetOptions = ConfigOptions & {
+  /** Says a second time what `proposer: trusted` in the config says. */
+  readonly trusted?: boolean
+}
+
+/** `delegation status`: the code behind the account, whose it is, and what it answers. */
+export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCode> {
+  return withAggregator(options, io, async (tools) => {
+    const { aggregator, account } = tools
+    const { gasTank } = aggregator.settings.contracts
+    const view = await aggregator.chain.account({ account, gasTank })
+    if (!view.ok) return printOutcome(io, options, { ok: false, message: view.fault.message })
+    const data = reportOf(tools, view.value)
+    printReport(io, options, { data, lines: linesOf(data) })
+    return EXIT.done
+  })
+}
+
+type DelegationReport = ReturnType<typeof reportOf>
+
+function reportOf({ aggregator, account }: AggregatorTools, view: AccountView) {
+  const { settings, wallet } = aggregator
+  const delegate = delegateOf(view.code)
+  const { trustlessProposer } = settings.contracts
+  const named = { answered: view.domain, chainId: wallet.chainId, proposer: trustlessProposer }
+  const isTrustless = delegate === trustlessProposer
+  return {
+    account,
+    chainId: wallet.chainId,
+    code: view.code,
+    delegate: delegate ?? null,
+    proposer: (delegate && nameOfDelegate(delegate, settings)) ?? null,
+    isAsConfigured: delegate === proposerOf(aggregator),
+    configured: settings.proposer,
+    nestedNonce: view.nestedNonce ?? null,
+    domain: view.domain ?? null,
+    /** What signatures of calls have to name; null where none would be made. */
+    verifyingContract: isTrustless
+      ? (resolveVerifyingContract({ ...named, account }) ?? null)
+      : null,
+  }
+}
+
+function linesOf(report: DelegationReport): readonly (readonly [string, string])[] {
+  const { code, delegate, proposer, domain, verifyingContract } = report
+  const owner = proposer ?? (code === '0x' ? 'none' : 'not one of this config')
+  const asConfigured = report.isAsConfigured ? '' : `; the config says ${report.configured}`
+  const answered =
+    domain === null
+      ? 'not answered'
+      : `${domain.name} ${domain.version}, chain ${domain.chainId}, ${domain.verifyingContract}`
+  return [
+    ['account', `${report.account} on chain ${report.chainId}`],
+    ['code', code === '0x' ? 'none' : code],
+    ['delegate', delegate ?? 'none'],
+    ['proposer', `${owner}${asConfigured}`],
+    ['nestedNonce', report.nestedNonce?.toString() ?? 'not answered'],
+    ['domain', answered],
+    ['signatures', verifyingContract === null ? 'none' : `name ${verifyingContract}`],
+  ]
+}
+
+/** `delegation set`: the config's proposer becomes the code of the aggregator's account. */
+export function delegationSet(options: DelegationSetOptions, io: Io): Promise<ExitCode> {
+  return withAggregator(options, io, async (tools) => {
+    const { proposer } = tools.aggregator.settings
+    const asked = options.trusted === true ? 'trusted' : 'trustless'
+    if (asked !== proposer) {
+      const message = `the config says \`proposer: ${proposer}\`: ${asked === 'trusted' ? 'leave out --trusted, or change it there' : 'say --trusted to mean it, or change it there'}`
+      printOutcome(io, options, { ok: false, message })
+      return EXIT.usage
+    }
+    const trading = await tradingWallet(tools, io)
+    if (!trading.ok) return reportProblems([trading.problem], io, options)
+    if (trading.address === tools.account)
+      return printOutcome(io, options, {
+        ok: false,
+        message: `${tools.account} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
+      })
+    return change(proposerOf(tools.aggregator), tools, { options, io, command: 'delegation set' })
+  })
+}
+
+/** `delegation clear`: the account is an ordinary one again. */
+export function delegationClear(options: ConfigOptions, io: Io): Promise<ExitCode> {
+  return withAggregator(options, io, (tools) =>
+    change(NO_DELEGATE, tools, { options, io, command: 'delegation clear' }),
+  )
+}
+
+/** Under another name in the config it could still be the same key (rule A5). */
+async function tradingWallet({ settings, scrubber }: AggregatorTools, io: Io) {
+  const read = await readSigner(settings, settings.gasless.wallet, { scrubber, io })
+  return read.ok ? ({ ok: true, address: read.signer.address } as const) : read
+}
+
+function change(
+  delegate: Address,
+  tools: AggregatorTools,
+  { options, io, command }: { options: ConfigOptions; io: Io; command: string },
+): Promise<ExitCode> {
+  return whileStopped({ tools, options, io, command }, async () => {
+    const view = await readState(tools.settings.stateDir)
+    const busy = view === undefined ? undefined : unfinished(view.state, tools.account)
+    if (busy !== undefined) return printOutcome(io, options, { ok: false, message: busy })
+    const outcome = await changeDelegation({ ...tools, delegate })
+    const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
+    const isDone = outcome.tag !== 'failed'
+    return printOutcome(io, options, {
+      ok: isDone,
+      message: isDone ? `${tools.account} is ${what}: ${outcome.message}` : outcome.message,
+      data: { account: tools.account, changed: outcome.tag === 'changed' },
+    })
+  })
+}
+
+/** What would lose its nonce or its meaning if the account's code changed under it. */
+function unfinished(state: DaemonState, account: Address): string | undefined {
+  const names: string[] = []
+  for (const { record } of state.transactions.values())
+    if (record.from === account) names.push(record.id)
+  for (const { venue, intent, state: step } of state.intents.values())
+    if (venue === 'aggregated' && intent.owner === account && hasLiveAuthorization(step))
+      names.push(intent.id)
+  if (names.length === 0) return undefined
+  return `the account has unfinished business (${names.join(', ')}): run the daemon until that is over`
+}

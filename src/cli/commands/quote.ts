@@ -1,0 +1,272 @@
+import { createClock } from '../../adapters/clock.ts'
+import { createGaslessHttp } from '../../adapters/gasless/http.ts'
+import { emptyState } from '../../domain/book/state.ts'
+import type { SwapIntent } from '../../domain/intent.ts'
+import { acceptPath, createPricePaths } from '../../domain/price.ts'
+import type { Quote } from '../../domain/quote.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { SwapStrategy } from '../../domain/strategy.ts'
+import { type Asset, type Token, WETH_BASE_ADDRESS } from '../../domain/token.ts'
+import {
+  type Address,
+  BPS,
+  baseUnits,
+  formatAmount,
+  mulDivDown,
+  parseAmount,
+  type Ratio,
+} from '../../domain/units.ts'
+import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
+import { verify } from '../../execute/authority/verify.ts'
+import { durationText } from '../daemon/announce.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import { type ConfigOptions, reportProblems } from '../load.ts'
+import { type Market, readMarketNow } from '../market.ts'
+import { loadForReading, readState } from './status.ts'
+
+export type QuoteOptions = ConfigOptions & {
+  readonly sell?: string
+  readonly buy?: string
+  readonly amount?: string
+}
+
+const PRICE_PLACES = 8
+
+/** `tranched quote`: one real quote, held against the feeds and put through the firewall. Signs nothing. */
+export async function quote(
+  name: string | undefined,
+  options: QuoteOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const loaded = loadForReading(options, io)
+  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+  const { settings } = loaded
+  const strategy = loaded.strategies.find((each) => each.name === name)
+  const wanted =
+    name === undefined
+      ? wantedPair(options, settings)
+      : wantedOf(strategy?.kind === 'call' ? undefined : strategy, name)
+  if (typeof wanted === 'string') {
+    io.stderr.write(`quote: ${wanted}\n`)
+    return EXIT.usage
+  }
+  const state = (await readState(settings.stateDir))?.state ?? emptyState()
+  const market = await readMarketNow(settings, [asStrategy(wanted, settings)], { state, io })
+  if (!market.ok) return fail(io, `prices and balances cannot be read: ${market.why}`)
+  const clock = createClock()
+  const service = createGaslessHttp({
+    baseUrl: settings.gasless.baseUrl,
+    wire: settings.gasless.wire,
+    routingPreference: settings.gasless.routingPreference,
+    clock,
+    observe: () => undefined,
+    onRateLimit: () => undefined,
+    onRetryAfter: () => undefined,
+  })
+  try {
+    const intent = intentOf(wanted, market.owner)
+    const reply = await service.quote({
+      from: intent.owner,
+      receiver: intent.recipient,
+      sellToken: intent.sell.token.address,
+      buyToken: intent.buy.token.address,
+      size: intent.size,
+      slippageBps: intent.slippageBps,
+    })
+    if (!reply.ok) return fail(io, `the service gave no quote: ${reply.fault.message}`)
+    const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs: clock.now() })
+    if (options.json) printJson(io, report)
+    else io.stdout.write(`${textOf(report)}\n`)
+    return EXIT.done
+  } finally {
+    await service.close()
+    await clock.close()
+  }
+}
+
+function fail(io: Io, text: string): ExitCode {
+  io.stderr.write(`quote: ${text}\n`)
+  return EXIT.failed
+}
+
+type Wanted = Pick<SwapIntent, 'sell' | 'buy' | 'size' | 'maxSell' | 'slippageBps' | 'price'> &
+  Pick<SwapIntent, 'maxDeviationBps' | 'priceCheck'>
+
+const UNBOUNDED = { min: undefined, max: undefined }
+
+function wantedPair(options: QuoteOptions, settings: Settings): Wanted | string {
+  const { sell: sellName, buy: buyName, amount } = options
+  if (sellName === undefined || buyName === undefined || amount === undefined)
+    return 'name a strategy, or give --sell, --buy and --amount'
+  const sell = assetOf(sellName, settings)
+  const buy = assetOf(buyName, settings)
+  if (sell === undefined || buy === undefined || sell.token === buy.token)
+    return `--sell and --buy take two of: ${[...settings.tokens.keys(), 'ETH'].join(', ')}`
+  const value = parseAmount(amount, sell.token.decimals)
+  if (value === undefined || value === 0n)
+    return `--amount takes a decimal with at most ${sell.token.decimals} places`
+  const { slippageBps } = settings.gasless
+  const { maxDeviationBps } = settings.limits
+  const size = { side: 'sell', amount: value } as const
+  const common = { slippageBps, maxDeviationBps, price: UNBOUNDED, priceCheck: 'feed' } as const
+  return { sell, buy, size, maxSell: value, ...common }
+}
+
+function assetOf(name: string, settings: Settings): Asset | undefined {
+  const tokens = [...settings.tokens.values()]
+  const token =
+    name === 'ETH'
+      ? tokens.find(({ address }) => address === WETH_BASE_ADDRESS)
+      : settings.tokens.get(name)
+  return token === undefined ? undefined : { token, native: name === 'ETH' }
+}
+
+/** What one slot of a strategy would ask for. */
+function wantedOf(strategy: SwapStrategy | undefined, name: string): Wanted | string {
+  if (strategy === undefined) return `no strategy that swaps is named ${name}`
+  const { slippageBps, maxDeviationBps, priceCheck } = strategy
+  if (strategy.kind === 'rebalance' || strategy.kind === 'custom')
+    return `${name} decides what it trades by what it holds; give --sell, --buy and --amount`
+  const common = {
+    slippageBps,
+    maxDeviationBps,
+    priceCheck,
+    sell: strategy.sell,
+    buy: strategy.buy,
+  }
+  const { price } = strategy
+  if (strategy.kind === 'dca') {
+    const { size } = strategy
+    const maxSell = size.side === 'sell' ? size.amount : baseUnits(2n ** 200n)
+    return { ...common, price, size, maxSell }
+  }
+  if (strategy.kind === 'twap') {
+    const count = BigInt(strategy.schedule.type === 'interval' ? strategy.schedule.count : 1)
+    const amount = baseUnits(strategy.total / count)
+    return { ...common, price, size: { side: 'sell', amount }, maxSell: amount }
+  }
+  const fixed = strategy.rungs.find(({ size }) => size.type === 'amount')?.size
+  if (fixed?.type !== 'amount') return `${name} sells a share; give --sell, --buy and --amount`
+  const { amount } = fixed
+  return { ...common, price, size: { side: 'sell', amount }, maxSell: amount }
+}
+
+/** As far as reading the market goes: two tokens and the price between them. */
+function asStrategy({ sell, buy, ...wanted }: Wanted, settings: Settings): SwapStrategy {
+  const none = new Map()
+  const limits = { perOrder: none, perHour: none, perDay: none, perWeek: none, total: none }
+  const schedule = { type: 'interval', everySeconds: 1, count: 1, startSeconds: 0 } as const
+  return {
+    kind: 'twap',
+    name: 'quote',
+    file: settings.file,
+    enabled: true,
+    schedule: { ...schedule, missed: 'skip', maxLatenessMs: 0, jitterMs: 0, overlap: 'skip' },
+    limits: {
+      ...limits,
+      cooldownMs: 0,
+      maxOpenIntents: 1,
+      maxFailures: undefined,
+      drawdownBps: undefined,
+    },
+    sell,
+    buy,
+    total: wanted.maxSell,
+    unsold: 'drop',
+    ...wanted,
+  }
+}
+
+function intentOf(wanted: Wanted, owner: Address): SwapIntent {
+  return {
+    ...wanted,
+    id: 'quote:0:0',
+    venue: 'gasless',
+    strategy: 'quote',
+    slotSeconds: 0,
+    leg: 0,
+    owner,
+    recipient: owner,
+    maxCostBps: undefined,
+    startBeforeMs: 0,
+  }
+}
+
+type ReportInput = {
+  readonly settings: Settings
+  readonly market: Extract<Market, { ok: true }>
+  readonly intent: SwapIntent
+  readonly quoted: Quote
+  readonly nowMs: number
+}
+
+function reportOf({ settings, market, intent, quoted, nowMs }: ReportInput) {
+  const { gasless, prices, chains } = settings
+  const { sell, buy } = intent
+  const path = createPricePaths(prices.values())(sell.token, buy.token)
+  const { view } = market
+  const fair = acceptPath(path, view.readings, view.blockTimeSeconds)
+  const chainId = chains.get(gasless.chain)?.chainId ?? 0
+  const verdict = verify({
+    intent,
+    quote: quoted,
+    view: { ...view, permitNonceUsed: false },
+    nowMs,
+    chainId,
+    gasless,
+    path,
+    maxDeviationBps: Math.min(settings.limits.maxDeviationBps, intent.maxDeviationBps),
+    hash: createPermitHasher({ chainId, permit2: gasless.permit2 }).hash,
+  })
+  const text = (amount: bigint, { decimals, symbol }: Token) =>
+    `${formatAmount(amount, decimals)} ${symbol}`
+  const implied: Ratio = { num: quoted.sellAmount, den: quoted.buyAmount }
+  return {
+    sells: text(quoted.sellAmount, sell.token),
+    buys: text(quoted.buyAmount, buy.token),
+    guaranteed: text(quoted.minBuyAmount, buy.token),
+    fee: text(quoted.feeAmount, sell.token),
+    price: priceText(implied, intent),
+    feedPrice: fair.ok ? priceText(fair.price.ratio, intent) : null,
+    feeds: fair.ok ? fair.price.pairs : [],
+    feedAgeSeconds: fair.ok ? view.blockTimeSeconds - fair.price.updatedAtSeconds : null,
+    worseThanFeedBps: fair.ok ? costBps(implied, fair.price.ratio) : null,
+    expiresInMs: Math.min(quoted.expirationMs, quoted.validToSeconds * 1000) - nowMs,
+    verdict: verdict.ok ? 'would be signed' : `refused: ${verdict.reason}, ${verdict.detail}`,
+  }
+}
+
+/** Whole sell tokens per whole buy token. */
+function priceText({ num, den }: Ratio, { sell, buy }: SwapIntent): string {
+  const scaled = mulDivDown(
+    num * 10n ** BigInt(buy.token.decimals + PRICE_PLACES),
+    1n,
+    den * 10n ** BigInt(sell.token.decimals),
+  )
+  return `${formatAmount(scaled, PRICE_PLACES)} ${sell.token.symbol} per ${buy.token.symbol}`
+}
+
+/** How much more is paid than by the feed; negative for a quote that is better. */
+function costBps(implied: Ratio, fair: Ratio): number {
+  const paid = implied.num * fair.den
+  const due = implied.den * fair.num
+  return Number(((paid - due) * BPS * 10n) / due) / 10
+}
+
+function textOf(report: ReturnType<typeof reportOf>): string {
+  const feed =
+    report.feedPrice === null
+      ? 'no feed gives its price'
+      : `${report.feedPrice} (${report.feeds.join(', ')}, ${report.feedAgeSeconds} s old)`
+  const worse =
+    report.worseThanFeedBps === null ? '' : `, ${report.worseThanFeedBps} bps off the feed`
+  return [
+    `sells       ${report.sells}`,
+    `buys        ${report.buys}, at least ${report.guaranteed}`,
+    `fee         ${report.fee}`,
+    `price       ${report.price}${worse}`,
+    `feed        ${feed}`,
+    `expires in  ${durationText(report.expiresInMs)}`,
+    `firewall    ${report.verdict}`,
+  ].join('\n')
+}

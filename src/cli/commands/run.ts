@@ -1,0 +1,30 @@
+import { peekMode } from '../../config/settings/load.ts'
+import { lock, type RunOptions, runLocked } from '../daemon/operate.ts'
+import type { ExitCode, Io } from '../io.ts'
+import { loadAll, renderAll, reportProblems } from '../load.ts'
+
+/** `tranched run`: the daemon, from its files to its last drained order. */
+export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
+  const peeked = peekMode({ file: options.config })
+  if (!peeked.ok) return reportProblems(peeked.problems, io, options)
+  if (peeked.mode === 'sandbox') {
+    const { runOnSandbox } = await import('../daemon/run-on-sandbox.ts')
+    return runOnSandbox(options, io)
+  }
+  const loaded = await loadAll(options, io)
+  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+  if (loaded.warnings.length > 0) io.stderr.write(`${renderAll(loaded.warnings, io)}\n`)
+  const { settings, strategies } = loaded
+  const release = await lock(settings, io)
+  try {
+    return await runLocked({
+      options,
+      io,
+      settings,
+      strategies,
+      loadAgain: () => loadAll(options, io),
+    })
+  } finally {
+    release()
+  }
+}

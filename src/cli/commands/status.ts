@@ -1,0 +1,159 @@
+import { join } from 'node:path'
+import { fileSize } from '../../adapters/state/durable-file.ts'
+import { type JournalView, readJournal } from '../../adapters/state/journal-file.ts'
+import { readLock } from '../../adapters/state/state-lock.ts'
+import { loadSettings, peekMode } from '../../config/settings/load.ts'
+import { deadlineOf, type OpenIntent, type Pause } from '../../domain/book/state.ts'
+import { nextSlot } from '../../domain/schedule/calendar.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Strategy } from '../../domain/strategy.ts'
+import { formatAmount } from '../../domain/units.ts'
+import { scheduleOf } from '../../engine/view.ts'
+import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
+import { describeStrategy, durationText } from '../daemon/announce.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import {
+  type ConfigOptions,
+  type Loaded,
+  load,
+  readSandboxRecord,
+  reportProblems,
+  stateMissing,
+} from '../load.ts'
+
+/**
+ * Settings for a command that only reads state. A sandbox file is completed with what its last run left in the
+ * state directory.
+ */
+export function loadForReading(options: ConfigOptions, io: Io): Loaded {
+  const found = settingsForReading(options, io)
+  if (!found.ok) return found
+  const { mode, stateDir } = found.settings
+  if (mode !== 'sandbox') return load(options, io)
+  return load(options, io, readSandboxRecord(stateDir) ?? SANDBOX_TEMPLATE)
+}
+
+/** The config file alone, for a command that has to work whatever the strategy files say. */
+export function settingsForReading(
+  options: ConfigOptions,
+  io: Io,
+): ReturnType<typeof loadSettings> {
+  const { config: file } = options
+  const mode = peekMode({ file })
+  if (!mode.ok) return mode
+  const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
+  return loadSettings({ file, env: io.env, overrides: options, sandbox })
+}
+
+/** The journal of a state directory; undefined when nothing was ever written there. */
+export async function readState(stateDir: string): Promise<JournalView | undefined> {
+  const size = await fileSize(join(stateDir, 'journal.jsonl'))
+  return size === undefined ? undefined : readJournal(stateDir)
+}
+
+/** `tranched status`: who runs, what is open, what each strategy did and when it is next due. Reads files only. */
+export async function status(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
+  const loaded = loadForReading(options, io)
+  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+  const { settings, strategies } = loaded
+  const view = await readState(settings.stateDir)
+  if (view === undefined) {
+    const code = reportProblems([stateMissing(settings.stateDir)], io, options)
+    return code === EXIT.badConfig ? EXIT.failed : code
+  }
+  const report = reportOf({ settings, strategies, view, nowMs })
+  if (options.json) printJson(io, report)
+  else io.stdout.write(`${textOf(report, nowMs)}\n`)
+  return EXIT.done
+}
+
+type Report = ReturnType<typeof reportOf>
+
+function reportOf(input: {
+  settings: Settings
+  strategies: readonly Strategy[]
+  view: JournalView
+  nowMs: number
+}) {
+  const { settings, strategies, view, nowMs } = input
+  const holder = readLock(settings.stateDir)
+  return {
+    mode: settings.mode,
+    stateDir: settings.stateDir,
+    running: holder === undefined ? null : { pid: holder.pid, startedAtMs: holder.startedAtMs },
+    wallet: view.state.bound?.owner ?? null,
+    halted: view.state.halted ?? null,
+    openIntents: [...view.state.intents.values()].map(openReport),
+    strategies: strategies.map((strategy) => strategyReport(strategy, { view, settings, nowMs })),
+  }
+}
+
+function openReport(open: OpenIntent) {
+  return {
+    intentId: open.intent.id,
+    state: open.state,
+    attempt: open.attempt,
+    orderId: open.orderId ?? null,
+    deadlineSeconds: deadlineOf(open) ?? null,
+    openedAtMs: open.openedAtMs,
+  }
+}
+
+function strategyReport(
+  strategy: Strategy,
+  { view, settings, nowMs }: { view: JournalView; settings: Settings; nowMs: number },
+) {
+  const record = view.state.strategies.get(strategy.name)
+  const tokens = new Map([...settings.tokens.values()].map((token) => [token.address, token]))
+  const spent = [...(record?.spent ?? [])].map(([address, amount]) => {
+    const token = tokens.get(address)
+    return { token: token?.symbol ?? address, amount: formatAmount(amount, token?.decimals ?? 0) }
+  })
+  const after = Math.max(Math.floor(nowMs / 1000), record?.lastSlotSeconds ?? 0)
+  return {
+    name: strategy.name,
+    enabled: strategy.enabled,
+    does: describeStrategy(strategy),
+    fills: record?.fills ?? 0,
+    paused: record?.paused ?? null,
+    failureStreak: record?.failureStreak ?? 0,
+    spent,
+    openSlots: record?.openSlots.length ?? 0,
+    lastFillAtMs: record?.lastFillAtMs ?? null,
+    nextSlotSeconds: strategy.enabled
+      ? (nextSlot(scheduleOf(view.state, strategy), after) ?? null)
+      : null,
+  }
+}
+
+function textOf(report: Report, nowMs: number): string {
+  const { running } = report
+  const lines = [
+    running === null
+      ? `not running (${report.mode}, state in ${report.stateDir})`
+      : `running for ${durationText(nowMs - running.startedAtMs)}, pid ${running.pid} (${report.mode}, state in ${report.stateDir})`,
+    `wallet ${report.wallet ?? 'not bound yet'}, ${report.openIntents.length} open intents`,
+  ]
+  if (report.halted !== null)
+    lines.push(`HALTED ${sinceText(report.halted, nowMs)}; \`tranched resume\` lifts it`)
+  for (const open of report.openIntents)
+    lines.push(`  ${open.intentId}: ${open.state}, attempt ${open.attempt}`)
+  for (const each of report.strategies) lines.push(strategyLine(each, nowMs))
+  return lines.join('\n')
+}
+
+function sinceText({ atMs, detail }: Pause, nowMs: number): string {
+  return `${durationText(nowMs - atMs)} ago: ${detail}`
+}
+
+function strategyLine(each: Report['strategies'][number], nowMs: number): string {
+  const spent = each.spent.map(({ token, amount }) => `${amount} ${token}`).join(', ')
+  const paused = each.paused === null ? '' : `; PAUSED ${sinceText(each.paused, nowMs)}`
+  const next =
+    each.nextSlotSeconds === null
+      ? 'not scheduled'
+      : `next in ${durationText(each.nextSlotSeconds * 1000 - nowMs)}`
+  const last =
+    each.lastFillAtMs === null ? '' : `, last fill ${durationText(nowMs - each.lastFillAtMs)} ago`
+  return `${each.name}: ${each.does}; ${each.fills} fills${spent === '' ? '' : `, spent ${spent}`}${last}; ${next}${paused}`
+}

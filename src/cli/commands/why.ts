@@ -1,0 +1,96 @@
+import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import { type ConfigOptions, reportProblems, stateMissing } from '../load.ts'
+import { loadForReading, readState } from './status.ts'
+
+const SLOT = /^([a-z0-9][a-z0-9-]{0,62}):(\d{1,12})(?::\d{1,3})?$/
+
+/** `tranched why SLOT`: everything the journal holds about one slot, in order. */
+export async function why(slot: string, options: ConfigOptions, io: Io): Promise<ExitCode> {
+  const match = SLOT.exec(slot)
+  if (match === null) {
+    io.stderr.write(`why: expected STRATEGY:EPOCH_SECONDS, as \`history\` shows it, not ${slot}\n`)
+    return EXIT.usage
+  }
+  const loaded = loadForReading(options, io)
+  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+  const { stateDir } = loaded.settings
+  const view = await readState(stateDir)
+  if (view === undefined) {
+    reportProblems([stateMissing(stateDir)], io, options)
+    return EXIT.failed
+  }
+  const wanted = { strategy: match[1] ?? '', slotSeconds: Number.parseInt(match[2] ?? '', 10) }
+  const found = await recordsOf(view.records(), wanted)
+  if (options.json)
+    printJson(
+      io,
+      found.map(({ seq, atMs, event }) => ({ seq, atMs, event })),
+    )
+  else for (const record of found) io.stdout.write(`${lineOf(record)}\n`)
+  if (found.length > 0) return EXIT.done
+  io.stderr.write(`the journal has nothing about slot ${slot}\n`)
+  return EXIT.failed
+}
+
+type SlotName = { readonly strategy: string; readonly slotSeconds: number }
+
+async function recordsOf(
+  records: AsyncIterable<JournalRecord>,
+  slot: SlotName,
+): Promise<readonly JournalRecord[]> {
+  const found: JournalRecord[] = []
+  const transactions = new Set<string>()
+  for await (const record of records) {
+    const { event } = record
+    if (event.type === 'transaction-recorded' && isOfSlot(event, slot))
+      transactions.add(event.transaction.id)
+    const isOwn = event.type === 'transaction-ended' && transactions.has(event.id)
+    if (isOwn || isOfSlot(event, slot)) found.push(record)
+  }
+  return found
+}
+
+function isOfSlot(event: JournalEvent, { strategy, slotSeconds }: SlotName): boolean {
+  const prefix = `${strategy}:${slotSeconds}:`
+  switch (event.type) {
+    case 'slot-opened':
+    case 'slot-closed':
+      return event.strategy === strategy && event.slotSeconds === slotSeconds
+    case 'slots-missed':
+      return (
+        event.strategy === strategy &&
+        event.firstSeconds <= slotSeconds &&
+        slotSeconds <= event.lastSeconds
+      )
+    case 'transaction-recorded':
+      return event.transaction.intentId?.startsWith(prefix) ?? false
+    case 'bound':
+    case 'strategy-scheduled':
+    case 'strategy-paused':
+    case 'strategy-resumed':
+    case 'halted':
+    case 'halt-lifted':
+    case 'transaction-ended':
+      return false
+    default:
+      return event.intentId.startsWith(prefix)
+  }
+}
+
+function lineOf({ atMs, event }: JournalRecord): string {
+  const at = new Date(atMs).toISOString()
+  const facts = flatten(event)
+    .filter(([name]) => name !== 'type' && name !== 'strategy' && name !== 'slotSeconds')
+    .map(([name, value]) => `${name}=${value}`)
+  return `${at}  ${event.type}  ${facts.join(' ')}`
+}
+
+/** Leaves of an event as dotted names and text. */
+function flatten(value: object, prefix = ''): [string, string][] {
+  return Object.entries(value).flatMap(([name, field]: [string, unknown]): [string, string][] => {
+    if (field === undefined) return []
+    if (typeof field === 'object' && field !== null) return flatten(field, `${prefix}${name}.`)
+    return [[`${prefix}${name}`, String(field)]]
+  })
+}

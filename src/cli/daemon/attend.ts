@@ -1,0 +1,87 @@
+import type { ControlAnswer } from '../../adapters/control/control-socket.ts'
+import {
+  ControlPathError,
+  controlPath,
+  serveControl,
+} from '../../adapters/control/control-socket.ts'
+import { watchDirectory } from '../../adapters/control/file-watch.ts'
+import type { Log } from '../../adapters/tell/log.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Strategy } from '../../domain/strategy.ts'
+import type { DaemonControl } from '../../engine/daemon.ts'
+import type { Io } from '../io.ts'
+import type { Loaded } from '../load.ts'
+import { createReloader } from './reload.ts'
+
+export type AttendInput = {
+  readonly settings: Settings
+  readonly strategies: readonly Strategy[]
+  readonly loadAgain: () => Promise<Loaded>
+  readonly registerStrategies: (names: readonly string[]) => void
+  readonly log: Log
+  readonly io: Io
+}
+
+/** What an operator can do to a running daemon: the control socket, changed strategy files, and SIGHUP. */
+export async function attend(
+  input: AttendInput,
+  control: DaemonControl,
+): Promise<{ close(): Promise<void> }> {
+  const { settings, log, io } = input
+  const reload = createReloader({ ...input, load: input.loadAgain, control })
+  const onFiles = (): void => {
+    reload().catch((error: unknown) => log.error('could not reload strategies', { err: error }))
+  }
+  const watcher = watchDirectory(settings.strategiesDir, onFiles, (error) =>
+    log.warn(`strategy files are not watched, SIGHUP reloads them: ${error.message}`),
+  )
+  const offHangup = io.onHangup(() => {
+    log.info('SIGHUP: reading strategy files; the config file itself is read at the next start')
+    onFiles()
+  })
+  const socket = await listen(input, control, reload)
+  return {
+    async close() {
+      watcher.close()
+      offHangup()
+      await socket?.close()
+    },
+  }
+}
+
+async function listen(
+  { settings, log }: AttendInput,
+  control: DaemonControl,
+  reload: ReturnType<typeof createReloader>,
+): Promise<{ close(): Promise<void> } | undefined> {
+  try {
+    return await serveControl(controlPath(settings.stateDir), async (request) => {
+      const { command, strategy } = request
+      log.info(`asked to ${command} ${strategy ?? ''}`.trim(), {
+        event: 'control',
+        command,
+        strategy,
+      })
+      switch (command) {
+        case 'pause':
+          return done(await control.pause(strategy))
+        case 'resume':
+          return done(await control.resume(strategy))
+        case 'halt':
+          return done(await control.halt())
+        case 'trigger':
+          return done(await control.trigger(strategy ?? ''))
+        case 'reload':
+          return done(await reload())
+      }
+    })
+  } catch (error) {
+    if (!(error instanceof ControlPathError)) throw error
+    log.warn(`no control socket: ${error.message}`)
+    return undefined
+  }
+}
+
+function done(result: unknown): ControlAnswer {
+  return { ok: true, result }
+}

@@ -1,0 +1,78 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileSize } from '../../adapters/state/durable-file.ts'
+import { problemOf } from '../../config/yaml/problem.ts'
+import { writeSandboxKeys } from '../../sandbox/config-out.ts'
+import { startSandbox } from '../../sandbox/sandbox.ts'
+import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
+import type { ExitCode, Io } from '../io.ts'
+import { loadAll, reportProblems, sandboxRecordOf } from '../load.ts'
+import { lock, type RunOptions, runLocked } from './operate.ts'
+
+/** State files of the run before, kept for one run more. */
+const PREVIOUS = 'previous'
+
+/**
+ * Runs the daemon with a sandbox of its own: chain, services and state begin and end together. Files are checked
+ * against a template first, so that a typo is told before anything starts.
+ */
+export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCode> {
+  const checked = await loadAll(options, io, SANDBOX_TEMPLATE)
+  if (!checked.ok) return reportProblems(checked.problems, io, options)
+  const { stateDir } = checked.settings
+  const release = await lock(checked.settings, io)
+  try {
+    if (!(await putAside(stateDir))) return reportProblems([foreignState(stateDir)], io, options)
+    const sandbox = await startSandbox({ anvilBin: io.env['ANVIL_BIN'] })
+    try {
+      const keyFile = join(stateDir, 'trader.key')
+      await writeSandboxKeys(sandbox, { keyFile })
+      const { strategiesDir } = checked.settings
+      const config = sandbox.config({ stateDir, strategiesDir, keyFile })
+      await writeFile(sandboxRecordOf(stateDir), JSON.stringify(config), { mode: 0o600 })
+      const loaded = await loadAll(options, io, config)
+      if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+      return await runLocked({
+        ...loaded,
+        options,
+        io,
+        loadAgain: () => loadAll(options, io, config),
+      })
+    } finally {
+      await sandbox.stop()
+    }
+  } finally {
+    release()
+  }
+}
+
+/**
+ * Moves the last sandbox run's files away: its chain is gone, so its state means nothing any more. False when the
+ * directory holds the state of something else.
+ */
+async function putAside(stateDir: string): Promise<boolean> {
+  const files = ['journal.jsonl', 'state.json'].map((name) => join(stateDir, name))
+  const present = await Promise.all(files.map(exists))
+  if (!present.includes(true)) return true
+  if (!(await exists(sandboxRecordOf(stateDir)))) return false
+  const previous = join(stateDir, PREVIOUS)
+  await rm(previous, { recursive: true, force: true })
+  await mkdir(previous, { mode: 0o700 })
+  for (const name of ['journal.jsonl', 'state.json', 'sandbox.json']) {
+    if (await exists(join(stateDir, name))) await rename(join(stateDir, name), join(previous, name))
+  }
+  return true
+}
+
+async function exists(file: string): Promise<boolean> {
+  return (await fileSize(file)) !== undefined
+}
+
+function foreignState(stateDir: string): ReturnType<typeof problemOf> {
+  return problemOf({
+    file: stateDir,
+    path: 'stateDir',
+    message: 'this directory holds state that no sandbox run has made',
+    expected: 'a stateDir of its own for the sandbox',
+  })
+}

@@ -1,0 +1,44 @@
+import type { Probe } from '../../adapters/control/http-server.ts'
+import type { Observation } from '../../domain/observation.ts'
+import type { Clock } from '../../ports.ts'
+
+/** The loop turns at least every second, but for a turn that waits on a silent node with all its retries. */
+const TICK_AGE_MS_MAX = 120_000
+
+/** Request statuses that are no answer of the service itself; a refusal, whatever its words, is one. */
+const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other)$/
+
+/** What the probes need to know, gathered from what the daemon tells anyway. */
+export function createWatch(clock: Pick<Clock, 'now'>) {
+  const failing = new Map<string, string>()
+  let tickedAtMs = clock.now()
+  let isReady = false
+  let draining = false
+
+  const health = (): Probe => {
+    const ageMs = clock.now() - tickedAtMs
+    const reasons = ageMs > TICK_AGE_MS_MAX ? [`the loop has not turned for ${ageMs} ms`] : []
+    return { ok: reasons.length === 0, reasons, details: { lastTurnAgeMs: ageMs } }
+  }
+  const ready = (): Probe => {
+    const reasons = [...failing].map(([service, status]) => `${service} answered last: ${status}`)
+    if (!isReady) reasons.unshift('starting')
+    if (draining) reasons.unshift('stopping')
+    return { ok: reasons.length === 0, reasons }
+  }
+  return {
+    probes: { health, ready },
+    ticked: (): void => {
+      tickedAtMs = clock.now()
+    },
+    ready: (): void => {
+      isReady = true
+    },
+    saw(event: Observation): void {
+      if (event.type === 'daemon-stopping') draining = true
+      if (event.type !== 'request') return
+      if (NO_ANSWER.test(event.status)) failing.set(event.service, event.status)
+      else failing.delete(event.service)
+    },
+  }
+}

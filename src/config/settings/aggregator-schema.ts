@@ -1,0 +1,63 @@
+import * as z from 'zod'
+import {
+  address,
+  duration,
+  ether,
+  nameOf,
+  oneOf,
+  section,
+  textLike,
+  webAddress,
+} from '../scalars.ts'
+
+const contracts = section({
+  gasTank: address,
+  multicall: address,
+  trustedProposer: address,
+  trustlessProposer: address,
+})
+
+const fallback = section({
+  mode: oneOf(['off', 'rejected-only', 'after-deadline'])
+    .prefault('after-deadline')
+    .describe('When a call is sent directly instead of through the service'),
+  deadline: duration({ min: '10s', max: '1h' })
+    .prefault('3m')
+    .describe('How long a signed call stays valid'),
+})
+
+const gasTank = section({
+  alertBelow: ether.optional().describe('Ether; below it an alert is sent'),
+  topUp: section({
+    below: ether.describe('Ether; below it a deposit is made'),
+    amount: ether.describe('Ether of one deposit; deposits cannot be withdrawn'),
+    maxPerDay: ether.describe('Ether that deposits may add up to in a day'),
+  }).optional(),
+})
+
+const wire = section({
+  methodPrefix: textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits and `_`')
+    .prefault('agg_')
+    .describe('Prefix of the JSON-RPC methods'),
+  signatureHeader: textLike(/^[A-Za-z0-9-]{1,64}$/, 'the name of an HTTP header')
+    .prefault('X-Relay-Signature')
+    .describe('Header that authenticates a request'),
+})
+
+/** The `aggregator` section: the service that batches signed transactions on Ethereum. */
+export const aggregatorSchema = section({
+  rpcUrl: webAddress.describe('JSON-RPC address of the service'),
+  chain: nameOf('a key of `chains`').describe('Key of a chain with id 1 or 11155111'),
+  wallet: nameOf('a key of `wallets`').describe('Key of a wallet; not the one that trades on Base'),
+  proposer: oneOf(['trustless', 'trusted'])
+    .prefault('trustless')
+    .describe('trusted has no replay guard'),
+  contracts,
+  targets: z
+    .array(address, { error: 'a list of addresses' })
+    .prefault([])
+    .describe('The only contracts that a strategy may call'),
+  fallback: fallback.prefault({}),
+  gasTank: gasTank.prefault({}),
+  wire: wire.prefault({}),
+})

@@ -1,0 +1,249 @@
+import { dirname, resolve } from 'node:path'
+import type { PriceFeed } from '../../domain/price.ts'
+import type { Settings, WalletSource } from '../../domain/settings.ts'
+import type { Caps } from '../../domain/strategy.ts'
+import type { Pair, Token } from '../../domain/token.ts'
+import { type Address, type BaseUnits, parseAmount } from '../../domain/units.ts'
+import type { Fault } from '../yaml/document.ts'
+import { nearest } from '../yaml/nearest.ts'
+import type { Path } from '../yaml/problem.ts'
+import type { SettingsInput } from './schema.ts'
+
+/** The gasless service settles on Base alone. */
+const GASLESS_CHAIN_ID = 8453
+const AGGREGATOR_CHAIN_IDS = [1, 11_155_111]
+const NATIVE_SYMBOL = 'ETH'
+
+type Report = (fault: Fault) => void
+
+/**
+ * Turns a well-formed config into settings: resolves paths against the file's directory, names against the
+ * sections that define them, and decimal amounts into base units. The settings count only if nothing was reported.
+ */
+export function buildSettings(
+  file: string,
+  input: SettingsInput,
+): { settings: Settings; faults: readonly Fault[] } {
+  const faults: Fault[] = []
+  const report: Report = (fault) => faults.push(fault)
+  const absolute = (path: string) => resolve(dirname(file), path)
+  checkGasless(input, report)
+  checkWallets(input, report)
+  checkAggregator(input, report)
+  const tokens = buildTokens(input, report)
+  const { maxDeviationBps } = input.limits
+  const settings: Settings = {
+    mode: input.mode,
+    file: resolve(file),
+    stateDir: absolute(input.stateDir),
+    strategiesDir: absolute(input.strategiesDir),
+    http: input.http,
+    log: input.log,
+    wallets: mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute)),
+    chains: mapOf(input.chains, (chain, name) => ({ name, ...chain })),
+    gasless: buildGasless(input),
+    aggregator: buildAggregator(input),
+    tokens,
+    prices: buildPrices(input, tokens, report),
+    limits: {
+      maxDeviationBps,
+      perOrder: buildCaps(input, { tokens, name: 'perOrder', report }),
+      perHour: buildCaps(input, { tokens, name: 'perHour', report }),
+      perDay: buildCaps(input, { tokens, name: 'perDay', report }),
+      perWeek: buildCaps(input, { tokens, name: 'perWeek', report }),
+      total: buildCaps(input, { tokens, name: 'total', report }),
+      cooldownMs: input.limits.cooldown,
+      maxOpenIntents: input.limits.maxOpenIntents,
+      maxFailures: input.limits.maxFailures,
+    },
+    notify: input.notify,
+  }
+  return { settings, faults }
+}
+
+function mapOf<In, Out>(
+  entries: Readonly<Record<string, In>>,
+  build: (value: In, name: string) => Out,
+): Map<string, Out> {
+  return new Map(Object.entries(entries).map(([name, value]) => [name, build(value, name)]))
+}
+
+function withAbsolutePaths(wallet: WalletSource, absolute: (path: string) => string): WalletSource {
+  switch (wallet.type) {
+    case 'keystore': {
+      const { keystore, passwordFile } = wallet
+      return { ...wallet, keystore: absolute(keystore), passwordFile: absolute(passwordFile) }
+    }
+    case 'privateKeyFile':
+      return { ...wallet, file: absolute(wallet.file) }
+    case 'privateKeyEnv':
+    case 'address':
+      return wallet
+  }
+}
+
+function buildGasless(input: SettingsInput): Settings['gasless'] {
+  const { maxQuoteLifetime, ...rest } = input.gasless
+  return { ...rest, maxQuoteLifetimeMs: maxQuoteLifetime }
+}
+
+function buildAggregator({ aggregator }: SettingsInput): Settings['aggregator'] {
+  if (aggregator === undefined) return undefined
+  const { fallback, gasTank, ...rest } = aggregator
+  const { alertBelow, topUp } = gasTank
+  return {
+    ...rest,
+    fallback: { mode: fallback.mode, deadlineMs: fallback.deadline },
+    gasTank: {
+      alertBelowWei: alertBelow,
+      topUp:
+        topUp === undefined
+          ? undefined
+          : { belowWei: topUp.below, amountWei: topUp.amount, maxPerDayWei: topUp.maxPerDay },
+    },
+  }
+}
+
+/** Reports a name that its section does not define. Returns the definition it stands for. */
+function lookUp<Value>(
+  section: Readonly<Record<string, Value>>,
+  use: { kind: string; name: string; path: Path; report: Report; at?: 'key' },
+): Value | undefined {
+  const { kind, name, path, report, at } = use
+  if (Object.hasOwn(section, name)) return section[name]
+  const names = Object.keys(section)
+  const expected =
+    names.length === 0 ? `an entry under \`${kind}\`` : `a key of \`${kind}\`: ${names.join(', ')}`
+  const suggestion = nearest(name, names)
+  report({ path, at, message: `nothing under \`${kind}\` has this name`, expected, suggestion })
+  return undefined
+}
+
+function checkGasless(input: SettingsInput, report: Report): void {
+  const { chain, wallet } = input.gasless
+  const walletPath = ['gasless', 'wallet']
+  lookUp(input.wallets, { kind: 'wallets', name: wallet, path: walletPath, report })
+  const path = ['gasless', 'chain']
+  const found = lookUp(input.chains, { kind: 'chains', name: chain, path, report })
+  if (found === undefined || found.chainId === GASLESS_CHAIN_ID) return
+  const message = `this chain has id ${found.chainId}, and the gasless service settles on Base`
+  report({ path, message, expected: `a chain with id ${GASLESS_CHAIN_ID}` })
+}
+
+function checkWallets({ mode, wallets }: SettingsInput, report: Report): void {
+  for (const [name, { type }] of Object.entries(wallets)) {
+    if (type !== 'address' || mode === 'dry-run') continue
+    const message = 'this wallet has an address and no key'
+    report({ path: ['wallets', name], message, expected: 'a key source, or `mode: dry-run`' })
+  }
+}
+
+function checkAggregator(input: SettingsInput, report: Report): void {
+  if (input.aggregator === undefined) return
+  const { chain, wallet } = input.aggregator
+  const walletPath = ['aggregator', 'wallet']
+  lookUp(input.wallets, { kind: 'wallets', name: wallet, path: walletPath, report })
+  if (wallet === input.gasless.wallet) {
+    const message = 'this wallet trades through the gasless service already'
+    const expected = 'a wallet of its own: code delegated to a wallet could empty it on Base'
+    report({ path: walletPath, message, expected })
+  }
+  const path = ['aggregator', 'chain']
+  const found = lookUp(input.chains, { kind: 'chains', name: chain, path, report })
+  if (found === undefined || AGGREGATOR_CHAIN_IDS.includes(found.chainId)) return
+  const message = `this chain has id ${found.chainId}, which the aggregator does not serve`
+  report({ path, message, expected: `a chain with id ${AGGREGATOR_CHAIN_IDS.join(' or ')}` })
+}
+
+function buildTokens(input: SettingsInput, report: Report): Map<string, Token> {
+  const tokens = new Map<string, Token>()
+  const symbolAt = new Map<string, string>()
+  for (const [symbol, { chain, address, decimals }] of Object.entries(input.tokens)) {
+    const path = ['tokens', symbol]
+    checkSymbol(symbol, { path, report })
+    const chainPath = [...path, 'chain']
+    const found = lookUp(input.chains, { kind: 'chains', name: chain, path: chainPath, report })
+    checkOnGaslessChain(input, { chain, path: chainPath, report })
+    const twin = symbolAt.get(`${chain}:${address}`)
+    if (twin !== undefined) {
+      const message = `${twin} has this address already`
+      report({ path: [...path, 'address'], message, expected: 'each token under one symbol' })
+    }
+    symbolAt.set(`${chain}:${address}`, symbol)
+    tokens.set(symbol, { symbol, chain, chainId: found?.chainId ?? 0, address, decimals })
+  }
+  return tokens
+}
+
+function checkSymbol(symbol: string, place: { path: Path; report: Report }): void {
+  if (symbol !== NATIVE_SYMBOL) return
+  const message =
+    'ETH is no token: in a strategy it means WETH, wrapped or unwrapped around the order'
+  place.report({ path: place.path, at: 'key', message, expected: 'WETH', suggestion: 'WETH' })
+}
+
+/** Balances, allowances and feeds are read in one call, so all of them have to be on the chain that trades. */
+function checkOnGaslessChain(
+  input: SettingsInput,
+  use: { chain: string; path: Path; report: Report },
+): void {
+  const { chain, path, report } = use
+  if (chain === input.gasless.chain || !Object.hasOwn(input.chains, chain)) return
+  const message = 'this is not the chain that trades'
+  report({ path, message, expected: `\`${input.gasless.chain}\`, as in gasless.chain` })
+}
+
+function buildPrices(
+  input: SettingsInput,
+  tokens: ReadonlyMap<string, Token>,
+  report: Report,
+): Map<Pair, PriceFeed> {
+  const prices = new Map<Pair, PriceFeed>()
+  for (const [key, { feed, chain, maxAge, sequencerFeed }] of Object.entries(input.prices)) {
+    const path = ['prices', key]
+    const [baseName = '', quoteName = ''] = key.split('/')
+    const chainPath = [...path, 'chain']
+    lookUp(input.chains, { kind: 'chains', name: chain, path: chainPath, report })
+    checkOnGaslessChain(input, { chain, path: chainPath, report })
+    const side = { kind: 'tokens', path, report, at: 'key' } as const
+    lookUp(input.tokens, { ...side, name: baseName })
+    lookUp(input.tokens, { ...side, name: quoteName })
+    if (baseName === quoteName || prices.has(`${quoteName}/${baseName}`)) {
+      const message = 'this price is given already, or is always one'
+      report({ path, at: 'key', message, expected: 'one feed for each pair of tokens' })
+    }
+    const base = tokens.get(baseName)
+    const quote = tokens.get(quoteName)
+    if (base === undefined || quote === undefined) continue
+    const pair: Pair = `${baseName}/${quoteName}`
+    const maxAgeSeconds = Math.floor(maxAge / 1_000)
+    prices.set(pair, { pair, base, quote, feed, maxAgeSeconds, sequencerFeed })
+  }
+  return prices
+}
+
+type CapName = 'perOrder' | 'perHour' | 'perDay' | 'perWeek' | 'total'
+
+function buildCaps(
+  input: SettingsInput,
+  use: { tokens: ReadonlyMap<string, Token>; name: CapName; report: Report },
+): Caps {
+  const { tokens, name, report } = use
+  const caps = new Map<Address, BaseUnits>()
+  for (const [symbol, text] of Object.entries(input.limits[name])) {
+    const path = ['limits', name, symbol]
+    lookUp(input.tokens, { kind: 'tokens', name: symbol, path, report, at: 'key' })
+    const token = tokens.get(symbol)
+    if (token === undefined) continue
+    const amount = parseAmount(text, token.decimals)
+    if (amount === undefined) report(tooManyDecimals(path, token))
+    else caps.set(token.address, amount)
+  }
+  return caps
+}
+
+/** An amount that is finer than the token's base unit. */
+export function tooManyDecimals(path: Path, token: Token): Fault {
+  const message = `this amount has more decimal places than ${token.symbol}`
+  return { path, message, expected: `at most ${token.decimals} decimal places` }
+}

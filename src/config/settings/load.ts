@@ -1,0 +1,121 @@
+import type { Mode, Settings } from '../../domain/settings.ts'
+import { type ConfigDocument, type Fault, locate, pathKey, valueAt } from '../yaml/document.ts'
+import { type ReadFile, readDiskFile, readText } from '../yaml/files.ts'
+import { faultsOfIssues } from '../yaml/issues.ts'
+import { nearest } from '../yaml/nearest.ts'
+import { byPosition, type Problem } from '../yaml/problem.ts'
+import { parseConfigText } from '../yaml/tree.ts'
+import { buildSettings } from './build.ts'
+import { type Environment, interpolate } from './interpolate.ts'
+import { applyOverrides, modeVariableProblem, type Overrides } from './overrides.ts'
+import { privateKeyFaults } from './private-keys.ts'
+import { completeSandbox, sandboxFaults } from './sandbox-settings.ts'
+import { MODES, settingsSchema } from './schema.ts'
+
+export type LoadSettingsOptions = {
+  readonly file: string
+  readonly env: Environment
+  readonly overrides?: Overrides
+  /** What a running sandbox adds to a `mode: sandbox` file: an object with a config file's keys, paths absolute. */
+  readonly sandbox?: unknown
+  readonly readFile?: ReadFile
+}
+
+export type SettingsLoaded =
+  | { readonly ok: true; readonly settings: Settings; readonly warnings: readonly Problem[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/
+
+/** Reads and validates a config file. Reports everything that is wrong with it at once, in the order of the file. */
+export function loadSettings(options: LoadSettingsOptions): SettingsLoaded {
+  const { file, env, overrides = {}, sandbox, readFile = readDiskFile } = options
+  const read = readText(file, readFile)
+  if (!read.ok) return { ok: false, problems: [read.problem] }
+  const parsed = parseConfigText(file, read.text)
+  if (parsed.faults.length > 0) return failed(parsed.document, parsed.faults)
+  const written = parsed.document
+  const filled = interpolate(written, env)
+  const mode = valueAt(written.tree, ['mode'])
+  const early = [...filled.faults, ...modeFaults(written), ...privateKeyFaults(filled.document)]
+  if (mode === 'sandbox') early.push(...sandboxFaults(written))
+  const completed =
+    mode === 'sandbox' && sandbox !== undefined
+      ? completeSandbox(filled.document, sandbox)
+      : filled.document
+  const document = applyOverrides(completed, { overrides, env })
+  const modeProblem = modeVariableProblem(mode, env)
+  const checked = checkTree(document)
+  const faults = [...early, ...withoutRepeats(early, checked.faults)]
+  if (checked.settings === undefined || faults.length > 0 || modeProblem !== undefined)
+    return failed(document, faults, modeProblem)
+  const warnings = warningFaults(checked.settings).map((fault) => locate(document, fault))
+  return { ok: true, settings: checked.settings, warnings }
+}
+
+/** The mode that a config file asks for, for those who have to start a sandbox before the settings are complete. */
+export function peekMode(options: {
+  file: string
+  readFile?: ReadFile
+}): { ok: true; mode: Mode } | { ok: false; problems: readonly Problem[] } {
+  const { file, readFile = readDiskFile } = options
+  const read = readText(file, readFile)
+  if (!read.ok) return { ok: false, problems: [read.problem] }
+  const { document, faults } = parseConfigText(file, read.text)
+  if (faults.length > 0) return failed(document, faults)
+  const written = valueAt(document.tree, ['mode'])
+  const mode = MODES.find((known) => known === written)
+  return mode === undefined ? failed(document, [unknownMode(written)]) : { ok: true, mode }
+}
+
+function failed(document: ConfigDocument, faults: readonly Fault[], other?: Problem) {
+  const problems = faults.map((fault) => locate(document, fault))
+  if (other !== undefined) problems.push(other)
+  return { ok: false as const, problems: problems.sort(byPosition) }
+}
+
+function checkTree(document: ConfigDocument): {
+  settings: Settings | undefined
+  faults: readonly Fault[]
+} {
+  const parsed = settingsSchema.safeParse(document.tree)
+  return parsed.success
+    ? buildSettings(document.source.file, parsed.data)
+    : { settings: undefined, faults: faultsOfIssues(document.tree, parsed.error.issues) }
+}
+
+/** A value that is wrong already is not reported again for what follows from it. */
+function withoutRepeats(first: readonly Fault[], then: readonly Fault[]): Fault[] {
+  const known = new Set(first.map((fault) => pathKey(fault.path)))
+  return then.filter((fault) => !known.has(pathKey(fault.path)))
+}
+
+/** `mode: live` has to be written: a variable there would let the environment turn it on. */
+function modeFaults(document: ConfigDocument): Fault[] {
+  const mode = valueAt(document.tree, ['mode'])
+  if (typeof mode !== 'string' || !mode.includes('${')) return []
+  const message = 'the mode cannot come from a variable'
+  return [{ path: ['mode'], message, expected: `one of: ${MODES.join(', ')}` }]
+}
+
+function unknownMode(written: unknown): Fault {
+  const message = written === undefined ? 'this key is missing' : 'this word is not known here'
+  const suggestion = typeof written === 'string' ? nearest(written, MODES) : undefined
+  return { path: ['mode'], message, expected: `one of: ${MODES.join(', ')}`, suggestion }
+}
+
+function warningFaults(settings: Settings): Fault[] {
+  const warnings: Fault[] = []
+  if (!LOOPBACK.test(settings.http.host)) {
+    const message = 'metrics and health are open to the network: this host is not loopback'
+    warnings.push({ path: ['http', 'host'], message, expected: '127.0.0.1 behind a proxy' })
+  }
+  if (settings.aggregator?.proposer === 'trusted') {
+    const { wallet } = settings.aggregator
+    const message = `the service can make the account of wallet \`${wallet}\` do anything: \`trusted\` asks for no signature per call`
+    const expected =
+      'trustless, or a dedicated hot wallet that holds nothing else and has no rights anywhere'
+    warnings.push({ path: ['aggregator', 'proposer'], message, expected })
+  }
+  return warnings
+}

@@ -1,0 +1,73 @@
+import { type ConfigDocument, type Fault, pathKey, type Tree, valueAt } from '../yaml/document.ts'
+import type { Path } from '../yaml/problem.ts'
+
+const ORIGIN = 'the running sandbox'
+
+/** What a sandbox file may not name: with these, a rehearsal could reach real money. */
+const SUPPLIED_BY_SANDBOX: readonly Path[] = [
+  ['wallets'],
+  ['chains'],
+  ['tokens'],
+  ['prices'],
+  ['gasless', 'baseUrl'],
+  ['gasless', 'chain'],
+  ['gasless', 'wallet'],
+  ['gasless', 'permit2'],
+  ['gasless', 'spenders'],
+  ['aggregator', 'rpcUrl'],
+  ['aggregator', 'chain'],
+  ['aggregator', 'wallet'],
+  ['aggregator', 'contracts'],
+  ['aggregator', 'targets'],
+]
+
+/** Faults of a `mode: sandbox` file that names services, chains or keys itself. */
+export function sandboxFaults(document: ConfigDocument): Fault[] {
+  return SUPPLIED_BY_SANDBOX.filter((path) => valueAt(document.tree, path) !== undefined).map(
+    (path) => ({
+      path,
+      at: 'key',
+      message: 'in sandbox mode the sandbox supplies this',
+      expected: 'this key removed, or `mode: dry-run` or `mode: live`',
+    }),
+  )
+}
+
+/**
+ * Adds what a running sandbox yields (an object with the keys of a config file) below what the file says: maps are
+ * merged key by key, and wherever both have a value, the file's stays.
+ */
+export function completeSandbox(document: ConfigDocument, sandbox: unknown): ConfigDocument {
+  const origins = new Map(document.origins)
+  const tree = merge(document.tree, toTree(sandbox), { path: [], origins })
+  return { ...document, tree, origins }
+}
+
+function merge(own: Tree, added: Tree, at: { path: Path; origins: Map<string, string> }): Tree {
+  if (!isMap(own) || !isMap(added)) return own
+  const merged: Record<string, Tree> = { ...own }
+  for (const [key, value] of Object.entries(added)) {
+    const path = [...at.path, key]
+    const ownValue = own[key]
+    if (ownValue === undefined) at.origins.set(pathKey(path), ORIGIN)
+    merged[key] = ownValue === undefined ? value : merge(ownValue, value, { ...at, path })
+  }
+  return merged
+}
+
+function isMap(tree: Tree): tree is { readonly [key: string]: Tree } {
+  return tree !== null && typeof tree === 'object' && !Array.isArray(tree)
+}
+
+/** The schemas read text, as they would from a file. */
+function toTree(value: unknown): Tree {
+  if (value === null || typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map(toTree)
+  if (typeof value === 'object') {
+    const entries = Object.entries(value).filter(([, item]) => item !== undefined)
+    return Object.fromEntries(entries.map(([key, item]) => [key, toTree(item)]))
+  }
+  if (Number.isSafeInteger(value) || typeof value === 'bigint' || typeof value === 'boolean')
+    return String(value)
+  throw new TypeError(`a sandbox config cannot hold a ${typeof value}`)
+}

@@ -1,0 +1,182 @@
+import * as z from 'zod'
+import type { WalletSource } from '../../domain/settings.ts'
+import {
+  address,
+  duration,
+  filePath,
+  integer,
+  listOf,
+  nameKey,
+  nameOf,
+  oneOf,
+  positiveDecimal,
+  section,
+  serviceAddress,
+  textLike,
+  webAddress,
+} from '../scalars.ts'
+import { aggregatorSchema } from './aggregator-schema.ts'
+
+/** Permit2 has this address on every chain that it was deployed to. */
+const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+
+const WEBHOOK_EVENTS = ['filled', 'failed', 'refused', 'missed', 'halted', 'low-funds'] as const
+const ONE_SOURCE =
+  'exactly one of: keystore (with passwordFile), privateKeyFile, privateKeyEnv; or address, in mode: dry-run'
+
+export const MODES = ['sandbox', 'dry-run', 'live'] as const
+
+const wallet = section({
+  keystore: filePath().optional().describe('Path of an encrypted v3 keystore'),
+  passwordFile: filePath().optional().describe('Path of the file with its password'),
+  address: address.optional().describe('Address alone, without a key; enough for mode: dry-run'),
+  privateKeyFile: filePath().optional().describe('Path of a file with the private key in hex'),
+  privateKeyEnv: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable')
+    .optional()
+    .describe('Environment variable with the private key in hex; not the key itself'),
+}).transform((source, context): WalletSource => {
+  const { keystore, passwordFile, privateKeyFile, privateKeyEnv, address } = source
+  const refuse = (message: string) => {
+    context.issues.push({
+      code: 'custom',
+      input: source,
+      message,
+      params: { expected: ONE_SOURCE },
+    })
+    return z.NEVER
+  }
+  const given = [keystore, privateKeyFile, privateKeyEnv, address].filter(
+    (value) => value !== undefined,
+  )
+  if (given.length !== 1)
+    return refuse(given.length === 0 ? 'this wallet has no key' : 'this wallet has several keys')
+  if ((keystore === undefined) !== (passwordFile === undefined))
+    return refuse('a keystore and its passwordFile belong together')
+  if (keystore !== undefined && passwordFile !== undefined)
+    return { type: 'keystore', keystore, passwordFile }
+  if (address !== undefined) return { type: 'address', address }
+  if (privateKeyFile !== undefined) return { type: 'privateKeyFile', file: privateKeyFile }
+  return { type: 'privateKeyEnv', name: privateKeyEnv ?? '' }
+})
+
+const chain = section({
+  chainId: integer({ min: 1, max: 1_000_000_000_000 }).describe('EIP-155 chain id'),
+  rpcUrls: listOf(webAddress, 'a list of at least one RPC address').describe('Tried in this order'),
+})
+
+const gasless = section({
+  baseUrl: serviceAddress.describe('Address of the service; /api/v1 is appended'),
+  chain: nameOf('a key of `chains`').describe('Key of the chain with id 8453'),
+  wallet: nameOf('a key of `wallets`').describe('Key of the wallet that trades'),
+  permit2: address.prefault(PERMIT2).describe('The Permit2 contract'),
+  spenders: listOf(address, 'a list of at least one settlement contract').describe(
+    'The only contracts that a permit may name as spender',
+  ),
+  slippageBps: integer({ min: 1, max: 2_000 })
+    .prefault('50')
+    .describe('Slippage in basis points for strategies that name none'),
+  routingPreference: oneOf(['auto', 'preferOwn', 'onlyOwn']).prefault('auto'),
+  approval: oneOf(['exact', 'budget', 'unlimited'])
+    .prefault('budget')
+    .describe('Allowance for Permit2: one order, what the limits still allow today, everything'),
+  maxQuoteLifetime: duration({ min: '1s', max: '1d' })
+    .prefault('10m')
+    .describe('Longest time for which a permit may be valid'),
+  requestsPerSecond: integer({ min: 1, max: 1_000 })
+    .prefault('5')
+    .describe('Ceiling; the service may ask for less'),
+  wire: section({
+    preferOwn: textLike(/^\S{1,64}$/, 'one word').prefault('preferOwn'),
+    onlyOwn: textLike(/^\S{1,64}$/, 'one word').prefault('onlyOwn'),
+  })
+    .prefault({})
+    .describe('The service words for the two routing preferences'),
+})
+
+const token = section({
+  chain: nameOf('a key of `chains`').describe('Key of a chain'),
+  address: address.describe('The ERC-20 contract'),
+  decimals: integer({ min: 0, max: 36 }).describe('Decimal places of its base unit'),
+})
+
+const price = section({
+  feed: address.describe('Chainlink-style feed: price of one BASE in QUOTE'),
+  chain: nameOf('a key of `chains`').describe('Key of the chain that the feed is on'),
+  maxAge: duration({ min: '1s', max: '7d' }).prefault('1h').describe('Older answers are refused'),
+  sequencerFeed: address.optional().describe('Feed that tells whether the L2 sequencer is up'),
+})
+
+const PAIR = /^[A-Za-z0-9._-]{1,32}\/[A-Za-z0-9._-]{1,32}$/
+const pairKey = z.string().regex(PAIR, 'BASE/QUOTE, such as WETH/USDC')
+
+const capsByToken = z
+  .record(nameKey, positiveDecimal, { error: 'a map of token: amount' })
+  .prefault({})
+
+const limits = section({
+  maxDeviationBps: integer({ min: 1, max: 5_000 })
+    .prefault('200')
+    .describe('Widest distance of a quote from the feed, in basis points'),
+  perOrder: capsByToken.describe('Most that one order may sell of a token'),
+  perHour: capsByToken.describe('Most that may be sold of a token in an hour, over all strategies'),
+  perDay: capsByToken.describe('Most that may be sold of a token in 24 hours, over all strategies'),
+  perWeek: capsByToken.describe('Most that may be sold of a token in seven days'),
+  total: capsByToken.describe('Most that may ever be sold of a token'),
+  cooldown: duration({ min: '0s', max: '365d' })
+    .prefault('0s')
+    .describe('Shortest time between two orders of any strategies'),
+  maxOpenIntents: integer({ min: 1, max: 10_000 })
+    .optional()
+    .describe('Orders of all strategies that may be unresolved at once'),
+  maxFailures: integer({ min: 1, max: 1_000 })
+    .optional()
+    .describe('Slots in a row that may come to nothing before everything is halted'),
+})
+
+const notify = section({
+  webhooks: z
+    .array(
+      section({
+        url: webAddress.describe('Receives a POST for each event'),
+        on: listOf(oneOf(WEBHOOK_EVENTS), `a list of: ${WEBHOOK_EVENTS.join(', ')}`)
+          .prefault([...WEBHOOK_EVENTS])
+          .describe('Events that are sent'),
+      }),
+      { error: 'a list of webhooks' },
+    )
+    .prefault([]),
+})
+
+/** A config file. Every default is here; references between sections are checked by `settings-build.ts`. */
+export const settingsSchema = section({
+  mode: oneOf(MODES).describe('live signs with your key; it has to be written here'),
+  stateDir: filePath().prefault('./data').describe('Directory of the journal and the lock'),
+  strategiesDir: filePath().prefault('./strategies').describe('Directory of the strategy files'),
+  http: section({
+    host: textLike(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address').prefault('127.0.0.1'),
+    port: integer({ min: 0, max: 65_535 }).prefault('9464').describe('0 picks a free port'),
+  })
+    .prefault({})
+    .describe('Metrics and health, read-only'),
+  log: section({
+    level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).prefault('info'),
+    format: oneOf(['auto', 'json', 'pretty'])
+      .prefault('auto')
+      .describe('auto is pretty on a terminal and JSON elsewhere'),
+  }).prefault({}),
+  wallets: z.record(nameKey, wallet, { error: 'a map of name: wallet' }),
+  chains: z.record(nameKey, chain, { error: 'a map of name: chain' }),
+  gasless: gasless.describe('The swap service on Base'),
+  aggregator: aggregatorSchema.optional().describe('The transaction service on Ethereum'),
+  tokens: z
+    .record(nameKey, token, { error: 'a map of symbol: token' })
+    .describe('The only tokens that a strategy may name'),
+  prices: z
+    .record(pairKey, price, { error: 'a map of BASE/QUOTE: feed' })
+    .prefault({})
+    .describe('Independent prices that quotes are held against'),
+  limits: limits.prefault({}),
+  notify: notify.prefault({}),
+})
+
+export type SettingsInput = z.output<typeof settingsSchema>

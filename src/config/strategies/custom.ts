@@ -1,0 +1,93 @@
+import { dirname, resolve } from 'node:path'
+import * as z from 'zod'
+import type { CustomStrategy } from '../../domain/strategy.ts'
+import type { Asset, Token } from '../../domain/token.ts'
+import { filePath, listOf, section } from '../scalars.ts'
+import type { Tree } from '../yaml/document.ts'
+import { buildSwapSettings, refuseDrawdown, warnUncapped } from './checks.ts'
+import {
+  buildLimits,
+  buildSerialSchedule,
+  findAsset,
+  type StrategyContext,
+  swapFields,
+  symbol,
+} from './fields.ts'
+
+/** `kind: custom`: decided by a module of the operator's own. */
+export const customSchema = section({
+  ...swapFields,
+  kind: z.literal('custom', { error: 'custom' }),
+  module: filePath().describe('The ES module that decides, seen from this file'),
+  tokens: listOf(symbol, 'a list of at least two tokens').describe(
+    'The only tokens that the module sees and may trade',
+  ),
+  params: z
+    .unknown()
+    .transform((given) => given as Tree)
+    .optional()
+    .describe('Whatever the module asks for; its own schema reads it'),
+})
+
+type CustomInput = z.output<typeof customSchema>
+
+/** The strategy without its module, which `load-modules.ts` brings in; undefined when it has no meaning. */
+export function buildCustom(
+  input: CustomInput,
+  context: StrategyContext,
+): CustomStrategy | undefined {
+  refuseDrawdown(input.limits, context)
+  const limits = buildLimits(input.limits, undefined, context)
+  const assets = buildAssets(input, context)
+  if (assets === undefined) return undefined
+  const tokens = new Set([...assets.values()].map(({ token }) => token))
+  checkCanTrade([...tokens], context)
+  for (const token of tokens) warnUncapped(token, limits, context)
+  return {
+    kind: 'custom',
+    name: input.name,
+    file: context.file,
+    enabled: input.enabled,
+    schedule: buildSerialSchedule(input.schedule, context),
+    ...buildSwapSettings(input, context),
+    priceCheck: 'feed',
+    limits,
+    module: resolve(dirname(context.file), input.module),
+    assets,
+    params: input.params ?? {},
+    decide: () => {
+      throw new Error('its module was not loaded')
+    },
+  }
+}
+
+function buildAssets(
+  { tokens }: CustomInput,
+  context: StrategyContext,
+): ReadonlyMap<string, Asset> | undefined {
+  const assets = new Map<string, Asset>()
+  for (const [index, name] of tokens.entries()) {
+    const path = ['tokens', index]
+    const asset = findAsset(name, { path, context })
+    if (assets.has(name))
+      context.report({ path, message: 'this token is listed twice', expected: 'each token once' })
+    if (asset !== undefined) assets.set(name, asset)
+  }
+  return assets.size === tokens.length ? assets : undefined
+}
+
+/** A token that no feed connects with another could not even be sold, and its strategy would fail months later. */
+function checkCanTrade(tokens: readonly Token[], { pricePath, report }: StrategyContext): void {
+  if (tokens.length < 2) {
+    const message = 'with one token there is nothing to trade'
+    report({ path: ['tokens'], message, expected: 'at least two tokens; ETH counts as WETH' })
+    return
+  }
+  for (const token of tokens) {
+    const isPriced = tokens.some((other) => other !== token && pricePath(other, token))
+    if (isPriced) continue
+    const message = `the config has no price feed that connects ${token.symbol} with the others`
+    const expected = `an entry of ${token.symbol} under \`prices\``
+    report({ path: ['tokens'], message, expected })
+  }
+}

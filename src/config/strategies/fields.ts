@@ -1,0 +1,278 @@
+import * as z from 'zod'
+import type { createPricePaths } from '../../domain/price.ts'
+import { parseCron } from '../../domain/schedule/cron.ts'
+import type { Schedule } from '../../domain/schedule/schedule.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { type Caps, NO_CAPS, STRATEGY_NAME, type StrategyLimits } from '../../domain/strategy.ts'
+import type { Asset, Token } from '../../domain/token.ts'
+import { WETH_BASE_ADDRESS } from '../../domain/token.ts'
+import {
+  type Address,
+  type BaseUnits,
+  parseAmount,
+  parseRatio,
+  type Ratio,
+} from '../../domain/units.ts'
+import {
+  duration,
+  flag,
+  integer,
+  nameKey,
+  nameOf,
+  oneOf,
+  percent,
+  positiveDecimal,
+  scalar,
+  section,
+  textLike,
+  timezone,
+} from '../scalars.ts'
+import { tooManyDecimals } from '../settings/build.ts'
+import type { Fault } from '../yaml/document.ts'
+import { nearest } from '../yaml/nearest.ts'
+import type { Path } from '../yaml/problem.ts'
+
+/** What a strategy is read against, and where its faults go. Warnings are faults that do not stop anything. */
+export type StrategyContext = {
+  readonly file: string
+  readonly settings: Settings
+  /** Feeds that connect two tokens of the config. */
+  readonly pricePath: ReturnType<typeof createPricePaths>
+  readonly report: (fault: Fault) => void
+  readonly warn: (fault: Fault) => void
+}
+
+const cron = scalar({
+  expected: 'five cron fields (minute hour day month weekday), or six with seconds first',
+  read: (text) => {
+    const parsed = parseCron(text)
+    if (parsed.ok) return { ok: true, value: { text, pattern: parsed.pattern } }
+    const { message, offset, length } = parsed
+    return { ok: false, message, part: { offset, length } }
+  },
+})
+
+export const scheduleFields = {
+  cron: cron.describe('When a slot comes up'),
+  timezone: timezone.prefault('UTC').describe('IANA time zone that the cron text is read in'),
+  missed: oneOf(['skip', 'latest', 'all'])
+    .prefault('latest')
+    .describe('What happens to slots that passed while the daemon was down'),
+  maxLateness: duration({ min: '1s', max: '30d' })
+    .prefault('1h')
+    .describe('A slot found later than this is recorded as missed'),
+  jitter: duration({ min: '0s', max: '1d' })
+    .prefault('0s')
+    .describe('Each slot is attended up to this much after its time, always the same for a slot'),
+  overlap: oneOf(['skip', 'allow'])
+    .optional()
+    .describe(
+      'May a slot begin while an earlier one is in flight? dca and call: allow unless given',
+    ),
+}
+const scheduleSchema = section(scheduleFields)
+
+export const symbol = nameOf('a token of the config, or ETH')
+
+/** An amount of the token that is sold, or amounts by token. */
+const cap = z
+  .union([positiveDecimal, z.record(nameKey, positiveDecimal)], {
+    error: 'an amount such as "100", or a map of token: amount',
+  })
+  .optional()
+
+const limitsSchema = section({
+  perOrder: cap.describe('Most that one order spends: in the sell token, or by token'),
+  perHour: cap.describe('Most that is spent in an hour'),
+  perDay: cap.describe('Most that is spent in 24 hours'),
+  perWeek: cap.describe('Most that is spent in seven days'),
+  total: cap.describe('Most that is ever spent'),
+  cooldown: duration({ min: '0s', max: '365d' })
+    .prefault('0s')
+    .describe('Shortest time between two orders'),
+  maxOpenIntents: integer({ min: 1, max: 1_000 })
+    .prefault('3')
+    .describe('Orders that may be unresolved at once'),
+  maxFailures: integer({ min: 1, max: 1_000 })
+    .optional()
+    .describe('Slots in a row that may come to nothing before the strategy is paused'),
+  drawdown: percent({ minBps: 1, maxBps: 9_900 })
+    .optional()
+    .describe('Fall of the value of its tokens from the highest at which the strategy is paused'),
+})
+
+/** Fields that every kind of strategy has. Each kind adds its own in a file `strategy-<kind>.ts`. */
+export const commonFields = {
+  name: textLike(
+    STRATEGY_NAME,
+    'up to 63 lower-case letters, digits and `-`, not beginning with `-`',
+  ).describe('Part of every order id; a renamed strategy is a new one'),
+  enabled: flag.prefault('true').describe('false keeps the file but trades nothing'),
+  schedule: scheduleSchema,
+  limits: limitsSchema.prefault({}),
+}
+
+/** Fields of every kind that swaps. */
+export const swapFields = {
+  ...commonFields,
+  slippageBps: integer({ min: 1, max: 2_000 })
+    .optional()
+    .describe('Slippage in basis points; gasless.slippageBps unless given'),
+  maxDeviation: percent({ minBps: 1, maxBps: 5_000 })
+    .optional()
+    .describe('Widest distance of a quote from the feed; limits.maxDeviationBps unless given'),
+}
+
+export const amount = positiveDecimal
+export const priceBounds = section({
+  min: positiveDecimal
+    .optional()
+    .describe('Sell token per buy token; below it the slot is skipped'),
+  max: positiveDecimal
+    .optional()
+    .describe('Sell token per buy token; above it the slot is skipped'),
+  withoutFeed: textLike(/^\S{1,32}\/\S{1,32}$/, 'SELL/BUY, such as USDC/PEPE')
+    .optional()
+    .describe('Names the pair to trade although no feed gives its price; needs price.max'),
+})
+
+/** Fields of a swap of one direction. */
+export const tradeFields = {
+  ...swapFields,
+  sell: symbol.describe('Token that is sold; ETH is wrapped first'),
+  buy: symbol.describe('Token that is bought; ETH is unwrapped afterwards'),
+  price: priceBounds.prefault({}),
+}
+
+type ScheduleInput = ReturnType<typeof scheduleSchema.parse>
+type LimitsInput = ReturnType<typeof limitsSchema.parse>
+
+export function buildSchedule(input: ScheduleInput): Schedule {
+  const { cron, timezone, missed, maxLateness, jitter, overlap } = input
+  const { text, pattern } = cron
+  const recurrence = { type: 'cron', cron: text, pattern, timezone } as const
+  const common = { missed, maxLatenessMs: maxLateness, jitterMs: jitter }
+  return { ...recurrence, ...common, overlap: overlap ?? 'allow' }
+}
+
+/** For kinds that decide by their balances: those are known only when nothing of theirs is in flight. */
+export function buildSerialSchedule(input: ScheduleInput, { report }: StrategyContext): Schedule {
+  if (input.overlap === 'allow') {
+    const message = 'this kind decides by balances, which orders in flight are about to change'
+    report({ path: ['schedule', 'overlap'], message, expected: 'skip, or nothing' })
+  }
+  return { ...buildSchedule(input), overlap: 'skip' }
+}
+
+/** Caps in base units, by token. A plain amount is of `sell`; a kind that sells several tokens has no `sell`. */
+export function buildLimits(
+  input: LimitsInput,
+  sell: Token | undefined,
+  context: StrategyContext,
+): StrategyLimits {
+  const caps = (name: CapName): Caps => buildCaps(input[name], { sell, name, context })
+  const { cooldown, maxOpenIntents, maxFailures, drawdown } = input
+  return {
+    perOrder: caps('perOrder'),
+    perHour: caps('perHour'),
+    perDay: caps('perDay'),
+    perWeek: caps('perWeek'),
+    total: caps('total'),
+    cooldownMs: cooldown,
+    maxOpenIntents,
+    maxFailures,
+    drawdownBps: drawdown,
+  }
+}
+
+export const CAP_NAMES = ['perOrder', 'perHour', 'perDay', 'perWeek', 'total'] as const
+type CapName = (typeof CAP_NAMES)[number]
+
+function buildCaps(
+  given: LimitsInput[CapName],
+  place: { sell: Token | undefined; name: CapName; context: StrategyContext },
+): Caps {
+  const { sell, name, context } = place
+  const path = ['limits', name]
+  if (given === undefined) return NO_CAPS
+  if (typeof given === 'string') {
+    if (sell === undefined) {
+      const message = 'this strategy sells several tokens, so that an amount alone says too little'
+      context.report({ path, message, expected: 'a map of token: amount' })
+      return NO_CAPS
+    }
+    const amount = buildAmount(given, sell, { path, context })
+    return amount === undefined ? NO_CAPS : new Map([[sell.address, amount]])
+  }
+  const caps = new Map<Address, BaseUnits>()
+  for (const [symbol, text] of Object.entries(given)) {
+    const asset = findAsset(symbol, { path: [...path, symbol], context })
+    if (asset === undefined) continue
+    const amount = buildAmount(text, asset.token, { path: [...path, symbol], context })
+    if (amount !== undefined) caps.set(asset.token.address, amount)
+  }
+  return caps
+}
+
+/** Base units of a decimal amount; undefined, and reported, when the token is not that fine. */
+export function buildAmount(
+  text: string,
+  token: Token,
+  place: { path: Path; context: StrategyContext },
+): BaseUnits | undefined {
+  const value = parseAmount(text, token.decimals)
+  if (value === undefined) place.context.report(tooManyDecimals(place.path, token))
+  return value
+}
+
+/** A token that a strategy names; `ETH` is WETH, wrapped before or unwrapped after the order. */
+export function findAsset(
+  name: string,
+  place: { path: Path; context: StrategyContext },
+): Asset | undefined {
+  const { path, context } = place
+  const { tokens } = context.settings
+  if (name === 'ETH') return findNative(path, context)
+  const token = tokens.get(name)
+  if (token !== undefined) return { token, native: false }
+  const symbols = [...tokens.keys(), 'ETH']
+  const message = 'the config has no token of this name'
+  const expected = `one of: ${symbols.join(', ')}`
+  context.report({ path, message, expected, suggestion: nearest(name, symbols) })
+  return undefined
+}
+
+function findNative(path: Path, context: StrategyContext): Asset | undefined {
+  for (const token of context.settings.tokens.values())
+    if (token.address === WETH_BASE_ADDRESS) return { token, native: true }
+  const message = 'ETH is traded as WETH, and the config has no WETH'
+  context.report({ path, message, expected: `a token at ${WETH_BASE_ADDRESS} under \`tokens\`` })
+  return undefined
+}
+
+/** Both sides of a trade: two different tokens of the config. */
+export function findTrade(
+  input: { sell: string; buy: string },
+  context: StrategyContext,
+): { sell: Asset; buy: Asset } | undefined {
+  const sell = findAsset(input.sell, { path: ['sell'], context })
+  const buy = findAsset(input.buy, { path: ['buy'], context })
+  if (sell === undefined || buy === undefined) return undefined
+  if (sell.token === buy.token) {
+    const message = 'sell and buy are the same token'
+    context.report({ path: ['buy'], message, expected: 'two different tokens; ETH counts as WETH' })
+    return undefined
+  }
+  return { sell, buy }
+}
+
+/** A price in whole sell tokens per whole buy token, as base units of sell per base unit of buy. */
+export function buildPrice(text: string | undefined, pair: { sell: Token; buy: Token }) {
+  const human = text === undefined ? undefined : parseRatio(text)
+  if (human === undefined) return undefined
+  const ratio: Ratio = {
+    num: human.num * 10n ** BigInt(pair.sell.decimals),
+    den: human.den * 10n ** BigInt(pair.buy.decimals),
+  }
+  return ratio
+}

@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import { createPricePaths } from '../../domain/price.ts'
+import { cronWarnings } from '../../domain/schedule/cron.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Strategy } from '../../domain/strategy.ts'
+import { privateKeyFaults } from '../settings/private-keys.ts'
+import { type ConfigDocument, type Fault, locate, valueAt } from '../yaml/document.ts'
+import {
+  codeOf,
+  type ListFiles,
+  listDiskFiles,
+  type ReadFile,
+  readDiskFile,
+  readText,
+} from '../yaml/files.ts'
+import { byPosition, type Problem, problemOf } from '../yaml/problem.ts'
+import { parseConfigText } from '../yaml/tree.ts'
+import type { StrategyContext } from './fields.ts'
+import { readStrategy } from './schema.ts'
+
+export type StrategiesLoaded =
+  | {
+      readonly ok: true
+      readonly strategies: readonly Strategy[]
+      readonly warnings: readonly Problem[]
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+/** More files than any daemon of this kind can schedule; a directory with more is the wrong one. */
+const FILES_MAX = 20_000
+/** Editors keep half-written copies under hidden names. */
+const STRATEGY_FILE = /^[^.].*\.ya?ml$/
+
+/**
+ * Reads every `*.yaml` and `*.yml` file of a directory (not of those inside it), in the order of their names.
+ * Reports all that is wrong with all of them at once.
+ */
+export function loadStrategies(options: {
+  dir: string
+  settings: Settings
+  readFile?: ReadFile
+  listFiles?: ListFiles
+}): StrategiesLoaded {
+  const { dir, settings, readFile = readDiskFile, listFiles = listDiskFiles } = options
+  const found = findFiles(dir, listFiles)
+  if (!found.ok) return { ok: false, problems: [found.problem] }
+  const pricePath = createPricePaths(settings.prices.values())
+  const read = found.files.map((file) => readFileOf(file, { settings, readFile, pricePath }))
+  const problems = [...read.flatMap((one) => one.problems), ...duplicateNames(read)]
+  if (problems.length > 0) return { ok: false, problems: problems.sort(byPosition) }
+  return {
+    ok: true,
+    strategies: read.flatMap(({ strategy }) => strategy ?? []),
+    warnings: read.flatMap((one) => one.warnings).sort(byPosition),
+  }
+}
+
+function findFiles(
+  dir: string,
+  listFiles: ListFiles,
+): { ok: true; files: readonly string[] } | { ok: false; problem: Problem } {
+  const refuse = (message: string, expected: string) =>
+    ({ ok: false, problem: problemOf({ file: dir, message, expected }) }) as const
+  let names: readonly string[]
+  try {
+    names = listFiles(dir)
+  } catch (error) {
+    const message =
+      codeOf(error) === 'ENOENT'
+        ? 'there is no such directory'
+        : `this directory cannot be read (${codeOf(error)})`
+    return refuse(message, 'strategiesDir naming a directory of strategy files')
+  }
+  const files = names.filter((name) => STRATEGY_FILE.test(name)).sort()
+  if (files.length > FILES_MAX)
+    return refuse('this directory has too many files', `at most ${FILES_MAX} strategies`)
+  return files.length === 0
+    ? refuse(
+        'this directory has no strategy files',
+        'at least one *.yaml file; see `tranched init`',
+      )
+    : { ok: true, files: files.map((name) => join(dir, name)) }
+}
+
+type StrategyFile = {
+  readonly document: ConfigDocument | undefined
+  readonly strategy: Strategy | undefined
+  readonly problems: readonly Problem[]
+  readonly warnings: readonly Problem[]
+}
+
+function readFileOf(
+  file: string,
+  given: Pick<StrategyContext, 'settings' | 'pricePath'> & { readFile: ReadFile },
+): StrategyFile {
+  const text = readText(file, given.readFile)
+  if (!text.ok)
+    return { document: undefined, strategy: undefined, problems: [text.problem], warnings: [] }
+  const parsed = parseConfigText(file, text.text)
+  const { document } = parsed
+  const faults: Fault[] = [...parsed.faults, ...privateKeyFaults(document)]
+  const warnings: Fault[] = []
+  const report = (fault: Fault) => faults.push(fault)
+  const warn = (fault: Fault) => warnings.push(fault)
+  const { settings, pricePath } = given
+  const strategy =
+    faults.length === 0
+      ? readStrategy(document, { file, settings, pricePath, report, warn })
+      : undefined
+  const pattern = strategy?.schedule.type === 'cron' ? strategy.schedule.pattern : undefined
+  for (const message of pattern ? cronWarnings(pattern) : [])
+    warn({ path: ['schedule', 'cron'], message, expected: 'nothing, if this is what you mean' })
+  const toProblem = (fault: Fault) => locate(document, fault)
+  return {
+    document,
+    strategy,
+    problems: faults.map(toProblem),
+    warnings: warnings.map(toProblem),
+  }
+}
+
+/** Two strategies of one name would share order ids, so that one of them would never trade. */
+function duplicateNames(files: readonly StrategyFile[]): Problem[] {
+  const firstFile = new Map<string, string>()
+  return files.flatMap(({ document }) => {
+    const name = document && valueAt(document.tree, ['name'])
+    if (document === undefined || typeof name !== 'string') return []
+    const first = firstFile.get(name)
+    if (first === undefined) {
+      firstFile.set(name, document.source.file)
+      return []
+    }
+    const message = `this name is taken by ${first}`
+    return [locate(document, { path: ['name'], message, expected: 'a name of its own' })]
+  })
+}

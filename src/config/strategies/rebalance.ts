@@ -1,0 +1,116 @@
+import * as z from 'zod'
+import type { RebalanceStrategy, RebalanceTarget } from '../../domain/strategy.ts'
+import type { Token } from '../../domain/token.ts'
+import { nameKey, oneOf, percent, section } from '../scalars.ts'
+import { buildSwapSettings, warnUncapped } from './checks.ts'
+import {
+  amount,
+  buildAmount,
+  buildLimits,
+  buildSerialSchedule,
+  findAsset,
+  type StrategyContext,
+  swapFields,
+  symbol,
+} from './fields.ts'
+
+const TARGETS_MAX = 16
+const WHOLE_BPS = 10_000
+
+/** `kind: rebalance`: a portfolio kept at its target weights. */
+export const rebalanceSchema = section({
+  ...swapFields,
+  kind: z.literal('rebalance', { error: 'rebalance' }),
+  targets: z
+    .record(nameKey, percent({ minBps: 1, maxBps: 9_999 }), {
+      error: 'a map of token: weight, such as { WETH: 60%, USDC: 40% }',
+    })
+    .describe('Weights of at least two tokens; they sum to 100%'),
+  quote: symbol.describe('Token that everything is valued in'),
+  band: percent({ minBps: 1, maxBps: 5_000 }).describe(
+    'How far a weight may be from its target, in percent of the portfolio, before anything is traded',
+  ),
+  to: oneOf(['target', 'edge'])
+    .prefault('target')
+    .describe('How far to trade then: to the targets, or just back into the bands'),
+  minTrade: amount.describe('Least value of one order, in the quote token'),
+  maxCost: percent({ minBps: 1, maxBps: 5_000 })
+    .optional()
+    .describe('Most that an order may cost against the feed, of what it moves; else it is skipped'),
+})
+
+type RebalanceInput = z.output<typeof rebalanceSchema>
+
+/** The strategy, or undefined when something was reported that leaves it without a meaning. */
+export function buildRebalance(
+  input: RebalanceInput,
+  context: StrategyContext,
+): RebalanceStrategy | undefined {
+  const limits = buildLimits(input.limits, undefined, context)
+  const quote = plainToken(input.quote, ['quote'], context)
+  const targets = buildTargets(input, context)
+  if (quote === undefined || targets === undefined) return undefined
+  for (const { token } of targets) checkIsPriced(token, quote, context)
+  const minTrade = buildAmount(input.minTrade, quote, { path: ['minTrade'], context })
+  if (minTrade === undefined) return undefined
+  for (const { token } of targets) warnUncapped(token, limits, context)
+  return {
+    kind: 'rebalance',
+    name: input.name,
+    file: context.file,
+    enabled: input.enabled,
+    schedule: buildSerialSchedule(input.schedule, context),
+    ...buildSwapSettings(input, context),
+    priceCheck: 'feed',
+    limits,
+    targets,
+    quote,
+    bandBps: input.band,
+    to: input.to,
+    minTrade,
+    maxCostBps: input.maxCost,
+  }
+}
+
+function buildTargets(
+  { targets }: RebalanceInput,
+  context: StrategyContext,
+): readonly RebalanceTarget[] | undefined {
+  const { report } = context
+  const entries = Object.entries(targets)
+  const path = ['targets']
+  if (entries.length < 2 || entries.length > TARGETS_MAX) {
+    const message = 'a portfolio of this size cannot be rebalanced'
+    report({ path, at: 'key', message, expected: `2 to ${TARGETS_MAX} tokens` })
+  }
+  const sum = entries.reduce((total, [, weight]) => total + weight, 0)
+  if (sum !== WHOLE_BPS) {
+    const message = `these weights sum to ${sum / 100}%`
+    report({ path, at: 'key', message, expected: 'weights that sum to 100%' })
+  }
+  const built = entries.flatMap(([name, weightBps]): RebalanceTarget[] => {
+    const token = plainToken(name, ['targets', name], context)
+    return token === undefined ? [] : [{ token, weightBps }]
+  })
+  return built.length === entries.length ? built : undefined
+}
+
+/** ETH would be wrapped and unwrapped at each order, and gas is paid from it: a portfolio holds WETH. */
+function plainToken(
+  name: string,
+  path: readonly string[],
+  context: StrategyContext,
+): Token | undefined {
+  const asset = findAsset(name, { path: [...path], context })
+  if (asset === undefined || !asset.native) return asset?.token
+  const message = 'ETH pays for gas and cannot be part of a portfolio'
+  context.report({ path: [...path], message, expected: 'WETH', suggestion: 'WETH' })
+  return undefined
+}
+
+function checkIsPriced(token: Token, quote: Token, { pricePath, report }: StrategyContext): void {
+  if (token === quote || pricePath(quote, token) !== undefined) return
+  const message = `the config has no price feed that connects ${token.symbol} with ${quote.symbol}`
+  const expected = `an entry ${token.symbol}/${quote.symbol} under \`prices\``
+  report({ path: ['targets', token.symbol], message, expected })
+}

@@ -1,0 +1,126 @@
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Pair, type Scalar } from 'yaml'
+import { type ConfigDocument, type Fault, pathKey, type Spot, type Tree } from './document.ts'
+import { type Path, type Range, toSource } from './problem.ts'
+import { composeYaml } from './text.ts'
+
+/** Aliases are expanded in place, so this bounds what a few lines of anchors can grow to. */
+const NODES_MAX = 50_000
+
+/**
+ * Reads a YAML text into a tree with positions. Values stay text (an unquoted address never becomes a float).
+ * Refuses what YAML leaves open to surprise: duplicate keys, tags, several documents, keys that are no words.
+ */
+export function parseConfigText(
+  file: string,
+  text: string,
+): { document: ConfigDocument; faults: readonly Fault[] } {
+  const source = toSource(file, text)
+  const yaml = composeYaml(text)
+  const faults: Fault[] = yaml.faults.map((fault) => ({ path: [], ...fault }))
+  const walk: Walk = { spots: new Map(), anchors: new Map(), open: new Set(), faults, nodes: 0 }
+  const tree = yaml.document ? readNode(walk, yaml.document.contents, []) : null
+  return { document: { source, tree, spots: walk.spots, origins: new Map() }, faults }
+}
+
+type Walk = {
+  readonly spots: Map<string, Spot>
+  readonly anchors: Map<string, unknown>
+  /** Anchored nodes being read: meeting one again is a circle. */
+  readonly open: Set<unknown>
+  readonly faults: Fault[]
+  nodes: number
+}
+
+function readNode(walk: Walk, node: unknown, path: Path, key?: Range): Tree {
+  walk.nodes += 1
+  if (walk.nodes > NODES_MAX) return null
+  if (walk.nodes === NODES_MAX) {
+    walk.faults.push({
+      path,
+      message: 'this file holds too many values, those that aliases repeat included',
+      expected: `at most ${NODES_MAX} values`,
+    })
+    return null
+  }
+  if (isAlias(node)) return readAlias(walk, node, path, key)
+  setSpot(walk, node, path, key)
+  rememberAnchor(walk, node)
+  walk.open.add(node)
+  const tree = readContents(walk, node, path)
+  walk.open.delete(node)
+  return tree
+}
+
+function readContents(walk: Walk, node: unknown, path: Path): Tree {
+  if (isScalar(node)) return scalarText(node)
+  if (isSeq(node)) return node.items.map((item, index) => readNode(walk, item, [...path, index]))
+  if (isMap(node)) return readMap(walk, node.items, path)
+  return null
+}
+
+function readMap(walk: Walk, pairs: readonly Pair[], path: Path): Tree {
+  const firstAt = new Map<string, Range>()
+  const entries: [string, Tree][] = []
+  for (const pair of pairs) {
+    const key = isScalar(pair.key) ? scalarText(pair.key) : null
+    const range = rangeOf(pair.key) ?? [0, 0]
+    if (key === null || key === '__proto__') {
+      walk.faults.push({ path, range, message: 'this is no usable key', expected: 'a plain word' })
+      continue
+    }
+    const first = firstAt.get(key)
+    if (first !== undefined) {
+      walk.faults.push({
+        path: [...path, key],
+        range,
+        message: 'this key stands here twice',
+        expected: 'each key once: remove one of the two',
+      })
+      continue
+    }
+    firstAt.set(key, range)
+    entries.push([key, readNode(walk, pair.value, [...path, key], range)])
+  }
+  return Object.fromEntries(entries)
+}
+
+function readAlias(walk: Walk, alias: Alias, path: Path, key: Range | undefined): Tree {
+  const target = walk.anchors.get(alias.source)
+  const range = rangeOf(alias) ?? [0, 0]
+  if (target === undefined || walk.open.has(target)) {
+    const message =
+      target === undefined ? 'nothing above has this anchor' : 'this alias names itself'
+    walk.faults.push({ path, range, message, expected: 'the name of an anchor (`&name`) above' })
+    return null
+  }
+  return readNode(walk, target, path, key)
+}
+
+function rememberAnchor(walk: Walk, node: unknown): void {
+  if ((isScalar(node) || isMap(node) || isSeq(node)) && node.anchor !== undefined)
+    walk.anchors.set(node.anchor, node)
+}
+
+function setSpot(walk: Walk, node: unknown, path: Path, key: Range | undefined): void {
+  const value = rangeOf(node) ?? key ?? [0, 0]
+  const textStart = isScalar(node) ? textStartOf(node, value) : undefined
+  walk.spots.set(pathKey(path), { key, value, textStart })
+}
+
+function textStartOf(node: Scalar, value: Range): number | undefined {
+  if (node.type === 'PLAIN') return value[0]
+  if (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE') return value[0] + 1
+  return undefined
+}
+
+function rangeOf(node: unknown): Range | undefined {
+  if (!isScalar(node) && !isMap(node) && !isSeq(node) && !isAlias(node)) return undefined
+  return node.range ? [node.range[0], node.range[1]] : undefined
+}
+
+const NULL_WORDS = new Set(['', '~', 'null', 'Null', 'NULL'])
+
+function scalarText(node: Scalar): string | null {
+  const text = typeof node.value === 'string' ? node.value : ''
+  return node.type === 'PLAIN' && NULL_WORDS.has(text) ? null : text
+}

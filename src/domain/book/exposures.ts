@@ -1,0 +1,149 @@
+import type { Address, BaseUnits } from '../units.ts'
+
+/** One amount that counts against caps: live permits in full, fills at what was paid. */
+export type Exposure = {
+  readonly strategy: string
+  readonly token: Address
+  readonly amount: BaseUnits
+  /** Signing time while live, the permit's deadline once it was used. */
+  readonly atMs: number
+  readonly live: boolean
+}
+
+/** Exposures, with what is summed of them so that a cap need not look at each. Changed only by the functions here. */
+export type ExposureBook = {
+  /** By `<intentId>:<attempt>`, oldest first. */
+  readonly exposures: Map<string, Exposure>
+  /** Follows from `exposures`: by token address, and by token address and strategy. */
+  readonly exposureSums: Map<string, ExposureSum>
+}
+
+/** Base units of one token: what live permits may still take, and what used ones took. */
+export type ExposureSum = { live: bigint; readonly used: UsedSums }
+
+/**
+ * Used permits in time order. `upTo[n]` is the sum of the first n and all that were forgotten before them, so that any
+ * window's sum is one subtraction, whatever way the clock jumps.
+ */
+export type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
+
+/** Adds an exposure as the newest; one of the same key is replaced. */
+export function addExposure(book: ExposureBook, key: string, exposure: Exposure): void {
+  removeExposure(book, key)
+  book.exposures.set(key, exposure)
+  for (const sum of sumsOf(book, exposure)) {
+    if (exposure.live) sum.live += exposure.amount
+    else insertUsed(sum.used, exposure)
+  }
+}
+
+export function removeExposure(book: ExposureBook, key: string): void {
+  const exposure = book.exposures.get(key)
+  if (exposure === undefined) return
+  book.exposures.delete(key)
+  for (const sum of sumsOf(book, exposure)) {
+    if (exposure.live) sum.live -= exposure.amount
+    else removeUsed(sum.used, exposure)
+  }
+}
+
+/** What live permits of a token may still take, in base units; of one strategy when it is named. */
+export function liveSum(book: ExposureBook, token: Address, strategy?: string): bigint {
+  return book.exposureSums.get(sumKey(token, strategy))?.live ?? 0n
+}
+
+/** What permits of a token took that were used after a moment, the future included; of one strategy when it is named. */
+export function usedSumAfter(
+  book: ExposureBook,
+  query: {
+    readonly token: Address
+    readonly strategy?: string | undefined
+    readonly afterMs: number
+  },
+): bigint {
+  const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
+  if (sum === undefined) return 0n
+  const { atMs, upTo } = sum.used
+  return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
+}
+
+/**
+ * The time of the newest used permit that has to leave a window before what is left in it is at most `room`, epoch ms.
+ * Undefined when everything fits already.
+ */
+export function whenUsedSumFits(
+  book: ExposureBook,
+  query: {
+    readonly token: Address
+    readonly strategy?: string | undefined
+    readonly room: bigint
+  },
+): number | undefined {
+  const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
+  if (sum === undefined) return undefined
+  const { atMs, upTo } = sum.used
+  const leaving = countBelow(upTo, at(upTo, atMs.length) - query.room)
+  return leaving === 0 ? undefined : at(atMs, leaving - 1)
+}
+
+/** How many of the ascending sums are less than `least`. */
+function countBelow(sums: readonly bigint[], least: bigint): number {
+  let low = 0
+  let high = sums.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (at(sums, middle) < least) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function sumKey(token: Address, strategy: string | undefined): string {
+  return strategy === undefined ? token : `${token} ${strategy}`
+}
+
+function sumsOf(book: ExposureBook, { token, strategy }: Exposure): readonly ExposureSum[] {
+  return [sumKey(token, undefined), sumKey(token, strategy)].map((key) => {
+    const known = book.exposureSums.get(key)
+    if (known !== undefined) return known
+    const fresh: ExposureSum = { live: 0n, used: { atMs: [], upTo: [0n] } }
+    book.exposureSums.set(key, fresh)
+    return fresh
+  })
+}
+
+/** How many of the ascending times are not after `ms`. */
+function countUpTo(times: readonly number[], ms: number): number {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (at(times, middle) <= ms) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Permits are used nearly in the order of their deadlines, so that only few sums lie behind the new one. */
+function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
+  const before = countUpTo(atMs, exposure.atMs)
+  atMs.splice(before, 0, exposure.atMs)
+  upTo.splice(before, 0, at(upTo, before))
+  for (let n = before + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) + exposure.amount
+}
+
+/** The sums before it grow instead of those behind it falling: only differences count, and the oldest goes first. */
+function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
+  let index = countUpTo(atMs, exposure.atMs) - 1
+  // Of several at one moment its own goes: another's amount would leave a sum that falls.
+  while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
+  for (let n = 0; n < index; n += 1) upTo[n] = at(upTo, n) + exposure.amount
+  atMs.splice(index, 1)
+  upTo.splice(index, 1)
+}
+
+function at<Value>(list: readonly Value[], index: number): Value {
+  const value = list[index]
+  if (value === undefined) throw new RangeError(`there is no entry ${index} of ${list.length}`)
+  return value
+}

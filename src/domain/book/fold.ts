@@ -1,0 +1,275 @@
+import { assertNever, InvariantError } from '../errors.ts'
+import { type Intent, type IntentId, type Outcome, worseEnd } from '../intent.ts'
+import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
+import { NO_MEMORY } from './memory.ts'
+import {
+  bookPaperFill,
+  EXPOSURE_RETENTION_MS,
+  endAuthorization,
+  openIntent,
+  proveCall,
+  proveFill,
+  recordCall,
+  recordPermit,
+  stepAttempt,
+  strategyOf,
+  takeStep,
+} from './order-events.ts'
+import type { DaemonState, OpenIntent, StrategyRecord } from './state.ts'
+
+/**
+ * Applies one event in place. Throws InvariantError, before it changes anything, when the state table or the
+ * slot order does not allow the event.
+ */
+export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number): void {
+  switch (event.type) {
+    case 'bound':
+      if (state.bound !== undefined) throw new InvariantError('state is bound to a chain already')
+      state.bound = {
+        mode: event.mode,
+        chainId: event.chainId,
+        genesisHash: event.genesisHash,
+        owner: event.owner,
+      }
+      return
+    case 'strategy-scheduled':
+      scheduleStrategy(state, event)
+      return
+    case 'slot-opened':
+      openSlot(state, event, atMs)
+      return
+    case 'slot-closed':
+      closeSlot(state, event)
+      return
+    case 'strategy-paused':
+      strategyOf(state, event.strategy).paused = {
+        atMs,
+        cause: event.cause,
+        detail: event.detail,
+      }
+      return
+    case 'strategy-resumed': {
+      const record = strategyOf(state, event.strategy)
+      record.paused = undefined
+      record.resumedAtMs = atMs
+      record.failureStreak = 0
+      return
+    }
+    case 'halted':
+      state.halted = { atMs, cause: event.cause, detail: event.detail }
+      return
+    case 'halt-lifted':
+      state.halted = undefined
+      state.failureStreak = 0
+      return
+    case 'slots-missed':
+      missSlots(strategyOf(state, event.strategy), event)
+      return
+    case 'permit-recorded':
+      recordPermit(state, event, atMs)
+      return
+    case 'call-recorded':
+      recordCall(state, event, atMs)
+      return
+    case 'authorization-withdrawn':
+    case 'authorization-dead':
+      endAuthorization(state, event)
+      return
+    case 'order-accepted': {
+      const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
+      open.orderId = event.orderId
+      return
+    }
+    case 'order-ended': {
+      const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
+      open.ended = { status: event.status, message: event.message }
+      return
+    }
+    case 'fill-proven':
+      proveFill(state, event, atMs)
+      return
+    case 'paper-filled':
+      bookPaperFill(state, event, atMs)
+      return
+    case 'call-proven':
+      proveCall(state, event, atMs)
+      return
+    case 'intent-closed': {
+      const open = openIntent(state, event.intentId)
+      takeStep(open, event.type)
+      noteEnd(state, open, event)
+      state.intents.delete(event.intentId)
+      forgetTransactions(state, event.intentId)
+      return
+    }
+    case 'transaction-recorded':
+      recordTransaction(state, event.transaction, atMs)
+      return
+    case 'transaction-ended':
+      endTransaction(state, event)
+      return
+    default:
+      assertNever(event)
+  }
+}
+
+/** The schedule key of a strategy that is known to the journal but not attended. */
+export const NOT_SCHEDULED = 'none'
+
+function anchorOf({ scheduleKey, fromSeconds }: EventOf<'strategy-scheduled'>) {
+  return { scheduleKey, fromSeconds }
+}
+
+function scheduleStrategy(state: DaemonState, event: EventOf<'strategy-scheduled'>): void {
+  const known = state.strategies.get(event.strategy)
+  if (known !== undefined) {
+    if (event.fromSeconds < known.lastSlotSeconds)
+      throw new InvariantError(
+        `${event.strategy}: slots up to ${known.lastSlotSeconds} are accounted for`,
+      )
+    known.scheduleKey = event.scheduleKey
+    known.lastSlotSeconds = event.fromSeconds
+    if (event.scheduleKey !== NOT_SCHEDULED && event.scheduleKey !== known.anchor.scheduleKey)
+      known.anchor = anchorOf(event)
+    return
+  }
+  state.strategies.set(event.strategy, {
+    scheduleKey: event.scheduleKey,
+    anchor: anchorOf(event),
+    lastSlotSeconds: event.fromSeconds,
+    openSlots: [],
+    memory: NO_MEMORY,
+    paused: undefined,
+    resumedAtMs: undefined,
+    failureStreak: 0,
+    fills: 0,
+    lastOrderAtMs: undefined,
+    lastFillAtMs: undefined,
+    spent: new Map(),
+  })
+}
+
+function advanceSlot(record: StrategyRecord, slotSeconds: number): void {
+  if (slotSeconds <= record.lastSlotSeconds)
+    throw new InvariantError(
+      `slot ${slotSeconds} is not after ${record.lastSlotSeconds}, the last one accounted for`,
+    )
+  record.lastSlotSeconds = slotSeconds
+}
+
+function missSlots(record: StrategyRecord, run: EventOf<'slots-missed'>): void {
+  if (run.firstSeconds <= record.lastSlotSeconds || run.lastSeconds < run.firstSeconds)
+    throw new InvariantError(`slots ${run.firstSeconds} to ${run.lastSeconds} are accounted for`)
+  advanceSlot(record, run.lastSeconds)
+}
+
+function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: number): void {
+  const record = strategyOf(state, event.strategy)
+  const ids = new Set<IntentId>()
+  for (const intent of event.intents) {
+    if (state.intents.has(intent.id) || ids.has(intent.id))
+      throw new InvariantError(`intent ${intent.id} is open already`)
+    if (intent.strategy !== event.strategy || intent.slotSeconds !== event.slotSeconds)
+      throw new InvariantError(`intent ${intent.id} belongs to another slot`)
+    ids.add(intent.id)
+  }
+  advanceSlot(record, event.slotSeconds)
+  const { slotSeconds, memory, memoryOnFill } = event
+  record.openSlots.push({ slotSeconds, memoryOnFill, ended: undefined })
+  if (memory !== undefined) record.memory = memory
+  for (const intent of event.intents) {
+    state.intents.set(intent.id, newlyOpen(intent, atMs))
+  }
+}
+
+function newlyOpen(intent: Intent, openedAtMs: number): OpenIntent {
+  const base = {
+    state: 'planned',
+    attempt: 1,
+    orderId: undefined,
+    ended: undefined,
+    died: undefined,
+    openedAtMs,
+  } as const
+  return intent.venue === 'gasless'
+    ? { ...base, venue: 'gasless', intent, permit: undefined, fill: undefined }
+    : { ...base, venue: 'aggregated', intent, call: undefined, execution: undefined }
+}
+
+/** Ends a slot that was opened, or one that never opened because it was skipped at once. */
+function closeSlot(state: DaemonState, event: EventOf<'slot-closed'>): void {
+  const record = strategyOf(state, event.strategy)
+  for (const { intent } of state.intents.values()) {
+    if (intent.strategy === event.strategy && intent.slotSeconds === event.slotSeconds)
+      throw new InvariantError(`intent ${intent.id} of a slot to be closed is still open`)
+  }
+  const at = record.openSlots.findIndex(({ slotSeconds }) => slotSeconds === event.slotSeconds)
+  const [opened] = at >= 0 ? record.openSlots.splice(at, 1) : []
+  if (opened === undefined) advanceSlot(record, event.slotSeconds)
+  const memory = event.outcome === 'filled' ? opened?.memoryOnFill : event.memory
+  if (memory !== undefined) record.memory = memory
+  countFailures(state, record, event.outcome)
+}
+
+const FAILURES: ReadonlySet<Outcome> = new Set(['failed', 'refused', 'expired'])
+
+function countFailures(state: DaemonState, record: StrategyRecord, outcome: Outcome): void {
+  for (const counted of [state, record]) {
+    if (outcome === 'filled') counted.failureStreak = 0
+    if (FAILURES.has(outcome)) counted.failureStreak += 1
+  }
+}
+
+/** Remembers the worst end of a slot's intents until the last of them closes the slot. */
+function noteEnd(state: DaemonState, open: OpenIntent, event: EventOf<'intent-closed'>): void {
+  const { strategy, slotSeconds } = open.intent
+  const slots = strategyOf(state, strategy).openSlots
+  const slot = slots.find((each) => each.slotSeconds === slotSeconds)
+  if (slot === undefined) return
+  const end = { outcome: event.outcome, reason: event.reason }
+  slot.ended = slot.ended === undefined ? end : worseEnd(slot.ended, end)
+}
+
+function recordTransaction(state: DaemonState, record: TransactionRecord, atMs: number): void {
+  const known = state.transactions.get(record.id)
+  if (known !== undefined && known.record.nonce !== record.nonce)
+    throw new InvariantError(`transaction ${record.id} is open with another nonce`)
+  state.transactions.set(record.id, {
+    record,
+    hashes: [...(known?.hashes ?? []), record.hash],
+  })
+  if (record.purpose === 'deposit') recordDeposit(state, record, atMs)
+  if (record.purpose !== 'call') return
+  const attempt = record.id.slice(0, record.id.lastIndexOf(':'))
+  state.directCalls.set(attempt, [...(state.directCalls.get(attempt) ?? []), record.hash])
+}
+
+function recordDeposit(state: DaemonState, record: TransactionRecord, atMs: number): void {
+  const since = state.deposits.get(record.id)?.atMs ?? atMs
+  state.deposits.set(record.id, { atMs: since, amount: record.value })
+  for (const [id, deposit] of state.deposits) {
+    if (atMs - deposit.atMs < EXPOSURE_RETENTION_MS) break
+    state.deposits.delete(id)
+  }
+}
+
+function endTransaction(state: DaemonState, event: EventOf<'transaction-ended'>): void {
+  const known = state.transactions.get(event.id)
+  if (known === undefined) throw new InvariantError(`transaction ${event.id} is not open`)
+  state.transactions.delete(event.id)
+  const { purpose, intentId } = known.record
+  if (purpose === 'deposit' && event.status !== 'mined') state.deposits.delete(event.id)
+  // An outcome that comes after its intent was closed is nobody's any more.
+  const isAwaited = intentId !== undefined && state.intents.has(intentId)
+  if (purpose !== 'approve' && isAwaited) state.endedTransactions.set(event.id, event.status)
+}
+
+function forgetTransactions(state: DaemonState, id: IntentId): void {
+  state.endedTransactions.delete(`${id}:wrap`)
+  state.endedTransactions.delete(`${id}:unwrap`)
+  for (const attempt of state.directCalls.keys()) {
+    if (!attempt.startsWith(`${id}:`)) continue
+    state.directCalls.delete(attempt)
+    state.endedTransactions.delete(`${attempt}:call`)
+  }
+}

@@ -1,0 +1,215 @@
+import type { CallRecord } from '../call.ts'
+import type { Intent, IntentId, Outcome } from '../intent.ts'
+import type { PermitRecord } from '../permit.ts'
+import type { FailureReason, RefusalReason, SkipReason } from '../reason.ts'
+import type { Mode } from '../settings.ts'
+import type { Address, BaseUnits, Hex } from '../units.ts'
+import type { StrategyMemory } from './memory.ts'
+
+/** Where an order was proven filled, and what moved. Amounts in base units. */
+export type Fill = {
+  readonly txHash: Hex
+  readonly blockNumber: bigint
+  readonly paid: BaseUnits
+  readonly received: BaseUnits
+  /** `<txHash>:<log index>` of the transfers counted, so that no transfer proves two orders. */
+  readonly transfers: readonly string[]
+}
+
+/** Where a call was proven executed, and what the gas came to, in wei. */
+export type Execution = {
+  readonly txHash: Hex
+  readonly blockNumber: bigint
+  readonly via: 'aggregated' | 'direct'
+  readonly costs: CallCosts
+}
+
+/** What a call cost and what it would have cost alone at the same block, in wei. Undefined where nobody can tell. */
+export type CallCosts = {
+  readonly charged: bigint | undefined
+  readonly direct: bigint | undefined
+}
+
+/** Who stopped trading: a person, or a limit that tripped. */
+export type PauseCause = 'operator' | 'failure-streak' | 'drawdown'
+
+/** Everything that a decision could depend on, as it was when it was made. Amounts in base units. */
+export type DecisionInputs = {
+  readonly blockNumber: bigint
+  readonly blockTimeSeconds: number
+  /** By asset: the token's symbol, or ETH. Free of what other orders were promised. */
+  readonly available: Readonly<Record<string, bigint>>
+  /** By `SELL/BUY` of each pair: sell base units per buy base unit, or why there was no price. */
+  readonly prices: Readonly<Record<string, PriceInput>>
+  /** What the strategy remembered before. */
+  readonly memory: StrategyMemory
+}
+
+export type PriceInput =
+  | {
+      readonly num: bigint
+      readonly den: bigint
+      readonly updatedAtSeconds: number
+      readonly feeds: readonly string[]
+    }
+  | { readonly refused: string }
+
+/** `call` is the direct fallback; `deposit` fills the GasTank. */
+export type TransactionPurpose = 'approve' | 'wrap' | 'unwrap' | 'call' | 'deposit'
+
+/** A transaction of our own wallet, recorded before it is broadcast. Signing is deterministic, so it can be sent again. */
+export type TransactionRecord = {
+  /** `<intentId>:<purpose>`, or `<purpose>:<contract>:<nonce>` for what may be made again. */
+  readonly id: string
+  readonly purpose: TransactionPurpose
+  readonly intentId: IntentId | undefined
+  readonly chainId: number
+  readonly from: Address
+  readonly nonce: number
+  readonly to: Address
+  readonly data: Hex
+  readonly value: bigint
+  readonly gas: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  readonly hash: Hex
+}
+
+/** Everything the daemon knows, as facts in order. State is a fold of these (`fold.ts`). */
+export type JournalEvent =
+  | {
+      readonly type: 'bound'
+      readonly mode: Mode
+      readonly chainId: number
+      readonly genesisHash: Hex
+      readonly owner: Address
+    }
+  | {
+      /** The slots of a strategy count from here on. Written when its schedule is first seen or changes. */
+      readonly type: 'strategy-scheduled'
+      readonly strategy: string
+      readonly scheduleKey: string
+      readonly fromSeconds: number
+    }
+  | {
+      readonly type: 'slot-opened'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly intents: readonly Intent[]
+      readonly inputs?: DecisionInputs | undefined
+      /** Replaces what the strategy remembers, at once. */
+      readonly memory?: StrategyMemory | undefined
+      /** Replaces what it remembers if the slot ends filled. */
+      readonly memoryOnFill?: StrategyMemory | undefined
+    }
+  | {
+      readonly type: 'slot-closed'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly outcome: Outcome
+      readonly reason: CloseReason
+      readonly detail?: string | undefined
+      readonly inputs?: DecisionInputs | undefined
+      readonly memory?: StrategyMemory | undefined
+    }
+  | {
+      /** The strategy opens no slot until it is resumed. */
+      readonly type: 'strategy-paused'
+      readonly strategy: string
+      readonly cause: PauseCause
+      readonly detail: string
+    }
+  | { readonly type: 'strategy-resumed'; readonly strategy: string }
+  | {
+      /** Nothing is signed by any strategy until it is lifted. */
+      readonly type: 'halted'
+      readonly cause: PauseCause
+      readonly detail: string
+    }
+  | { readonly type: 'halt-lifted' }
+  | {
+      /** A run of slots that passed unattended, each with outcome `missed`. Both ends are inclusive. */
+      readonly type: 'slots-missed'
+      readonly strategy: string
+      readonly firstSeconds: number
+      readonly lastSeconds: number
+      /** Undefined when the run is too long to count. */
+      readonly count: number | undefined
+    }
+  | { readonly type: 'permit-recorded'; readonly intentId: IntentId; readonly permit: PermitRecord }
+  | { readonly type: 'call-recorded'; readonly intentId: IntentId; readonly call: CallRecord }
+  | {
+      /** Written only by the process that recorded the permit and knows that it was never signed. */
+      readonly type: 'authorization-withdrawn'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly reason: FailureReason
+    }
+  | {
+      readonly type: 'order-accepted'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly orderId: string
+    }
+  | {
+      readonly type: 'order-ended'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly status: 'rejected' | 'failed' | 'expired'
+      readonly message: string
+    }
+  | {
+      readonly type: 'fill-proven'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly fill: Fill
+    }
+  | {
+      /** Dry-run: nothing was signed, the order is booked at what the verified quote promised. */
+      readonly type: 'paper-filled'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly paid: BaseUnits
+      readonly received: BaseUnits
+    }
+  | {
+      readonly type: 'call-proven'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly execution: Execution
+    }
+  | {
+      readonly type: 'authorization-dead'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly how: 'expired' | 'cancelled'
+      readonly blockNumber: bigint
+      readonly blockTimeSeconds: number
+    }
+  | {
+      readonly type: 'intent-closed'
+      readonly intentId: IntentId
+      readonly outcome: Outcome
+      readonly reason: CloseReason
+    }
+  | { readonly type: 'transaction-recorded'; readonly transaction: TransactionRecord }
+  | {
+      readonly type: 'transaction-ended'
+      readonly id: string
+      readonly status: 'mined' | 'reverted' | 'lost'
+      readonly hash: Hex
+      readonly blockNumber: bigint | undefined
+    }
+
+export type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
+
+export type CloseReason = 'filled' | 'missed' | SkipReason | RefusalReason | FailureReason
+
+/** One line of the journal. `hash` covers `prev` and the record's text, so that no line can change unseen. */
+export type JournalRecord = {
+  readonly seq: number
+  readonly atMs: number
+  readonly event: JournalEvent
+  readonly prev: Hex
+  readonly hash: Hex
+}

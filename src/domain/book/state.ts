@@ -1,0 +1,137 @@
+import type { CallRecord } from '../call.ts'
+import type { CallIntent, IntentId, Outcome, SwapIntent } from '../intent.ts'
+import type { OrderState } from '../order.ts'
+import type { PermitRecord } from '../permit.ts'
+import type { Mode } from '../settings.ts'
+import type { Address, BaseUnits, Hex } from '../units.ts'
+import type { ExposureBook } from './exposures.ts'
+import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from './journal.ts'
+import type { StrategyMemory } from './memory.ts'
+
+type OpenBase = {
+  state: OrderState
+  /** Number of the current or next attempt, from 1. */
+  attempt: number
+  /** The service's name for the order: an order id, or a transaction hash. */
+  orderId: string | undefined
+  /** How the service ended the last order, if it did. */
+  ended:
+    | { readonly status: 'rejected' | 'failed' | 'expired'; readonly message: string }
+    | undefined
+  /** How the last attempt's authorization died. */
+  died: 'expired' | 'cancelled' | undefined
+  openedAtMs: number
+}
+
+export type OpenSwap = OpenBase & {
+  readonly venue: 'gasless'
+  readonly intent: SwapIntent
+  permit: PermitRecord | undefined
+  /** A proven fill, or in dry-run what was booked. */
+  fill: Pick<Fill, 'paid' | 'received'> | undefined
+}
+
+export type OpenCall = OpenBase & {
+  readonly venue: 'aggregated'
+  readonly intent: CallIntent
+  call: CallRecord | undefined
+  execution: Execution | undefined
+}
+
+/** An intent that is not closed yet. */
+export type OpenIntent = OpenSwap | OpenCall
+
+/** A slot with intents that are not closed yet. */
+export type OpenSlot = {
+  readonly slotSeconds: number
+  readonly memoryOnFill: StrategyMemory | undefined
+  /** The worst end of its intents so far. */
+  ended: { readonly outcome: Outcome; readonly reason: CloseReason } | undefined
+}
+
+/** Since when, and why, something opens no slots. */
+export type Pause = { readonly atMs: number; readonly cause: PauseCause; readonly detail: string }
+
+export type StrategyRecord = {
+  scheduleKey: string
+  /** When a schedule that begins when first seen was first seen. Kept while the strategy is switched off. */
+  anchor: { readonly scheduleKey: string; readonly fromSeconds: number }
+  /** Last slot that is accounted for: opened, closed or missed. */
+  lastSlotSeconds: number
+  openSlots: OpenSlot[]
+  memory: StrategyMemory
+  paused: Pause | undefined
+  /** When a pause last ended; limits that paused it count from there. */
+  resumedAtMs: number | undefined
+  /** Slots in a row that ended failed, refused or expired. */
+  failureStreak: number
+  fills: number
+  lastOrderAtMs: number | undefined
+  lastFillAtMs: number | undefined
+  /** Sell base units spent since the beginning, by token: proven fills, and permits used without a proof. */
+  readonly spent: Map<Address, BaseUnits>
+}
+
+/** A transaction whose fate is unknown, with every hash that was sent under its nonce. */
+export type OpenTransaction = {
+  readonly record: TransactionRecord
+  readonly hashes: readonly Hex[]
+}
+
+/** What is true now: a fold of the journal. Changed only by `applyEvent` of `fold.ts`. */
+export type DaemonState = ExposureBook & {
+  bound:
+    | {
+        readonly mode: Mode
+        readonly chainId: number
+        readonly genesisHash: Hex
+        readonly owner: Address
+      }
+    | undefined
+  /** Set while nothing may be signed. */
+  halted: Pause | undefined
+  /** Slots in a row, of whatever strategy, that ended failed, refused or expired. */
+  failureStreak: number
+  lastOrderAtMs: number | undefined
+  /** Base units spent since the beginning over all strategies, by token. */
+  readonly spent: Map<Address, BaseUnits>
+  /** Dry-run: what booked orders have changed the wallet's balances by, by token. */
+  readonly paper: Map<Address, bigint>
+  readonly strategies: Map<string, StrategyRecord>
+  readonly intents: Map<IntentId, OpenIntent>
+  readonly transactions: Map<string, OpenTransaction>
+  /** Outcome of ended wrap and unwrap transactions of intents that are still open, by transaction id. */
+  readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>
+  /** Hashes of every direct transaction sent for an open call, by `<intentId>:<attempt>`. */
+  readonly directCalls: Map<string, readonly Hex[]>
+  /** Deposits into the GasTank by transaction id: made, or still under way. Bounded, oldest first. */
+  readonly deposits: Map<string, { readonly atMs: number; readonly amount: bigint }>
+  /** Transfers that already prove an order; bounded, oldest first. */
+  readonly claimedTransfers: Map<string, number>
+}
+
+export function emptyState(): DaemonState {
+  return {
+    bound: undefined,
+    halted: undefined,
+    failureStreak: 0,
+    lastOrderAtMs: undefined,
+    spent: new Map(),
+    paper: new Map(),
+    strategies: new Map(),
+    intents: new Map(),
+    exposures: new Map(),
+    exposureSums: new Map(),
+    transactions: new Map(),
+    endedTransactions: new Map(),
+    directCalls: new Map(),
+    deposits: new Map(),
+    claimedTransfers: new Map(),
+  }
+}
+
+/** When the live authorization of an order ends, epoch seconds; undefined where nothing says so. */
+export function deadlineOf(open: OpenIntent): number | undefined {
+  if (open.venue === 'gasless') return open.permit?.deadlineSeconds
+  return open.call?.trust === 'trustless' ? open.call.deadlineSeconds : undefined
+}

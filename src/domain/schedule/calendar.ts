@@ -1,0 +1,188 @@
+import { DAY_SECONDS, formatDay, formatTimeOfDay } from './civil-date.ts'
+import { nearestMatch } from './cron-match.ts'
+import type { CronRecurrence, IntervalRecurrence, Recurrence, SlotSeconds } from './schedule.ts'
+import { type OffsetSpan, offsetSpanAt } from './timezone.ts'
+
+/** What the calendar needs of a cron schedule. Times are epoch seconds throughout. */
+type Cron = Pick<CronRecurrence, 'pattern' | 'timezone'>
+
+/** Slots in ascending order; `more` says that `max` cut the list short. */
+export type Slots = { readonly slots: SlotSeconds[]; readonly more: boolean }
+
+// Each step of a search leaves one span of half a year or less behind; this many cover the decades that
+// `nearestMatch` looks ahead. A pattern that would only ever run inside gaps ends here.
+const SPANS_MAX = 400
+const WARNING_HORIZON_SECONDS = 2 * 366 * DAY_SECONDS
+
+/**
+ * First slot strictly after `afterSeconds`; undefined when there is none for decades.
+ *
+ * When clocks change, as in Vixie cron: a fixed time inside a spring-forward gap runs once, right after the gap, and
+ * a fixed time that occurs twice runs at the first; interval patterns follow real time, so they run in both passes of
+ * a repeated hour and not at all inside a gap.
+ */
+export function nextSlot(schedule: Recurrence, afterSeconds: number): SlotSeconds | undefined {
+  return schedule.type === 'cron'
+    ? nextCronSlot(schedule, afterSeconds)
+    : nextIntervalSlot(schedule, afterSeconds)
+}
+
+function nextCronSlot(schedule: Cron, afterSeconds: number): SlotSeconds | undefined {
+  const { pattern, timezone } = schedule
+  let at = Math.floor(afterSeconds) + 1
+  for (let steps = 0; steps < SPANS_MAX; steps++) {
+    const span = offsetSpanAt(timezone, at)
+    const match = nearestMatch(pattern, firstWallSecond(schedule, span, at), 'later')
+    if (match === undefined) return undefined
+    const slot = match - span.offsetSeconds
+    if (slot < span.untilSeconds) return Math.max(slot, span.fromSeconds)
+    at = span.untilSeconds
+  }
+  return undefined
+}
+
+/** Earliest wall-clock second whose match would run in `span` at `at` or later. */
+function firstWallSecond(schedule: Cron, span: OffsetSpan, at: number): number {
+  const own = at + span.offsetSeconds
+  if (schedule.pattern.timing === 'interval') return own
+  // At the start of a span, the wall-clock time a gap has swallowed is still to run; after clocks went back, the
+  // time already shown once is not to run again.
+  return at === span.fromSeconds ? span.wallReachedSeconds : Math.max(own, span.wallReachedSeconds)
+}
+
+/** An interval that is not anchored yet has no slots. */
+function nextIntervalSlot(
+  { startSeconds, everySeconds, count }: IntervalRecurrence,
+  afterSeconds: number,
+): SlotSeconds | undefined {
+  if (startSeconds === undefined) return undefined
+  const index = Math.max(0, Math.floor((afterSeconds - startSeconds) / everySeconds) + 1)
+  return index < count ? startSeconds + index * everySeconds : undefined
+}
+
+function latestIntervalSlot(
+  { startSeconds, everySeconds, count }: IntervalRecurrence,
+  atSeconds: number,
+  notBeforeSeconds: number,
+): SlotSeconds | undefined {
+  if (startSeconds === undefined || atSeconds < startSeconds) return undefined
+  const index = Math.min(count - 1, Math.floor((atSeconds - startSeconds) / everySeconds))
+  const slot = startSeconds + index * everySeconds
+  return slot >= notBeforeSeconds ? slot : undefined
+}
+
+/** Slots after `afterSeconds` (exclusive) up to `untilSeconds` (inclusive), the first `max` of them. */
+export function slotsBetween(
+  schedule: Recurrence,
+  afterSeconds: number,
+  untilSeconds: number,
+  max: number,
+): Slots {
+  const slots: SlotSeconds[] = []
+  let slot = nextSlot(schedule, afterSeconds)
+  while (slot !== undefined && slot <= untilSeconds) {
+    if (slots.length >= max) return { slots, more: true }
+    slots.push(slot)
+    slot = nextSlot(schedule, slot)
+  }
+  return { slots, more: false }
+}
+
+/**
+ * Latest slot in [notBeforeSeconds, atSeconds], both inclusive; undefined when there is none. It searches backwards, so
+ * the cost does not grow with the number of slots in between.
+ */
+export function latestSlotAtOrBefore(
+  schedule: Recurrence,
+  atSeconds: number,
+  notBeforeSeconds: number,
+): SlotSeconds | undefined {
+  return schedule.type === 'cron'
+    ? latestCronSlot(schedule, atSeconds, notBeforeSeconds)
+    : latestIntervalSlot(schedule, atSeconds, notBeforeSeconds)
+}
+
+function latestCronSlot(
+  schedule: Cron,
+  atSeconds: number,
+  notBeforeSeconds: number,
+): SlotSeconds | undefined {
+  let at = Math.floor(atSeconds)
+  for (let steps = 0; steps < SPANS_MAX && at >= notBeforeSeconds; steps++) {
+    const span = offsetSpanAt(schedule.timezone, at)
+    const match = nearestMatch(schedule.pattern, at + span.offsetSeconds, 'earlier')
+    if (match === undefined) return undefined
+    if (match >= firstWallSecond(schedule, span, span.fromSeconds)) {
+      const slot = Math.max(match - span.offsetSeconds, span.fromSeconds)
+      return slot >= notBeforeSeconds ? slot : undefined
+    }
+    at = span.fromSeconds - 1
+  }
+  return undefined
+}
+
+/**
+ * How the clock changes of the next two years move the times of a schedule, one sentence for each change that does.
+ * A pattern that runs in every hour has none: it just goes on in real time.
+ */
+export function scheduleWarnings(schedule: Recurrence, fromSeconds: number): string[] {
+  if (schedule.type === 'interval') return []
+  const { pattern, timezone } = schedule
+  if (pattern.timing === 'interval' && pattern.hours.length === 24) return []
+  const warnings: string[] = []
+  const horizon = fromSeconds + WARNING_HORIZON_SECONDS
+  let before = offsetSpanAt(timezone, Math.floor(fromSeconds))
+  while (before.untilSeconds < horizon) {
+    const after = offsetSpanAt(timezone, before.untilSeconds)
+    const oldWall = before.untilSeconds + before.offsetSeconds
+    const newWall = before.untilSeconds + after.offsetSeconds
+    if (newWall > oldWall) warnings.push(...gapWarnings(schedule, oldWall, newWall))
+    else warnings.push(...overlapWarnings(schedule, newWall, oldWall))
+    before = after
+  }
+  return warnings
+}
+
+function gapWarnings(schedule: Cron, fromWall: number, untilWall: number): string[] {
+  const times = matchesWithin(schedule, fromWall, untilWall)
+  const verb = times.length === 1 ? 'does' : 'do'
+  const runs =
+    schedule.pattern.timing === 'fixed'
+      ? `${times.length === 1 ? 'runs' : 'runs once'} at ${formatTimeOfDay(untilWall)}`
+      : 'does not run then'
+  return describe(schedule, times).map(
+    ({ what, where }) => `${what} ${verb} not exist ${where}: ${runs}`,
+  )
+}
+
+function overlapWarnings(schedule: Cron, fromWall: number, untilWall: number): string[] {
+  const times = matchesWithin(schedule, fromWall, untilWall)
+  const verb = times.length === 1 ? 'occurs' : 'occur'
+  const runs = schedule.pattern.timing === 'fixed' ? 'runs only the first time' : 'runs both times'
+  return describe(schedule, times).map(
+    ({ what, where }) => `${what} ${verb} twice ${where}: ${runs}`,
+  )
+}
+
+/** One entry for the affected times of one clock change, none when there are no such times. */
+function describe(schedule: Cron, times: readonly number[]): { what: string; where: string }[] {
+  const first = times[0]
+  const last = times.at(-1)
+  if (first === undefined || last === undefined) return []
+  const what =
+    times.length === 1
+      ? formatTimeOfDay(first)
+      : `${times.length} times from ${formatTimeOfDay(first)} to ${formatTimeOfDay(last)}`
+  return [{ what, where: `on ${formatDay(first)} in ${schedule.timezone}` }]
+}
+
+/** Wall-clock times of the pattern in [fromWall, untilWall). */
+function matchesWithin(schedule: Cron, fromWall: number, untilWall: number): number[] {
+  const found: number[] = []
+  let match = nearestMatch(schedule.pattern, fromWall, 'later')
+  while (match !== undefined && match < untilWall) {
+    found.push(match)
+    match = nearestMatch(schedule.pattern, match + 1, 'later')
+  }
+  return found
+}

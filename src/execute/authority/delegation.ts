@@ -1,0 +1,23 @@
+import { delegateOf } from '../../domain/call.ts'
+import type { Address } from '../../domain/units.ts'
+import type { AccountView } from '../../ports.ts'
+import { type Closing, refusal } from '../close.ts'
+import type { AggregatorContext } from '../context.ts'
+
+/** The code that the operator's config puts behind the account. */
+export function proposerOf({ settings }: AggregatorContext): Address {
+  const { proposer, contracts } = settings
+  return proposer === 'trustless' ? contracts.trustlessProposer : contracts.trustedProposer
+}
+
+/** Why nothing may be submitted for the account: only the operator's own proposer may stand behind it (rule A4). */
+export function delegationRefusal(
+  aggregator: AggregatorContext,
+  view: AccountView,
+): Extract<Closing, { tag: 'refused' }> | undefined {
+  if (view.code === '0x')
+    return refusal('not-delegated', 'run `tranched delegation set` for the account')
+  if (delegateOf(view.code) === proposerOf(aggregator)) return undefined
+  const { proposer } = aggregator.settings
+  return refusal('foreign-delegation', `the account's code is not the ${proposer} proposer's`)
+}

@@ -1,0 +1,193 @@
+import type { SwapIntent } from '../../domain/intent.ts'
+import { type Permit, WITNESS_TYPE_STRING } from '../../domain/permit.ts'
+import { lessBps } from '../../domain/policy.ts'
+import { acceptPath, type PricePath } from '../../domain/price.ts'
+import type { Quote } from '../../domain/quote.ts'
+import type { RefusalReason } from '../../domain/reason.ts'
+import type { GaslessSettings } from '../../domain/settings.ts'
+import {
+  type Address,
+  type BaseUnits,
+  BPS,
+  compareRatio,
+  type Hex,
+  mulDivDown,
+  mulDivUp,
+  type Ratio,
+} from '../../domain/units.ts'
+import type { ChainView } from '../../ports.ts'
+import { readTypedData } from './typed-data.ts'
+
+/** What the operator's files allow, and the block's answers it is judged by. */
+export type VerifyInput = {
+  readonly intent: SwapIntent
+  readonly quote: Quote
+  readonly view: ChainView
+  readonly nowMs: number
+  readonly chainId: number
+  readonly gasless: Pick<GaslessSettings, 'permit2' | 'spenders' | 'maxQuoteLifetimeMs'>
+  /** Feeds that give the price of the pair, sell per buy. */
+  readonly path: PricePath | undefined
+  readonly maxDeviationBps: number
+  readonly hash: (permit: Permit) => Hex
+}
+
+export type Verdict =
+  | { readonly ok: true; readonly permit: Permit; readonly digest: Hex }
+  | { readonly ok: false; readonly reason: RefusalReason; readonly detail: string }
+
+class Refused extends Error {
+  readonly reason: RefusalReason
+  constructor(reason: RefusalReason, detail: string) {
+    super(detail)
+    this.reason = reason
+  }
+}
+
+function require(condition: boolean, reason: RefusalReason, detail: string): void {
+  if (!condition) throw new Refused(reason, detail)
+}
+
+/**
+ * The signing firewall. Rebuilds the permit from the intent and the operator's files, takes from the quote only
+ * what the service alone can know (amounts, nonce, deadline, spender), bounds each of those, and requires the digest
+ * of the rebuilt permit to equal the digest of what was received. The rebuilt permit is what may be signed.
+ */
+export function verify(input: VerifyInput): Verdict {
+  try {
+    const received = receivedPermit(input)
+    const permit = rebuild(input, received)
+    checkAmounts(input, permit)
+    checkPrice(input, permit)
+    const digest = input.hash(permit)
+    require(digest ===
+      input.hash(
+        received,
+      ), 'digest-mismatch', 'the rebuilt permit and the received one have different digests')
+    return { ok: true, permit, digest }
+  } catch (error) {
+    if (error instanceof Refused) return { ok: false, reason: error.reason, detail: error.message }
+    throw error
+  }
+}
+
+/** The permit as it came over the wire, after every equality that needs no arithmetic. */
+function receivedPermit({ intent, quote, view, chainId, gasless }: VerifyInput): Permit {
+  require(!view.ownerHasCode, 'wallet-has-code', `${intent.owner} has code on this chain`)
+  require(quote.from === intent.owner, 'owner-mismatch', `the quote is for ${quote.from}`)
+  require(quote.side === intent.size.side, 'kind-mismatch', `the quote is of kind ${quote.side}`)
+  same(quote.sellToken, intent.sell.token.address, 'sell-token-mismatch', 'quote.sellToken')
+  same(quote.buyToken, intent.buy.token.address, 'buy-token-mismatch', 'quote.buyToken')
+  same(quote.receiver ?? intent.recipient, intent.recipient, 'recipient-mismatch', 'quote.receiver')
+  same(quote.allowanceTarget, gasless.permit2, 'permit2-mismatch', 'permit2.allowanceTarget')
+  require(quote.witnessTypeString ===
+    WITNESS_TYPE_STRING, 'witness-type-mismatch', 'the witness type string is not the one this daemon signs')
+  const read = readTypedData(quote.typedData, intent.owner)
+  if (!read.ok) throw new Refused('typed-data-malformed', read.detail)
+  const received = read.permit
+  same(received.permit2, gasless.permit2, 'permit2-mismatch', 'domain.verifyingContract')
+  require(received.chainId ===
+    chainId, 'permit2-mismatch', `domain.chainId is ${received.chainId}, not ${chainId}`)
+  same(received.spender, quote.spender, 'spender-not-allowed', 'message.spender')
+  require(gasless.spenders.includes(
+    received.spender,
+  ), 'spender-not-allowed', `spender ${received.spender} is not in gasless.spenders`)
+  same(received.token, intent.sell.token.address, 'sell-token-mismatch', 'message.permitted.token')
+  same(received.tokenOut, intent.buy.token.address, 'buy-token-mismatch', 'witness.tokenOut')
+  same(received.recipient, intent.recipient, 'recipient-mismatch', 'witness.recipient')
+  return received
+}
+
+function same(got: Address, wanted: Address, reason: RefusalReason, field: string): void {
+  require(got === wanted, reason, `${field} is ${got}, not ${wanted}`)
+}
+
+/** The permit built from our own side; only amount, nonce, deadline, spender and minimum come from the quote, each bounded. */
+function rebuild(input: VerifyInput, received: Permit): Permit {
+  const { intent, quote, view, nowMs, chainId, gasless } = input
+  require(received.deadlineSeconds ===
+    quote.validToSeconds, 'deadline-mismatch', `deadline ${received.deadlineSeconds} is not validTo ${quote.validToSeconds}`)
+  require(received.deadlineSeconds * 1000 - nowMs <=
+    gasless.maxQuoteLifetimeMs, 'deadline-too-far', `the permit would live ${Math.round(received.deadlineSeconds - nowMs / 1000)} s, longer than maxQuoteLifetime`)
+  require(view.permitNonceUsed === false, 'nonce-used', 'the permit nonce is used already')
+  const spender = gasless.spenders.find((allowed) => allowed === quote.spender)
+  if (spender === undefined) throw new Refused('spender-not-allowed', quote.spender)
+  return {
+    chainId,
+    permit2: gasless.permit2,
+    owner: intent.owner,
+    token: intent.sell.token.address,
+    amount: quote.sellAmount,
+    spender,
+    nonce: received.nonce,
+    deadlineSeconds: quote.validToSeconds,
+    recipient: intent.recipient,
+    tokenOut: intent.buy.token.address,
+    minAmountOut: received.minAmountOut,
+  }
+}
+
+function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
+  require(permit.amount <=
+    intent.maxSell, 'amount-above-limit', `the permit takes ${permit.amount}, at most ${intent.maxSell} was decided`)
+  require(permit.minAmountOut >=
+    quote.minBuyAmount, 'amount-mismatch', 'the witness promises less than quote.minBuyAmount')
+  if (intent.size.side === 'buy')
+    require(quote.buyAmount >=
+      intent.size
+        .amount, 'amount-mismatch', `the quote buys ${quote.buyAmount}, ${intent.size.amount} was asked`)
+  const wanted = intent.size.side === 'buy' ? intent.size.amount : quote.buyAmount
+  const floor = lessBps(wanted, intent.slippageBps)
+  require(permit.minAmountOut >= floor &&
+    permit.minAmountOut >
+      0n, 'minimum-output-too-low', `the permit guarantees ${permit.minAmountOut}, our own floor is ${floor}`)
+}
+
+/** The quote against an independent feed, in both directions, and against the strategy's own bounds. */
+function checkPrice(input: VerifyInput, permit: Permit): void {
+  const { intent, quote } = input
+  if (intent.priceCheck === 'feed') checkAgainstFeed(input)
+  const implied: Ratio = { num: permit.amount, den: quote.buyAmount }
+  const { min, max } = intent.price
+  require(intent.priceCheck === 'feed' ||
+    max !== undefined, 'price-missing', 'neither a feed nor a price.max bounds the price')
+  require((min === undefined || compareRatio(implied, min) >= 0) &&
+    (max === undefined ||
+      compareRatio(implied, max) <=
+        0), 'price-outside-bounds', "the quote's price lies outside the strategy's bounds")
+}
+
+function checkAgainstFeed(input: VerifyInput): void {
+  const { intent, path, view } = input
+  const accepted = acceptPath(path, view.readings, view.blockTimeSeconds)
+  if (!accepted.ok)
+    throw new Refused(
+      accepted.reason,
+      accepted.pair === undefined ? 'no feed gives the price of the pair' : `feed ${accepted.pair}`,
+    )
+  const { ratio: fair } = accepted.price
+  if (intent.size.side === 'sell') checkSellPrice(input, fair, intent.size.amount)
+  else checkBuyPrice(input, fair, intent.size.amount)
+}
+
+/** Exact input: what the whole decided amount should bring at the feed's price, whatever part the quote takes. */
+function checkSellPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): void {
+  const fairOut = mulDivDown(amount, fair.den, fair.num)
+  const { buyAmount } = input.quote
+  const ceiling = mulDivUp(fairOut, BPS + BigInt(input.maxDeviationBps), BPS)
+  require(buyAmount >= lessBps(fairOut, input.maxDeviationBps) &&
+    buyAmount <=
+      ceiling, 'price-deviation', `the quote brings ${buyAmount}, the feed says ${fairOut} (allowed: ${input.maxDeviationBps} bps)`)
+}
+
+/** Exact output: the permit's amount is the most that may be paid, so slippage widens the band on this side. */
+function checkBuyPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): void {
+  const fairIn = mulDivUp(amount, fair.num, fair.den)
+  const band = BigInt(input.maxDeviationBps + input.intent.slippageBps)
+  const { sellAmount } = input.quote
+  require(sellAmount * BPS <= fairIn * (BPS + band) &&
+    sellAmount * BPS >=
+      fairIn *
+        (BPS -
+          band), 'price-deviation', `the quote takes up to ${sellAmount}, the feed says ${fairIn} (allowed: ${band} bps)`)
+}

@@ -1,0 +1,90 @@
+import { encodeAbiParameters, encodeFunctionData, keccak256, parseAbi, toHex } from 'viem/utils'
+import { type AccountCall, PROPOSER_DOMAIN } from '../../domain/call.ts'
+import type { Address, Hex } from '../../domain/units.ts'
+
+/** EIP-712 digest and calldata of proposer calls. */
+
+const text = (value: string): Hex => keccak256(toHex(value))
+
+const DOMAIN_TYPE_HASH = text(
+  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
+)
+const CALL_TYPE_HASH = text(
+  'Call(uint256 deadline,uint256 nonce,address target,uint256 value,bytes calldata,uint256 gasLimit)',
+)
+const NAME_HASH = text(PROPOSER_DOMAIN.name)
+const VERSION_HASH = text(PROPOSER_DOMAIN.version)
+
+/** The 32-byte digest that the owner signs for a call. */
+export function hashCall(call: AccountCall): Hex {
+  const domain = keccak256(
+    encodeAbiParameters(
+      [
+        { type: 'bytes32' },
+        { type: 'bytes32' },
+        { type: 'bytes32' },
+        { type: 'uint256' },
+        { type: 'address' },
+      ],
+      [DOMAIN_TYPE_HASH, NAME_HASH, VERSION_HASH, BigInt(call.chainId), call.verifyingContract],
+    ),
+  )
+  const struct = keccak256(
+    encodeAbiParameters(
+      [
+        { type: 'bytes32' },
+        { type: 'uint256' },
+        { type: 'uint256' },
+        { type: 'address' },
+        { type: 'uint256' },
+        { type: 'bytes32' },
+        { type: 'uint256' },
+      ],
+      [
+        CALL_TYPE_HASH,
+        BigInt(call.deadlineSeconds),
+        call.nonce,
+        call.target,
+        call.value,
+        keccak256(call.calldata),
+        call.gasLimit,
+      ],
+    ),
+  )
+  return keccak256(`0x1901${domain.slice(2)}${struct.slice(2)}`)
+}
+
+const PROPOSER_ABI = parseAbi([
+  'function onCall(address _target, bytes _data, uint256 _value) returns (bool)',
+])
+
+/** Calldata of `onCall` for a call that its owner signed. */
+export function encodeSignedCall(call: AccountCall, signature: Hex): Hex {
+  const payload = encodeAbiParameters(
+    [
+      { type: 'bytes' },
+      { type: 'uint256' },
+      { type: 'uint256' },
+      { type: 'bytes' },
+      { type: 'uint256' },
+    ],
+    [signature, BigInt(call.deadlineSeconds), call.nonce, call.calldata, call.gasLimit],
+  )
+  return encodeOnCall(call.target, payload, call.value)
+}
+
+/** Calldata of `onCall` with any payload. */
+export function encodeOnCall(target: Address, payload: Hex, value: bigint): Hex {
+  return encodeFunctionData({
+    abi: PROPOSER_ABI,
+    functionName: 'onCall',
+    args: [target, payload, value],
+  })
+}
+
+const GAS_TANK_ABI = parseAbi(['function deposit() payable'])
+
+/** Calldata of a deposit into the GasTank; the amount is the transaction's value. */
+export function encodeDeposit(): Hex {
+  return encodeFunctionData({ abi: GAS_TANK_ABI, functionName: 'deposit' })
+}

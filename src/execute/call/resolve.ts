@@ -1,0 +1,211 @@
+import type { CallCosts } from '../../domain/book/journal.ts'
+import { callClaim } from '../../domain/book/order-events.ts'
+import type { OpenCall } from '../../domain/book/state.ts'
+import type { CallRecord } from '../../domain/call.ts'
+import type { Hex } from '../../domain/units.ts'
+import type { AccountView, CallTrace } from '../../ports.ts'
+import { delegationRefusal } from '../authority/delegation.ts'
+import type { AggregatorContext, OrderContext } from '../context.ts'
+import { directId, envelopeOf, signatureOf } from './submit.ts'
+
+/** A used nonce without a transaction that can be found counts as cancelled only this long after the deadline. */
+const CANCELLED_AFTER_SECONDS = 120
+
+export type Resolution =
+  /** The intent moved on. */
+  | { readonly tag: 'moved' }
+  /** Nothing is certain yet; the account as it is now. */
+  | { readonly tag: 'open'; readonly view: AccountView }
+  /** The chain is silent, or is not the one that the call was made for. */
+  | { readonly tag: 'unknown' }
+
+/** Whether a call on record was made with the wallet and on the chain that the config names now. */
+export function isOwnCall({ wallet }: AggregatorContext, call: CallRecord): boolean {
+  return call.chainId === wallet.chainId && call.account === wallet.signer.address
+}
+
+/**
+ * Asks the chain what became of the current call and journals what is certain. `hint` is a transaction that the
+ * service named; it counts only if our call is inside it (rule A3).
+ */
+export async function resolveCall(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  open: OpenCall,
+  hint?: Hex,
+): Promise<Resolution> {
+  const { call } = open
+  if (call === undefined || !isOwnCall(aggregator, call)) return { tag: 'unknown' }
+  const { gasTank } = aggregator.settings.contracts
+  const reply = await aggregator.chain.account({ account: call.account, gasTank })
+  if (!reply.ok) {
+    const { message } = reply.fault
+    context.ports.observe({ type: 'chain-trouble', doing: 'resolving a call', message })
+    return { tag: 'unknown' }
+  }
+  const view = reply.value
+  if (call.trust === 'trusted') {
+    const { traces } = await known(context, aggregator, call, hint)
+    return (await proveIn(context, aggregator, open, traces))
+      ? { tag: 'moved' }
+      : { tag: 'open', view }
+  }
+  // Only the proposer's own answer counts: other code may say anything of a nonce that is used up behind it.
+  const isProposer = delegationRefusal(aggregator, view) === undefined
+  if (isProposer && view.nestedNonce === undefined) return { tag: 'unknown' }
+  const isUnused = isProposer && view.nestedNonce !== undefined && view.nestedNonce <= call.nonce
+  if (!isUnused) return findExecution(context, aggregator, open, { view, hint })
+  if (view.blockTimeSeconds <= call.deadlineSeconds) return { tag: 'open', view }
+  await recordDeath(context, open, call, { view, how: 'expired' })
+  return { tag: 'moved' }
+}
+
+type Known = {
+  readonly traces: readonly CallTrace[]
+  /** False when one could not be read although it may be the one that is looked for. */
+  readonly isComplete: boolean
+}
+
+/** What can be named without a search: the service's hint, our direct transactions, and a trusted call's own envelope. */
+async function known(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  call: CallRecord,
+  hint: Hex | undefined,
+): Promise<Known> {
+  const { directCalls, endedTransactions } = context.ports.journal.state
+  const hashes = new Set(directCalls.get(call.clientOrderId))
+  if (hint !== undefined) hashes.add(hint)
+  if (call.trust === 'trusted') hashes.add(envelopeOf(aggregator, call).hash)
+  const replies = await Promise.all([...hashes].map((hash) => aggregator.chain.trace(hash)))
+  const traces = replies.flatMap((reply) => (reply.ok ? (reply.value ?? []) : []))
+  const isMined = endedTransactions.get(directId(call)) === 'mined'
+  const isSeen = !isMined || traces.some(({ from }) => from === call.account)
+  return { traces, isComplete: isSeen && replies.every(({ ok }) => ok) }
+}
+
+/** The nonce is used, or nobody can tell any more: by what can be named, or by what has to be searched for. */
+async function findExecution(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  open: OpenCall,
+  { view, hint }: { readonly view: AccountView; readonly hint: Hex | undefined },
+): Promise<Resolution> {
+  const { call } = open
+  if (call?.trust !== 'trustless') return { tag: 'open', view }
+  const { chain, settings } = aggregator
+  const named = await known(context, aggregator, call, hint)
+  if (await proveIn(context, aggregator, open, named.traces)) return { tag: 'moved' }
+  const found = await chain.callsOf({
+    contract: settings.contracts.multicall,
+    account: call.account,
+    fromBlock: call.fromBlock,
+  })
+  if (!found.ok) {
+    const { message } = found.fault
+    context.ports.observe({ type: 'chain-trouble', doing: 'searching a call', message })
+    return { tag: 'open', view }
+  }
+  if (await proveIn(context, aggregator, open, found.value)) return { tag: 'moved' }
+  const isOver = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
+  if (!isOver || !named.isComplete) return { tag: 'open', view }
+  await recordDeath(context, open, call, { view, how: 'cancelled' })
+  return { tag: 'moved' }
+}
+
+/** Journals the first transaction that carries our call. */
+async function proveIn(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  open: OpenCall,
+  traces: readonly CallTrace[],
+): Promise<boolean> {
+  const { call, intent } = open
+  if (call === undefined) return false
+  const { journal, clock, observe } = context.ports
+  const isOurs = carries(context, aggregator, call)
+  const trace = traces.find((each) => each.success && isOurs(each))
+  if (trace === undefined) return false
+  const via = trace.from === call.account ? 'direct' : 'aggregated'
+  const costs = await costsOf(aggregator, call, { trace, via })
+  await journal.append({
+    type: 'call-proven',
+    intentId: intent.id,
+    attempt: call.attempt,
+    execution: { txHash: trace.hash, blockNumber: trace.blockNumber, via, costs },
+  })
+  observe({
+    type: 'executed',
+    strategy: intent.strategy,
+    intentId: intent.id,
+    venue: via,
+    label: intent.label,
+    txHash: trace.hash,
+    costs,
+    durationMs: clock.now() - open.openedAtMs,
+  })
+  return true
+}
+
+/**
+ * Tells transactions that have our call inside. A trustless one carries its signature, which nobody else can make. A
+ * trusted one has nothing of its own, as the same call is made in every slot: it counts under a hash that we signed, or in
+ * a later batch of the service's contract that names account, target and calldata and proves no other call.
+ */
+function carries(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  call: CallRecord,
+): (trace: CallTrace) => boolean {
+  const { claimedTransfers, directCalls } = context.ports.journal.state
+  if (call.trust === 'trustless') {
+    const mark = signatureOf(aggregator, call).slice(2)
+    return ({ input }) => input.toLowerCase().includes(mark)
+  }
+  const own = new Set(directCalls.get(call.clientOrderId))
+  own.add(envelopeOf(aggregator, call).hash)
+  const marks = [call.account, call.target, call.calldata].map((each) => each.slice(2))
+  return ({ hash, to, blockNumber, input }) => {
+    if (own.has(hash)) return true
+    if (to !== aggregator.settings.contracts.multicall || blockNumber <= call.fromBlock)
+      return false
+    if (claimedTransfers.has(callClaim(call.account, hash))) return false
+    return marks.every((mark) => input.toLowerCase().includes(mark.toLowerCase()))
+  }
+}
+
+/**
+ * What the call cost, and what it would have cost sent directly in the same block. The service's charge is the fall of
+ * the available funds: only one call of the account is under way at a time, and a deposit in between shows as undefined.
+ */
+async function costsOf(
+  aggregator: AggregatorContext,
+  call: CallRecord,
+  { trace, via }: { readonly trace: CallTrace; readonly via: 'aggregated' | 'direct' },
+): Promise<CallCosts> {
+  const direct = call.directGas * trace.effectiveGasPrice
+  if (via === 'direct') return { charged: trace.gasUsed * trace.effectiveGasPrice, direct }
+  const after = await aggregator.service.accountInfo(call.account)
+  if (!after.ok || call.availableWei === undefined) return { charged: undefined, direct }
+  const fall = call.availableWei - (after.value.balance - after.value.outstandingCharge)
+  return { charged: fall > 0n ? fall : undefined, direct }
+}
+
+/** Journals that the call can never execute from now on, or that its fate cannot be found. */
+export async function recordDeath(
+  context: OrderContext,
+  open: OpenCall,
+  call: CallRecord,
+  death: { readonly view: AccountView; readonly how: 'expired' | 'cancelled' },
+): Promise<void> {
+  const { intent } = open
+  const { blockNumber, blockTimeSeconds } = death.view
+  const key = { intentId: intent.id, attempt: call.attempt, how: death.how }
+  await context.ports.journal.append({
+    type: 'authorization-dead',
+    ...key,
+    blockNumber,
+    blockTimeSeconds,
+  })
+  context.ports.observe({ type: 'authorization-dead', strategy: intent.strategy, ...key })
+}

@@ -1,0 +1,86 @@
+import type { OpenCall } from '../../domain/book/state.ts'
+import type { CallRecord, TrustlessCall } from '../../domain/call.ts'
+import type { Hex } from '../../domain/units.ts'
+import type { AggregatorContext, OrderContext } from '../context.ts'
+import { type CallOutcome, callOnce } from '../transaction.ts'
+import { encodeOnCall, encodeSignedCall } from './data.ts'
+
+/** Calldata that makes the account execute the call: the same bytes on both routes. */
+export function proposerCalldata(aggregator: AggregatorContext, call: CallRecord): Hex {
+  if (call.trust === 'trusted') return encodeOnCall(call.target, call.calldata, call.value)
+  return encodeSignedCall(call, signatureOf(aggregator, call))
+}
+
+/** The owner's signature over a recorded call: the same bytes each time. */
+export function signatureOf(aggregator: AggregatorContext, call: TrustlessCall): Hex {
+  return aggregator.wallet.signer.signDigest(call.digest)
+}
+
+/** The signed transaction that goes to the service. Signing is deterministic: the same record gives the same bytes. */
+export function envelopeOf(
+  aggregator: AggregatorContext,
+  call: CallRecord,
+): { readonly raw: Hex; readonly hash: Hex } {
+  const trustless = call.trust === 'trustless'
+  return aggregator.wallet.signer.signTransaction({
+    ...call.envelope,
+    chainId: call.chainId,
+    from: call.account,
+    data: trustless ? proposerCalldata(aggregator, call) : call.calldata,
+  })
+}
+
+/**
+ * Sends a recorded call to the service and journals an answer that is certain. A refusal of the very first submission
+ * ends the order; of a later one it proves nothing, because the first may have been taken.
+ */
+export async function submitCall(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  open: OpenCall,
+  call: CallRecord,
+  refusal: 'ends-order' | 'proves-nothing',
+): Promise<void> {
+  const { journal, observe } = context.ports
+  const reply = await aggregator.service.sendRawTransaction(envelopeOf(aggregator, call).raw)
+  const key = { intentId: open.intent.id, attempt: call.attempt }
+  const subject = { strategy: open.intent.strategy, ...key }
+  if (reply.ok) {
+    await journal.append({ type: 'order-accepted', ...key, orderId: reply.value })
+    observe({ type: 'order-accepted', ...subject, orderId: reply.value })
+    return
+  }
+  const { message, tag } = reply.fault
+  if (tag === 'unavailable' || tag === 'transactionNotFound' || refusal === 'proves-nothing') {
+    observe({ type: 'order-unknown', ...subject, message })
+    return
+  }
+  await journal.append({ type: 'order-ended', ...key, status: 'rejected', message })
+  observe({ type: 'order-ended', ...subject, status: 'rejected', message })
+}
+
+/**
+ * Sends the same call directly. A trustless call competes with the service for one nonce, so at most one of them
+ * executes (rule A1). A trusted call is the very transaction that the service refused (rule A2).
+ */
+export function sendDirectly(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  open: OpenCall,
+  call: CallRecord,
+): Promise<CallOutcome> {
+  const trustless = call.trust === 'trustless'
+  return callOnce(context, aggregator.wallet, {
+    id: directId(call),
+    purpose: 'call',
+    intentId: open.intent.id,
+    to: trustless ? call.account : call.target,
+    data: trustless ? proposerCalldata(aggregator, call) : call.calldata,
+    value: trustless ? 0n : call.value,
+  })
+}
+
+/** Names the direct transaction of an attempt, so that it is made once. */
+export function directId(call: CallRecord): string {
+  return `${call.clientOrderId}:call`
+}

@@ -1,0 +1,286 @@
+import { type LimitHit, limitHit, livePermits } from '../../domain/book/limits.ts'
+import type { OpenSwap } from '../../domain/book/state.ts'
+import { clientOrderId, type SwapIntent } from '../../domain/intent.ts'
+import type { Permit, PermitRecord } from '../../domain/permit.ts'
+import { isFresh } from '../../domain/policy.ts'
+import type { Quote, QuoteRequest, ServiceFault } from '../../domain/quote.ts'
+import type { Hex } from '../../domain/units.ts'
+import type { ChainView } from '../../ports.ts'
+import { verify } from '../authority/verify.ts'
+import {
+  type Closing,
+  closeUnfilled,
+  failure,
+  haltedNow,
+  mayNotStart,
+  refusal,
+  skipped,
+} from '../close.ts'
+import { askChain, askService, type OrderContext, trustedNow } from '../context.ts'
+import { bookOnPaper, paidFor, paperOf } from '../paper.ts'
+import { tooCostly } from './cost.ts'
+import { ensureAllowance, isUnwrapping, leaveNoWeth, wrapIfNative } from './prepare.ts'
+
+/** One verified quote, ready to be recorded and signed. */
+type Signable = {
+  readonly quote: Quote
+  readonly permit: Permit
+  readonly digest: Hex
+  readonly view: ChainView
+}
+
+type Step =
+  | { readonly tag: 'again' }
+  | { readonly tag: 'stopped' }
+  | { readonly tag: 'sent' }
+  | Closing
+
+/**
+ * One attempt of a planned intent: quote, verify, journal, sign, submit. Ends with a permit on record and its first
+ * submission answered (or not), with the intent closed, or with nothing done because the daemon drains.
+ */
+export async function attemptOrder(context: OrderContext, open: OpenSwap): Promise<void> {
+  const barred = mayNotTrade(context, open)
+  if (barred !== undefined) return giveUp(context, open, barred)
+  for (let quotes = 1; quotes <= context.policy.quotesPerAttemptMax; quotes += 1) {
+    const step = await tryOnce(context, open)
+    if (step.tag === 'stopped' || step.tag === 'sent') return
+    if (step.tag !== 'again') return giveUp(context, open, step)
+  }
+  return giveUp(
+    context,
+    open,
+    failure('quote-stale', 'every quote was too old by the time it could be signed'),
+  )
+}
+
+/** A swap that was given up already, before a crash, only unwraps. */
+function mayNotTrade(context: OrderContext, open: OpenSwap): Closing | undefined {
+  if (isUnwrapping(context, open.intent))
+    return failure('attempts-exhausted', 'it was given up before a crash')
+  return mayNotStart(context, open)
+}
+
+async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
+  const { ports } = context
+  const { intent } = open
+  const wrapped = await wrapIfNative(context, intent)
+  if (wrapped.tag === 'failed' || wrapped.tag === 'stopped') return wrapped
+  const quoted = await askService(context, 'quote', () => ports.gasless.quote(requestOf(intent)))
+  if (!quoted.ok) return context.closing.aborted ? { tag: 'stopped' } : quoteFailure(quoted.fault)
+  const step = await signable(context, intent, quoted.value)
+  if (step.tag !== 'signable') return step
+  if (context.closing.aborted) return { tag: 'stopped' }
+  if (context.mode === 'dry-run') return book(context, open, step)
+  return ports.queue.run('submit', () => signAndSubmit(context, open, step))
+}
+
+function requestOf(intent: SwapIntent): QuoteRequest {
+  return {
+    from: intent.owner,
+    receiver: intent.recipient,
+    sellToken: intent.sell.token.address,
+    buyToken: intent.buy.token.address,
+    size: intent.size,
+    slippageBps: intent.slippageBps,
+  }
+}
+
+function quoteFailure(fault: ServiceFault): Closing {
+  const reason = fault.tag === 'badRequest' ? 'quote-rejected' : 'quote-unavailable'
+  return failure(reason, fault.message)
+}
+
+/** Reads the chain once, tops up the allowance where it must, and puts the quote through the firewall. */
+async function signable(
+  context: OrderContext,
+  intent: SwapIntent,
+  quote: Quote,
+): Promise<Step | (Signable & { readonly tag: 'signable' })> {
+  const { ports, gasless, account, chainId } = context
+  const path = context.pricePath(intent.sell.token, intent.buy.token)
+  const nonce = wireNonce(quote)
+  const read = await askChain(context, 'reading the chain before signing', () =>
+    ports.chain.view({
+      owner: intent.owner,
+      tokens: [intent.sell.token],
+      feeds: (path ?? []).map(({ feed }) => feed),
+      ...(nonce === undefined ? {} : { permitNonce: nonce }),
+    }),
+  )
+  if (!read.ok) return failure('chain-unavailable', read.fault.message)
+  const view = read.value
+  const time = trustedNow(context, view)
+  if (!time.ok) {
+    ports.observe({ type: 'clock-trouble', detail: time.detail })
+    return failure(time.reason, time.detail)
+  }
+  const verdict = verify({
+    intent,
+    quote,
+    view,
+    nowMs: time.nowMs,
+    chainId,
+    gasless,
+    path,
+    maxDeviationBps: Math.min(account.maxDeviationBps, intent.maxDeviationBps),
+    hash: context.hashPermit,
+  })
+  const subject = { strategy: intent.strategy, intentId: intent.id }
+  if (!verdict.ok) return refusal(verdict.reason, verdict.detail)
+  const costly = tooCostly(intent, quote, { view, path })
+  if (costly !== undefined) return costly
+  const balance = (view.balances.get(intent.sell.token.address) ?? 0n) + paperOf(context, intent)
+  if (balance < verdict.permit.amount)
+    return failure(
+      'insufficient-balance',
+      `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
+    )
+  const halted = haltedNow(context)
+  if (halted !== undefined) return halted
+  const allowed = await ensureAllowance(context, intent, view)
+  if (allowed.tag === 'failed' || allowed.tag === 'stopped') return allowed
+  if (allowed.tag === 'changed' || !isFresh(quote, time.nowMs)) return { tag: 'again' }
+  ports.observe({
+    type: 'quote-verified',
+    ...subject,
+    sellAmount: verdict.permit.amount,
+    minAmountOut: verdict.permit.minAmountOut,
+    deadlineSeconds: verdict.permit.deadlineSeconds,
+  })
+  return { tag: 'signable', quote, permit: verdict.permit, digest: verdict.digest, view }
+}
+
+/** The nonce as the wire names it, only to read its bit in the same batch; the firewall reads it again, strictly. */
+function wireNonce(quote: Quote): bigint | undefined {
+  const message: unknown = Reflect.get(quote.typedData, 'message')
+  if (typeof message !== 'object' || message === null) return undefined
+  const nonce: unknown = Reflect.get(message, 'nonce')
+  const text = typeof nonce === 'number' || typeof nonce === 'string' ? `${nonce}` : ''
+  return /^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/.test(text) ? BigInt(text) : undefined
+}
+
+/**
+ * The moment that matters. Runs when the queue lets the submit go: checks freshness and caps, puts the exposure on
+ * disk, checks freshness and the kill switch again, and only then signs and sends. No signature exists before its record
+ * (rule G2).
+ */
+async function signAndSubmit(
+  context: OrderContext,
+  open: OpenSwap,
+  signable: Signable,
+): Promise<Step> {
+  const { journal, signer, gasless } = context.ports
+  const { intent } = open
+  const { quote, permit, digest, view } = signable
+  if (context.closing.aborted) return { tag: 'stopped' }
+  const halted = haltedNow(context)
+  if (halted !== undefined) return halted
+  const time = trustedNow(context, view)
+  if (!time.ok) return failure(time.reason, time.detail)
+  if (!isFresh(quote, time.nowMs)) return { tag: 'again' }
+  const hit = capFor(context, intent, permit, time.nowMs)
+  if (hit !== undefined) return skipped(hit, time.nowMs)
+  if (!coversLivePermits(context, intent, signable)) return { tag: 'again' }
+  const record: PermitRecord = {
+    ...permit,
+    attempt: open.attempt,
+    clientOrderId: clientOrderId(intent.id, open.attempt),
+    quoteId: quote.id,
+    digest,
+    fromBlock: view.blockNumber,
+  }
+  await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
+  const after = trustedNow(context, view)
+  const haltedSince = haltedNow(context)
+  if (haltedSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
+    await journal.append({
+      type: 'authorization-withdrawn',
+      intentId: intent.id,
+      attempt: record.attempt,
+      reason: haltedSince === undefined ? 'quote-stale' : 'halted',
+    })
+    return haltedSince ?? { tag: 'again' }
+  }
+  const reply = await gasless.submit({
+    quoteId: record.quoteId,
+    signature: signer.signDigest(digest),
+    clientOrderId: record.clientOrderId,
+  })
+  await recordFirstReply(context, intent, record, reply)
+  return { tag: 'sent' }
+}
+
+/** Dry-run ends here: everything was checked, nothing is signed, and the order counts as filled at its quote. */
+async function book(context: OrderContext, open: OpenSwap, signable: Signable): Promise<Step> {
+  const { intent } = open
+  const { quote, permit, view } = signable
+  const time = trustedNow(context, view)
+  if (!time.ok) return failure(time.reason, time.detail)
+  const halted = haltedNow(context)
+  if (halted !== undefined) return halted
+  const hit = capFor(context, intent, permit, time.nowMs)
+  if (hit !== undefined) return skipped(hit, time.nowMs)
+  const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
+  await bookOnPaper(context, open, { paid, received: quote.buyAmount })
+  return { tag: 'sent' }
+}
+
+/** Another order of the token may have been signed since the allowance was read: it must be enough for both. */
+function coversLivePermits(
+  context: OrderContext,
+  intent: SwapIntent,
+  { view, permit }: Signable,
+): boolean {
+  const promised = livePermits(context.ports.journal.state, intent.sell.token)
+  return (view.allowances.get(permit.token) ?? 0n) >= promised + permit.amount
+}
+
+function capFor(
+  context: OrderContext,
+  intent: SwapIntent,
+  permit: Permit,
+  nowMs: number,
+): LimitHit | undefined {
+  const strategy = context.strategies.get(intent.strategy)
+  if (strategy === undefined) return undefined
+  return limitHit(context.ports.journal.state, {
+    strategy: intent.strategy,
+    token: intent.sell.token,
+    amount: permit.amount,
+    nowMs,
+    limits: strategy.limits,
+    account: context.account,
+  })
+}
+
+/** Only the very first answer may be a rejection; from then on a 400 says nothing (rule G7). */
+async function recordFirstReply(
+  context: OrderContext,
+  intent: SwapIntent,
+  record: PermitRecord,
+  reply: Awaited<ReturnType<OrderContext['ports']['gasless']['submit']>>,
+): Promise<void> {
+  const { journal, observe } = context.ports
+  const subject = { strategy: intent.strategy, intentId: intent.id, attempt: record.attempt }
+  const key = { intentId: intent.id, attempt: record.attempt }
+  if (reply.ok) {
+    const { orderId } = reply.value
+    await journal.append({ type: 'order-accepted', ...key, orderId })
+    observe({ type: 'order-accepted', ...subject, orderId })
+    return
+  }
+  const { message } = reply.fault
+  if (reply.fault.tag === 'badRequest') {
+    await journal.append({ type: 'order-ended', ...key, status: 'rejected', message })
+    observe({ type: 'order-ended', ...subject, status: 'rejected', message })
+    return
+  }
+  observe({ type: 'order-unknown', ...subject, message })
+}
+
+/** Closes a planned intent without a fill; what was wrapped for it is unwrapped first. */
+async function giveUp(context: OrderContext, open: OpenSwap, why: Closing): Promise<void> {
+  if (!(await leaveNoWeth(context, open))) return
+  await closeUnfilled(context, open, why)
+}

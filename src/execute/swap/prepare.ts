@@ -1,0 +1,187 @@
+import { encodeFunctionData, parseAbi } from 'viem/utils'
+import { dayAllowance, livePermits } from '../../domain/book/limits.ts'
+import type { DaemonState, OpenSwap } from '../../domain/book/state.ts'
+import type { SwapIntent } from '../../domain/intent.ts'
+import { backoffMs } from '../../domain/policy.ts'
+import type { Token } from '../../domain/token.ts'
+import { maxOf } from '../../domain/units.ts'
+import type { ChainView } from '../../ports.ts'
+import { type Closing, failure } from '../close.ts'
+import type { OrderContext } from '../context.ts'
+import { type CallOutcome, callOnce } from '../transaction.ts'
+
+const ABI = parseAbi([
+  'function approve(address spender, uint256 amount)',
+  'function deposit()',
+  'function withdraw(uint256 amount)',
+])
+
+/** Answers against an unwrapping before the intent is closed without it. */
+const UNWRAP_TRIES_MAX = 20
+
+/** `ready`: nothing was to do. `changed`: the chain moved, so what was read before is old. */
+export type Prepared = { readonly tag: 'ready' | 'changed' } | { readonly tag: 'stopped' } | Closing
+
+/** A strategy that sells ETH gets the intent's whole amount wrapped, once per intent. */
+export async function wrapIfNative(context: OrderContext, intent: SwapIntent): Promise<Prepared> {
+  if (!intent.sell.native || context.mode === 'dry-run') return { tag: 'ready' }
+  const id = wrapId(intent)
+  if (context.ports.journal.state.endedTransactions.get(id) === 'mined') return { tag: 'ready' }
+  const outcome = await callOnce(context, context.wallet, {
+    id,
+    purpose: 'wrap',
+    intentId: intent.id,
+    to: intent.sell.token.address,
+    data: encodeFunctionData({ abi: ABI, functionName: 'deposit' }),
+    value: intent.maxSell,
+  })
+  return prepared(outcome)
+}
+
+/**
+ * Raises the Permit2 allowance of the sell token when it does not cover this intent beside the permits that are
+ * live already, by the operator's approval policy. Other intents that wait for their signature are covered at once:
+ * an approval replaces the one before, so that several of one slot would take the allowance from each other.
+ */
+export async function ensureAllowance(
+  context: OrderContext,
+  intent: SwapIntent,
+  view: ChainView,
+): Promise<Prepared> {
+  if (context.mode === 'dry-run') return { tag: 'ready' }
+  const { token } = intent.sell
+  const { state } = context.ports.journal
+  const live = livePermits(state, token)
+  const allowance = view.allowances.get(token.address) ?? 0n
+  if (allowance >= live + intent.maxSell) return { tag: 'ready' }
+  const required = live + plannedSells(state, token)
+  const outcome = await callOnce(context, context.wallet, {
+    id: undefined,
+    purpose: 'approve',
+    intentId: intent.id,
+    to: token.address,
+    data: encodeFunctionData({
+      abi: ABI,
+      functionName: 'approve',
+      args: [context.gasless.permit2, approvalAmount(context, intent, required)],
+    }),
+    value: 0n,
+  })
+  return prepared(outcome)
+}
+
+function plannedSells(state: DaemonState, token: Token): bigint {
+  let sum = 0n
+  for (const open of state.intents.values()) {
+    if (open.venue !== 'gasless' || open.state !== 'planned') continue
+    if (open.intent.sell.token.address === token.address) sum += open.intent.maxSell
+  }
+  return sum
+}
+
+function approvalAmount(context: OrderContext, intent: SwapIntent, required: bigint): bigint {
+  switch (context.gasless.approval) {
+    case 'exact':
+      return required
+    case 'unlimited':
+      return 2n ** 256n - 1n
+    case 'budget':
+      return maxOf(required, dayBudget(context, intent))
+  }
+}
+
+/** What today's caps still allow of the token: the account's, or else the strategy's own. */
+function dayBudget(context: OrderContext, intent: SwapIntent): bigint {
+  const { state } = context.ports.journal
+  const { token } = intent.sell
+  const nowMs = context.ports.clock.now()
+  const account = dayAllowance(state, { token, nowMs, account: context.account })
+  const caps = context.strategies.get(intent.strategy)?.limits.perDay
+  const own = caps?.get(token.address) ?? 0n
+  return livePermits(state, token) + (account ?? own)
+}
+
+/**
+ * Turns WETH back into ETH where the strategy names ETH: what an order bought, or what was wrapped for an order and
+ * not sold. A wrapping that is still under way is followed to its end first, for its nonce cannot be taken back. True
+ * when the intent may be closed, which it is with the WETH left as it is after UNWRAP_TRIES_MAX answers that say no;
+ * false when the daemon stops before.
+ */
+export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promise<boolean> {
+  if (context.mode === 'dry-run') return true
+  const { clock, random } = context.ports
+  for (let tries = 1; tries <= UNWRAP_TRIES_MAX; ) {
+    const outcome = await unwrapRest(context, open)
+    if (outcome === undefined || outcome.tag === 'stopped') return outcome === undefined
+    if (outcome.tag !== 'unsent') return true
+    await clock.sleep(backoffMs(context.policy, tries, random.jitter()), context.stop)
+    // A silent node is no answer: nothing else can be traded meanwhile either.
+    if (outcome.why !== 'unavailable') tries += 1
+  }
+  return true
+}
+
+/** Undefined when nothing is left to unwrap. */
+async function unwrapRest(context: OrderContext, open: OpenSwap): Promise<CallOutcome | undefined> {
+  const { intent } = open
+  if (context.stop.aborted) return { tag: 'stopped' }
+  if (context.ports.journal.state.transactions.has(wrapId(intent))) {
+    const wrapping = await wrapIfNative(context, intent)
+    if (wrapping.tag === 'stopped') return wrapping
+  }
+  const amount = restToUnwrap(context, open)
+  if (amount === 0n) return undefined
+  return callOnce(context, context.wallet, {
+    id: unwrapId(intent),
+    purpose: 'unwrap',
+    intentId: intent.id,
+    to: (intent.buy.native ? intent.buy : intent.sell).token.address,
+    data: encodeFunctionData({ abi: ABI, functionName: 'withdraw', args: [amount] }),
+    value: 0n,
+  })
+}
+
+function restToUnwrap(context: OrderContext, open: OpenSwap): bigint {
+  const { intent, fill } = open
+  if (intent.buy.native) return fill?.received ?? 0n
+  // A permit that was used for something unknown may have taken what was wrapped; other WETH is not the intent's.
+  if (open.died === 'cancelled') return 0n
+  const wrapped = context.ports.journal.state.endedTransactions.get(wrapId(intent)) === 'mined'
+  return wrapped ? intent.maxSell - (fill?.paid ?? 0n) : 0n
+}
+
+function wrapId(intent: SwapIntent): string {
+  return `${intent.id}:wrap`
+}
+
+function unwrapId(intent: SwapIntent): string {
+  return `${intent.id}:unwrap`
+}
+
+/** Whether what was wrapped for an intent is on its way back: it was given up, even if the process died over that. */
+export function isUnwrapping(context: OrderContext, intent: SwapIntent): boolean {
+  const { transactions, endedTransactions } = context.ports.journal.state
+  const id = unwrapId(intent)
+  return transactions.has(id) || endedTransactions.has(id)
+}
+
+function prepared(outcome: CallOutcome): Prepared {
+  switch (outcome.tag) {
+    case 'mined':
+      return { tag: 'changed' }
+    case 'stopped':
+      return { tag: 'stopped' }
+    case 'reverted':
+      return failure('transaction-reverted', 'the transaction reverted')
+    case 'lost':
+      return failure('transaction-lost', 'its nonce was used by a transaction that is not ours')
+    case 'unsent':
+      return failure(UNSENT[outcome.why], outcome.detail)
+  }
+}
+
+const UNSENT = {
+  insufficientFunds: 'insufficient-gas',
+  refused: 'transaction-reverted',
+  unavailable: 'chain-unavailable',
+} as const

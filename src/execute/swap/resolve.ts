@@ -1,0 +1,177 @@
+import type { OpenSwap } from '../../domain/book/state.ts'
+import type { PermitRecord } from '../../domain/permit.ts'
+import type { Hex } from '../../domain/units.ts'
+import type { PermitView, TransactionTrace } from '../../ports.ts'
+import type { OrderContext } from '../context.ts'
+import { proveFill } from './prove.ts'
+
+/**
+ * A used nonce without a fill that can be found counts as cancelled only this long after the permit's deadline:
+ * nodes index logs later than state.
+ */
+const CANCELLED_AFTER_SECONDS = 120
+
+/** `moved`: the journal has a new fact. `open`: the permit may still execute. `unknown`: the node did not answer. */
+export type Resolution =
+  | { readonly tag: 'moved' }
+  | { readonly tag: 'open'; readonly view: PermitView }
+  | { readonly tag: 'unknown' }
+
+/**
+ * Asks the chain, the only judge, what became of the current permit, and journals what is certain: a proven fill, or
+ * that the permit can never execute. `txHash` is the service's hint, never believed.
+ */
+export async function resolveOnChain(
+  context: OrderContext,
+  open: OpenSwap,
+  txHash?: Hex,
+): Promise<Resolution> {
+  const { permit } = open
+  if (permit === undefined) return { tag: 'unknown' }
+  const { chain, observe } = context.ports
+  const reply = await chain.permit({
+    owner: permit.owner,
+    nonce: permit.nonce,
+    ...(txHash === undefined ? {} : { txHash }),
+  })
+  if (!reply.ok) {
+    observe({ type: 'chain-trouble', doing: 'resolving an order', message: reply.fault.message })
+    return { tag: 'unknown' }
+  }
+  const view = reply.value
+  const moved = view.nonceUsed
+    ? await findFill(context, open, permit, view)
+    : await expire(context, open, permit, view)
+  return moved ? { tag: 'moved' } : { tag: 'open', view }
+}
+
+async function findFill(
+  context: OrderContext,
+  open: OpenSwap,
+  permit: PermitRecord,
+  view: PermitView,
+): Promise<boolean> {
+  const { transaction } = view
+  const isProven = transaction !== undefined && (await prove(context, open, permit, transaction))
+  return isProven || searchFill(context, open, permit, view)
+}
+
+/** An unused nonce at a block past the deadline can never be used any more: the permit is dead (rule G1). */
+async function expire(
+  context: OrderContext,
+  open: OpenSwap,
+  permit: PermitRecord,
+  view: PermitView,
+): Promise<boolean> {
+  if (view.blockTimeSeconds <= permit.deadlineSeconds) return false
+  await recordDeath(context, open, permit, { view, how: 'expired' })
+  return true
+}
+
+async function recordDeath(
+  context: OrderContext,
+  open: OpenSwap,
+  permit: PermitRecord,
+  death: { readonly view: PermitView; readonly how: 'expired' | 'cancelled' },
+): Promise<void> {
+  const { intent } = open
+  await context.ports.journal.append({
+    type: 'authorization-dead',
+    intentId: intent.id,
+    attempt: permit.attempt,
+    how: death.how,
+    blockNumber: death.view.blockNumber,
+    blockTimeSeconds: death.view.blockTimeSeconds,
+  })
+  context.ports.observe({
+    type: 'authorization-dead',
+    strategy: intent.strategy,
+    intentId: intent.id,
+    attempt: permit.attempt,
+    how: death.how,
+  })
+}
+
+async function prove(
+  context: OrderContext,
+  open: OpenSwap,
+  permit: PermitRecord,
+  trace: TransactionTrace,
+): Promise<boolean> {
+  const { journal, clock, observe } = context.ports
+  const { intent } = open
+  const fill = proveFill({
+    permit,
+    trace,
+    others: othersOf(context, open),
+    claimed: journal.state.claimedTransfers,
+  })
+  if (fill === undefined) {
+    observe({
+      type: 'proof-failed',
+      strategy: intent.strategy,
+      intentId: intent.id,
+      detail: `transaction ${trace.hash} does not show this order's transfers`,
+    })
+    return false
+  }
+  await journal.append({ type: 'fill-proven', intentId: intent.id, attempt: permit.attempt, fill })
+  observe({
+    type: 'filled',
+    strategy: intent.strategy,
+    intentId: intent.id,
+    venue: 'gasless',
+    sell: intent.sell.token,
+    buy: intent.buy.token,
+    paid: fill.paid,
+    received: fill.received,
+    txHash: fill.txHash,
+    durationMs: clock.now() - open.openedAtMs,
+  })
+  return true
+}
+
+function othersOf(context: OrderContext, open: OpenSwap): readonly PermitRecord[] {
+  const others: PermitRecord[] = []
+  for (const other of context.ports.journal.state.intents.values()) {
+    if (other.venue !== 'gasless') continue
+    const live = other !== open && other.state !== 'filled' ? other.permit : undefined
+    if (live !== undefined) others.push(live)
+  }
+  return others
+}
+
+/** The nonce is used and nobody told us where: look through what left the wallet since the permit was recorded. */
+async function searchFill(
+  context: OrderContext,
+  open: OpenSwap,
+  permit: PermitRecord,
+  view: PermitView,
+): Promise<boolean> {
+  const { chain, observe } = context.ports
+  const reply = await chain.outgoing({
+    owner: permit.owner,
+    token: permit.token,
+    fromBlock: permit.fromBlock,
+  })
+  if (!reply.ok) {
+    observe({ type: 'chain-trouble', doing: 'searching a fill', message: reply.fault.message })
+    return false
+  }
+  for (const trace of inOrderOfLikelihood(permit, reply.value)) {
+    if (await prove(context, open, permit, trace)) return true
+  }
+  if (view.blockTimeSeconds <= permit.deadlineSeconds + CANCELLED_AFTER_SECONDS) return false
+  await recordDeath(context, open, permit, { view, how: 'cancelled' })
+  return true
+}
+
+/** Transactions whose calldata names the permit's nonce first: amounts alone may fit a stranger. */
+function inOrderOfLikelihood(
+  permit: PermitRecord,
+  traces: readonly TransactionTrace[],
+): readonly TransactionTrace[] {
+  const nonce = permit.nonce.toString(16).padStart(64, '0')
+  const named = traces.filter((trace) => trace.input?.includes(nonce))
+  return named.length > 0 ? named : traces
+}

@@ -1,0 +1,133 @@
+import { decodeEventLog, type Hex, toEventSelector } from 'viem'
+import type { Rpc } from '../../evm/rpc.ts'
+import { gasTankAbi } from '../chain/abi.ts'
+
+/** An account as the service sees it, in wei. */
+export type AccountInfo = { readonly balance: bigint; readonly outstanding: bigint }
+
+export type Charge = { readonly account: Hex; readonly amount: bigint }
+
+/**
+ * What the service knows of its customers: indexed deposits, charges accrued and charges settled. Addresses are
+ * lower case. Funds of accepted calls are reserved until their costs are known, so that nobody owes more than
+ * was deposited.
+ */
+export type Accounts = {
+  /** Reads new deposits from the chain; each shows once its delay is over. */
+  index(): Promise<void>
+  /** Undefined until a first deposit shows. */
+  info(account: Hex): AccountInfo | undefined
+  /** Takes `amount` out of what is available; false if there is less than that. */
+  reserve(account: Hex, amount: bigint): boolean
+  /** Gives a reservation back and accrues what is owed instead, which may be nothing. */
+  resolve(account: Hex, amounts: { reserved: bigint; charged: bigint }): void
+  /** What is owed by whom. */
+  outstanding(): Charge[]
+  /** Notes that charges were taken from the GasTank. */
+  settled(charges: readonly Charge[]): void
+}
+
+type Account = { balance: bigint; outstanding: bigint; reserved: bigint }
+type Deposit = { readonly account: Hex; readonly amount: bigint; readonly visibleAtMs: number }
+type Log = {
+  readonly blockNumber: Hex
+  readonly blockTimestamp?: Hex
+  readonly topics: [Hex, ...Hex[]]
+  readonly data: Hex
+}
+
+const DEPOSITED = toEventSelector(
+  'event Deposited(address indexed account, address indexed from, uint256 amount)',
+)
+
+export function createAccounts(
+  deps: { readonly rpc: Rpc; readonly gasTank: Hex },
+  indexingDelayMs: number,
+): Accounts {
+  const { rpc } = deps
+  const accounts = new Map<Hex, Account>()
+  let waiting: Deposit[] = []
+  let nextBlock = 0
+  let indexing: Promise<void> | undefined
+
+  const readDeposits = async (): Promise<void> => {
+    const latest = Number(await rpc.call<Hex>('eth_blockNumber'))
+    if (latest < nextBlock) return
+    const range = { fromBlock: quantity(nextBlock), toBlock: quantity(latest) }
+    const filter = { address: deps.gasTank, topics: [DEPOSITED], ...range }
+    for (const log of await rpc.call<Log[]>('eth_getLogs', [filter])) {
+      waiting.push(await depositOf(log))
+    }
+    nextBlock = latest + 1
+  }
+  const depositOf = async (log: Log): Promise<Deposit> => {
+    const { args } = decodeEventLog({ abi: gasTankAbi, eventName: 'Deposited', ...log })
+    const { timestamp } = await rpc.call<{ timestamp: Hex }>('eth_getBlockByNumber', [
+      log.blockNumber,
+      false,
+    ])
+    return {
+      account: lower(args.account),
+      amount: args.amount,
+      visibleAtMs: Number(timestamp) * 1000 + indexingDelayMs,
+    }
+  }
+  const showDue = (nowMs: number): void => {
+    for (const { account, amount, visibleAtMs } of waiting) {
+      if (visibleAtMs > nowMs) continue
+      const known = accounts.get(account)
+      if (known === undefined)
+        accounts.set(account, { balance: amount, outstanding: 0n, reserved: 0n })
+      else known.balance += amount
+    }
+    waiting = waiting.filter(({ visibleAtMs }) => visibleAtMs > nowMs)
+  }
+  const existing = (account: Hex): Account => {
+    const known = accounts.get(account)
+    if (known === undefined) throw new Error(`no account ${account}`)
+    return known
+  }
+  return {
+    async index() {
+      indexing ??= readDeposits().finally(() => {
+        indexing = undefined
+      })
+      await indexing
+      showDue(Date.now())
+    },
+    info: (account) => accounts.get(account),
+    reserve(account, amount) {
+      const known = existing(account)
+      if (known.balance - known.outstanding - known.reserved < amount) return false
+      known.reserved += amount
+      return true
+    },
+    resolve(account, { reserved, charged }) {
+      const known = existing(account)
+      known.reserved -= reserved
+      known.outstanding += charged
+    },
+    outstanding: () =>
+      Array.from(accounts, ([account, { outstanding }]) => ({
+        account,
+        amount: outstanding,
+      })).filter(({ amount }) => amount > 0n),
+    settled(charges) {
+      for (const { account, amount } of charges) {
+        const known = existing(account)
+        // Both at once: what is available must not move because a charge was settled.
+        known.balance -= amount
+        known.outstanding -= amount
+      }
+    },
+  }
+}
+
+/** Addresses are compared as lower-case text. */
+export function lower(address: Hex): Hex {
+  return address.toLowerCase() as Hex
+}
+
+function quantity(value: number): Hex {
+  return `0x${value.toString(16)}`
+}

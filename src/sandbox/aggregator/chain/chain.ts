@@ -1,0 +1,129 @@
+import { BaseError, decodeErrorResult, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { type Rpc, RpcError } from '../../evm/rpc.ts'
+import type { SentTransaction } from '../../evm/sender.ts'
+import type { AggregatedCall, NodeReceipt } from '../batch/calls.ts'
+import { multicallAbi, trustlessProposerAbi } from './abi.ts'
+
+/** What an account's code says: nothing there, an EIP-7702 delegation, or a contract. */
+export type AccountCode =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'delegated'; readonly to: Hex }
+  | { readonly kind: 'contract' }
+
+const DELEGATION = /^0xef0100([0-9a-f]{40})$/
+
+export async function readAccount(
+  rpc: Rpc,
+  address: Hex,
+): Promise<{ code: AccountCode; nonce: number }> {
+  const [code, nonce] = await Promise.all([
+    rpc.call<Hex>('eth_getCode', [address, 'latest']),
+    rpc.call<Hex>('eth_getTransactionCount', [address, 'latest']),
+  ])
+  return { code: accountCode(code), nonce: Number(nonce) }
+}
+
+function accountCode(code: Hex): AccountCode {
+  if (code === '0x') return { kind: 'none' }
+  const to = DELEGATION.exec(code.toLowerCase())?.[1]
+  return to === undefined ? { kind: 'contract' } : { kind: 'delegated', to: `0x${to}` }
+}
+
+/** The next nonce of an account that is delegated to the TrustlessProposer. */
+export async function nestedNonce(rpc: Rpc, account: Hex): Promise<bigint> {
+  const data = encodeFunctionData({ abi: trustlessProposerAbi, functionName: 'nestedNonce' })
+  return BigInt(await rpc.call<Hex>('eth_call', [{ to: account, data }, 'latest']))
+}
+
+type CallOfBatch = Pick<AggregatedCall, 'account'> & {
+  readonly work: Pick<AggregatedCall['work'], 'target' | 'data' | 'value' | 'gasLimit'>
+}
+
+/** Calldata of `execute` for these calls. */
+export function executeData(calls: readonly CallOfBatch[]): Hex {
+  const items = calls.map(({ account, work }) => ({
+    account,
+    target: work.target,
+    data: work.data,
+    value: work.value,
+    gasLimit: work.gasLimit,
+  }))
+  return encodeFunctionData({ abi: multicallAbi, functionName: 'execute', args: [items] })
+}
+
+/** Why a batch would revert, or undefined if it would pass at the latest block. */
+export async function revertOf(
+  rpc: Rpc,
+  batch: { from: Hex; to: Hex; data: Hex },
+): Promise<string | undefined> {
+  try {
+    await rpc.call('eth_call', [batch, 'latest'])
+    return undefined
+  } catch (error) {
+    if (error instanceof RpcError) return reasonOf(error)
+    throw error
+  }
+}
+
+/** Gas that a transaction would use at the latest block, all of it; undefined if it would revert. */
+export async function gasOf(
+  rpc: Rpc,
+  call: { from: Hex; to: Hex; data: Hex; value: bigint },
+): Promise<bigint | undefined> {
+  const request = { ...call, value: `0x${call.value.toString(16)}` }
+  try {
+    const trace = await rpc.call<{ gasUsed: Hex; error?: string }>('debug_traceCall', [
+      request,
+      'latest',
+      { tracer: 'callTracer' },
+    ])
+    return trace.error === undefined ? BigInt(trace.gasUsed) : undefined
+  } catch (error) {
+    // The node refuses outright what the account cannot pay for.
+    if (error instanceof RpcError) return undefined
+    throw error
+  }
+}
+
+/** Priority fee as it is usual, and room for a base fee that doubles. */
+export async function currentFees(rpc: Rpc): Promise<NonNullable<SentTransaction['fees']>> {
+  const [block, tip] = await Promise.all([
+    rpc.call<{ baseFeePerGas: Hex }>('eth_getBlockByNumber', ['latest', false]),
+    rpc.call<Hex>('eth_maxPriorityFeePerGas'),
+  ])
+  const priority = BigInt(tip)
+  return {
+    maxFeePerGas: 2n * BigInt(block.baseFeePerGas) + priority,
+    maxPriorityFeePerGas: priority,
+  }
+}
+
+export function nodeReceipt(rpc: Rpc, hash: Hex): Promise<NodeReceipt | null> {
+  return rpc.call<NodeReceipt | null>('eth_getTransactionReceipt', [hash])
+}
+
+const REASON_ABI = [
+  ...multicallAbi,
+  ...trustlessProposerAbi,
+  // What a contract reverts with when it gives a text.
+  ...parseAbi(['error Error(string text)']),
+]
+const NO_REASON = 'no reason given'
+
+/** The contract's own reason or the name of its error where that can be read, else what the node says. */
+function reasonOf(error: RpcError): string {
+  const data = /(0x[0-9a-f]{8}):? ?([0-9a-f]*)/.exec(error.message)
+  if (data === null) return error.message.replace(/^eth_call: /, '')
+  return nameOf(`${data[1]}${data[2]}` as Hex)
+}
+
+function nameOf(data: Hex): string {
+  try {
+    const decoded = decodeErrorResult({ abi: REASON_ABI, data })
+    if (decoded.errorName === 'CallFailed') return nameOf(decoded.args[2])
+    return decoded.errorName === 'Error' ? decoded.args[0] : decoded.errorName
+  } catch (error) {
+    if (error instanceof BaseError) return NO_REASON
+    throw error
+  }
+}

@@ -1,0 +1,116 @@
+import type { AggregatorSettings } from '../../domain/settings.ts'
+import type { Address } from '../../domain/units.ts'
+import { type AggregatorContext, createTurns } from '../../execute/context.ts'
+import type { Ledger } from '../chain/ledger.ts'
+import type { SimulatedDisk } from '../journal.ts'
+import { CallWatch } from '../judge/call-watch.ts'
+import type { SimulatedProcess } from '../process.ts'
+import type { SeededRandom } from '../random.ts'
+import { createSimulatedSigner } from '../signer.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+import { createSimulatedCallChain, noCallChainFaults } from './chain.ts'
+import { CallLedger } from './ledger.ts'
+import { createSimulatedAggregator, noCallServiceFaults, SimulatedCallService } from './service.ts'
+
+/** The aggregation service's side of a simulated world: names, chain, service, watch. */
+
+export const CALL_CHAIN_ID = 11_155_111
+export const OPERATOR_WALLET: Address = '0x00000000000000000000000000000000000000bb'
+export const CALL_TARGET: Address = '0x00000000000000000000000000000000007a46e7'
+
+export const AGGREGATOR: AggregatorSettings = {
+  rpcUrl: 'http://aggregator.invalid',
+  chain: 'sepolia',
+  wallet: 'operator',
+  proposer: 'trustless',
+  contracts: {
+    gasTank: '0x000000000000000000000000000000000000c001',
+    multicall: '0x000000000000000000000000000000000000c002',
+    trustedProposer: '0x000000000000000000000000000000000000c003',
+    trustlessProposer: '0x000000000000000000000000000000000000c004',
+  },
+  targets: [CALL_TARGET],
+  fallback: { mode: 'after-deadline', deadlineMs: 180_000 },
+  gasTank: { alertBelowWei: undefined, topUp: undefined },
+  wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
+}
+
+export type AggregationOptions = {
+  readonly settings: AggregatorSettings
+  readonly clock: VirtualClock
+  readonly blocks: Ledger
+  readonly disk: SimulatedDisk
+  readonly random: SeededRandom
+}
+
+export class Aggregation {
+  readonly ledger: CallLedger
+  readonly service: SimulatedCallService
+  readonly watch: CallWatch
+  readonly faults = noCallServiceFaults()
+  readonly chainFaults = noCallChainFaults()
+  /** What the config says at the next start. */
+  settings: AggregatorSettings
+  wallet: Address = OPERATOR_WALLET
+  readonly #options: AggregationOptions
+
+  constructor(options: AggregationOptions) {
+    const { settings, clock, blocks, disk, random } = options
+    const { contracts } = settings
+    this.#options = options
+    this.settings = settings
+    this.ledger = new CallLedger({
+      blocks,
+      schedule: (atMs, fire) => clock.schedule(atMs, fire),
+      account: OPERATOR_WALLET,
+      chainId: CALL_CHAIN_ID,
+      contracts,
+    })
+    const { ledger, faults } = this
+    this.service = new SimulatedCallService({
+      ledger,
+      clock,
+      random: random.fork('service'),
+      faults,
+      ...contracts,
+    })
+    this.watch = new CallWatch({ disk, ledger })
+  }
+
+  /** Ends all faults. */
+  calmDown(): void {
+    Object.assign(this.faults, noCallServiceFaults())
+    Object.assign(this.chainFaults, noCallChainFaults())
+  }
+
+  /** What a daemon's process is given. */
+  contextOf(process: SimulatedProcess): AggregatorContext {
+    const { ledger, service, faults, chainFaults, settings, wallet: address } = this
+    const { clock, disk } = this.#options
+    const random = this.#options.random.fork(`process ${disk.appends} ${clock.trueMs}`)
+    const chain = createSimulatedCallChain({
+      ledger,
+      faults: chainFaults,
+      random: random.fork('chain'),
+      process,
+      chainId: CALL_CHAIN_ID,
+    })
+    const signer = createSimulatedSigner({
+      address,
+      process,
+      onSign: (digest) => this.watch.signing(digest),
+    })
+    return {
+      settings,
+      service: createSimulatedAggregator({
+        service,
+        ledger,
+        faults,
+        random: random.fork('service'),
+        process,
+      }),
+      chain,
+      wallet: { chain, chainId: CALL_CHAIN_ID, signer, turn: createTurns() },
+    }
+  }
+}

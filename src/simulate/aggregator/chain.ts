@@ -1,0 +1,132 @@
+import type { Address, Hex } from '../../domain/units.ts'
+import type { CallChain, CallTrace, ChainReply } from '../../ports.ts'
+import type { SimulatedProcess } from '../process.ts'
+import { fingerprint, type SeededRandom } from '../random.ts'
+import type { CallLedger } from './ledger.ts'
+
+const LATENCY_MS_MAX = 40
+const GAS_LIMIT = 100_000n
+const FEE_PER_GAS = 10n ** 9n
+
+/** What is wrong with the node of the aggregation service's chain. May be changed while the world runs. */
+export type CallChainFaults = {
+  down: boolean
+  unavailable: number
+  /** Receipts cannot be read, or no search finds a log. */
+  tracesDown: boolean
+  hidesLogs: boolean
+  /** Nothing can be asked about a transaction that is to be made. */
+  draftsDown: boolean
+  /** The account has no ETH for gas of its own. */
+  noGas: boolean
+}
+
+export function noCallChainFaults(): CallChainFaults {
+  return {
+    down: false,
+    unavailable: 0,
+    tracesDown: false,
+    hidesLogs: false,
+    draftsDown: false,
+    noGas: false,
+  }
+}
+
+export type CallNodeOptions = {
+  readonly ledger: CallLedger
+  readonly faults: CallChainFaults
+  readonly random: SeededRandom
+  readonly process: SimulatedProcess
+  readonly chainId: number
+}
+
+/** That chain as one process sees it through its node. */
+export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
+  const { ledger, faults, random, process, chainId } = options
+  const known = (hash: Hex): CallTrace | undefined =>
+    ledger.mined.find((mined) => mined.hash === hash)
+  const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> =>
+    process.ask(
+      () =>
+        faults.down || random.chance(faults.unavailable)
+          ? fault('unavailable', 'no answer')
+          : answer(),
+      LATENCY_MS_MAX,
+    )
+  const value = <Value>(of: Value): ChainReply<Value> => ({ ok: true, value: of })
+
+  return {
+    identity: () =>
+      ask(() =>
+        value({
+          chainId,
+          genesisHash: fingerprint(`genesis ${chainId}`),
+          blockTimeSeconds: ledger.timeSeconds,
+        }),
+      ),
+    account: () =>
+      ask(() =>
+        value({
+          blockNumber: ledger.block,
+          blockTimeSeconds: ledger.timeSeconds,
+          baseFeePerGas: FEE_PER_GAS,
+          balance: ledger.balance,
+          transactionCount: ledger.transactionCount,
+          code: ledger.code,
+          nestedNonce: ledger.code === '0x' ? undefined : ledger.nestedNonce,
+          domain: ledger.code === '0x' ? undefined : ledger.domain,
+          gasTankBalance: ledger.gasTank,
+        }),
+      ),
+    simulate: ({ to }) =>
+      ask(() =>
+        ledger.reverting.has(to)
+          ? fault('refused', 'the call reverts: not now')
+          : value({ gasUsed: 50_000n }),
+      ),
+    trace: (hash) =>
+      ask(() => (faults.tracesDown ? fault('unavailable', 'no receipts') : value(known(hash)))),
+    callsOf: ({ contract, account, fromBlock }) =>
+      ask(() =>
+        value(
+          ledger.mined.filter(
+            ({ to, blockNumber, input }) =>
+              !faults.hidesLogs &&
+              to === contract &&
+              blockNumber >= fromBlock &&
+              names(input, account),
+          ),
+        ),
+      ),
+    draft: (call) =>
+      ask(() => {
+        if (faults.draftsDown) return fault('unavailable', 'no answer')
+        if (!ledger.wouldSucceed(call)) return fault('refused', 'it would revert')
+        if (faults.noGas) return fault('insufficientFunds', 'not enough ETH for gas and value')
+        const fees = { maxFeePerGas: FEE_PER_GAS, maxPriorityFeePerGas: FEE_PER_GAS }
+        return value({ ...call, chainId, nonce: ledger.transactionCount, gas: GAS_LIMIT, ...fees })
+      }),
+    broadcast: (raw) =>
+      ask(() => {
+        const hash = ledger.broadcast(raw)
+        return hash === undefined ? fault('refused', 'nonce too low') : value(hash)
+      }),
+    transaction: ({ hashes }) =>
+      ask(() =>
+        value({
+          receipt: hashes.map(known).find((mined) => mined !== undefined),
+          latestNonce: ledger.transactionCount,
+        }),
+      ),
+  }
+}
+
+function names(input: Hex, account: Address): boolean {
+  return input.includes(account.slice(2))
+}
+
+type Fault = Extract<ChainReply<never>, { ok: false }>
+
+function fault(tag: Fault['fault']['tag'], message: string): Fault {
+  return { ok: false, fault: { tag, message } }
+}

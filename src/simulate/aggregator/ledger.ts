@@ -1,0 +1,199 @@
+import { decodeAbiParameters, decodeFunctionData, parseAbi } from 'viem/utils'
+import type { AnsweredDomain } from '../../domain/call.ts'
+import type { AggregatorSettings } from '../../domain/settings.ts'
+import type { Address, Hex } from '../../domain/units.ts'
+import { hashCall } from '../../execute/call/data.ts'
+import type { CallTrace, TransactionDraft } from '../../ports.ts'
+import type { Ledger } from '../chain/ledger.ts'
+import { fingerprint } from '../random.ts'
+import { decodeTransaction, simulatedSignature } from '../signer.ts'
+
+const ABI = parseAbi([
+  'function onCall(address _target, bytes _data, uint256 _value) returns (bool)',
+])
+const SIGNED_CALL = [
+  { type: 'bytes' },
+  { type: 'uint256' },
+  { type: 'uint256' },
+  { type: 'bytes' },
+  { type: 'uint256' },
+] as const
+const GAS_USED = 60_000n
+const GAS_PRICE = 10n ** 9n
+/** Who sends the batches. */
+const OPERATOR: Address = '0x0000000000000000000000000000000000b47c40'
+
+/** What one account's proposer code is asked to do. */
+export type ProposerCall = { readonly target: Address; readonly data: Hex; readonly value: bigint }
+
+/** A call that the target really saw. */
+export type CallExecution = {
+  readonly target: Address
+  readonly calldata: Hex
+  readonly value: bigint
+  readonly hash: Hex
+  /** Undefined for a call that nobody signed by itself. */
+  readonly digest: Hex | undefined
+}
+
+export type CallLedgerOptions = {
+  readonly blocks: Pick<Ledger, 'block' | 'timeSeconds' | 'nextBlockMs'>
+  readonly schedule: (atMs: number, fire: () => void) => void
+  readonly account: Address
+  readonly chainId: number
+  readonly contracts: AggregatorSettings['contracts']
+}
+
+/** The chain of the aggregation service as it truly is, for one delegated account. Knows no faults of nodes. */
+export class CallLedger {
+  code: Hex
+  /** What the delegated code says of its domain, and what it checks signatures against. */
+  domain: AnsweredDomain | undefined
+  verifyingContract: Address
+  nestedNonce = 0n
+  transactionCount = 0
+  balance = 10n ** 19n
+  gasTank = 10n ** 18n
+  /** Targets whose calls revert. */
+  readonly reverting = new Set<Address>()
+  /** Direct transactions are taken and never mined. */
+  losesDirect = false
+  readonly mined: CallTrace[] = []
+  readonly executions: CallExecution[] = []
+  readonly #options: CallLedgerOptions
+  readonly #waiting = new Set<Hex>()
+
+  constructor(options: CallLedgerOptions) {
+    this.#options = options
+    const { contracts, chainId } = options
+    this.code = delegationTo(contracts.trustlessProposer)
+    this.verifyingContract = contracts.trustlessProposer
+    this.domain = domainOf(this.verifyingContract, chainId)
+  }
+
+  get timeSeconds(): number {
+    const { blocks } = this.#options
+    return blocks.timeSeconds(blocks.block)
+  }
+
+  get block(): bigint {
+    return BigInt(this.#options.blocks.block)
+  }
+
+  /** Mines a batch with one call of the account. False, and nothing mined, when it would revert. */
+  batch(call: ProposerCall): Hex | undefined {
+    const { account, contracts } = this.#options
+    const input =
+      `0x8d80ff0a${account.slice(2)}${call.target.slice(2)}${call.data.slice(2)}` as const
+    const hash = fingerprint(`batch ${input} ${this.mined.length}`)
+    if (!this.#isProposer || !this.#onCall(call, hash)) return undefined
+    this.#record({ hash, from: OPERATOR, to: contracts.multicall, input, success: true })
+    return hash
+  }
+
+  /** A transaction of somebody else, with any input. */
+  strangersTransaction(input: Hex): Hex {
+    const hash = fingerprint(`stranger ${this.mined.length}`)
+    this.#record({
+      hash,
+      from: OPERATOR,
+      to: this.#options.contracts.multicall,
+      input,
+      success: true,
+    })
+    return hash
+  }
+
+  /** Takes raw bytes of the account's own transaction; they are mined with the next block. */
+  broadcast(raw: Hex): Hex | undefined {
+    const draft = decodeTransaction(raw)
+    const hash = fingerprint(raw)
+    if (draft === undefined || draft.nonce < this.transactionCount) return undefined
+    if (this.losesDirect || this.#waiting.has(hash)) return hash
+    this.#waiting.add(hash)
+    const { schedule, blocks } = this.#options
+    schedule(blocks.nextBlockMs(), () => this.#mineDirect(hash, draft))
+    return hash
+  }
+
+  /** Whether the account's own transaction would succeed now. */
+  wouldSucceed({ to, data, value }: { to: Address; data: Hex; value: bigint }): boolean {
+    if (to !== this.#options.account) return !this.reverting.has(to) && value <= this.balance
+    return !this.#isProposer || this.#checked(decodeOnCall(data)) !== undefined
+  }
+
+  #mineDirect(hash: Hex, draft: TransactionDraft): void {
+    this.#waiting.delete(hash)
+    if (draft.nonce !== this.transactionCount) return
+    this.transactionCount += 1
+    const { to, data, value, from } = draft
+    const success =
+      to === this.#options.account
+        ? this.#onCall(decodeOnCall(data), hash)
+        : this.#execute({ target: to, calldata: data, value, hash, digest: undefined })
+    this.#record({ hash, from, to, input: data, success })
+  }
+
+  /** No code takes any call and does nothing; of foreign code the same is assumed. */
+  get #isProposer(): boolean {
+    const { trustedProposer, trustlessProposer } = this.#options.contracts
+    return [trustedProposer, trustlessProposer].some((each) => this.code === delegationTo(each))
+  }
+
+  #onCall(call: ProposerCall, hash: Hex): boolean {
+    if (!this.#isProposer) return true
+    const checked = this.#checked(call)
+    if (checked === undefined) return false
+    if (!this.#execute({ ...checked, hash })) return false
+    if (checked.digest !== undefined) this.nestedNonce += 1n
+    return true
+  }
+
+  /** The call that the account's code lets pass; undefined where it reverts. */
+  #checked(call: ProposerCall): Omit<CallExecution, 'hash'> | undefined {
+    const { contracts, account, chainId } = this.#options
+    const { target, value } = call
+    if (this.reverting.has(target) || value > this.balance) return undefined
+    if (this.code === delegationTo(contracts.trustedProposer))
+      return { target, value, calldata: call.data, digest: undefined }
+    if (this.code !== delegationTo(contracts.trustlessProposer)) return undefined
+    const [signature, deadline, nonce, calldata, gasLimit] = decodeAbiParameters(
+      SIGNED_CALL,
+      call.data,
+    )
+    const deadlineSeconds = Number(deadline)
+    const { verifyingContract } = this
+    const terms = { chainId, account, verifyingContract, deadlineSeconds, nonce, gasLimit }
+    const digest = hashCall({ ...terms, target, value, calldata })
+    const isSigned = signature === simulatedSignature(account, digest)
+    const isLive = nonce === this.nestedNonce && this.timeSeconds <= deadlineSeconds
+    return isSigned && isLive ? { target, value, calldata, digest } : undefined
+  }
+
+  #execute(execution: CallExecution): boolean {
+    if (this.reverting.has(execution.target) || execution.value > this.balance) return false
+    this.balance -= execution.value
+    this.executions.push(execution)
+    return true
+  }
+
+  #record(trace: Omit<CallTrace, 'blockNumber' | 'gasUsed' | 'effectiveGasPrice'>): void {
+    const { block: blockNumber } = this
+    this.mined.push({ ...trace, blockNumber, gasUsed: GAS_USED, effectiveGasPrice: GAS_PRICE })
+  }
+}
+
+export function delegationTo(code: Address): Hex {
+  return `0xef0100${code.slice(2)}`
+}
+
+export function domainOf(verifyingContract: Address, chainId: number): AnsweredDomain {
+  const [name, version] = ['TrustlessProposer', '1']
+  return { name, version, chainId: BigInt(chainId), verifyingContract, hasExtras: false }
+}
+
+/** Arguments of an onCall. */
+export function decodeOnCall(data: Hex): ProposerCall {
+  const [target, payload, value] = decodeFunctionData({ abi: ABI, data }).args
+  return { target: target.toLowerCase() as Address, data: payload, value }
+}

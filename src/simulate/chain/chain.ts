@@ -1,0 +1,196 @@
+import type { FeedReading, PriceFeed } from '../../domain/price.ts'
+import type { Pair } from '../../domain/token.ts'
+import type { Address, Hex } from '../../domain/units.ts'
+import type { Chain, ChainReply, ChainView, TransactionTrace, ViewQuery } from '../../ports.ts'
+import type { SimulatedProcess } from '../process.ts'
+import { fingerprint, type SeededRandom } from '../random.ts'
+import { BLOCK_SECONDS, type Ledger, type MinedTransaction } from './ledger.ts'
+import type { Mempool } from './mempool.ts'
+
+const LATENCY_MS_MAX = 40
+const FEE_PER_GAS = 10n ** 7n
+const GAS_LIMIT = 100_000n
+
+/** What is wrong with the node. Probabilities are per request; all may be changed while the world runs. */
+export type ChainFaults = {
+  down: boolean
+  unavailable: number
+  /** How far behind the newest block the node answers from. */
+  lagSeconds: number
+  /** How much later logs and receipts appear than state. */
+  indexingSeconds: number
+  losesTransaction: number
+  minesAfterBlocksMax: number
+}
+
+export function noChainFaults(): ChainFaults {
+  return {
+    down: false,
+    unavailable: 0,
+    lagSeconds: 0,
+    indexingSeconds: 0,
+    losesTransaction: 0,
+    minesAfterBlocksMax: 1,
+  }
+}
+
+export type NodeOptions = {
+  readonly ledger: Ledger
+  readonly mempool: Mempool
+  readonly faults: ChainFaults
+  readonly random: SeededRandom
+  readonly process: SimulatedProcess
+  readonly chainId: number
+}
+
+/** The chain as one process sees it through its node. */
+export function createSimulatedChain(options: NodeOptions): Chain {
+  const { ledger, mempool, faults, random, process, chainId } = options
+
+  const visible = (): number => ledger.block - Math.ceil(faults.lagSeconds / BLOCK_SECONDS)
+  const indexed = (): number => visible() - Math.ceil(faults.indexingSeconds / BLOCK_SECONDS)
+  const known = (hash: Hex): MinedTransaction | undefined =>
+    ledger.transactions.find(
+      (mined) => mined.hash === hash && mined.blockNumber <= BigInt(indexed()),
+    )
+  const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> =>
+    process.ask(() => {
+      if (faults.down || random.chance(faults.unavailable)) return fault('unavailable', 'no answer')
+      return answer()
+    }, LATENCY_MS_MAX)
+
+  return {
+    identity: () =>
+      ask(() => ({
+        ok: true,
+        value: {
+          chainId,
+          genesisHash: fingerprint(`genesis ${chainId}`),
+          blockTimeSeconds: ledger.timeSeconds(visible()),
+        },
+      })),
+    view: (query) => ask(() => ({ ok: true, value: viewAt(ledger, query, visible()) })),
+    permit: ({ owner, nonce, txHash }) =>
+      ask(() => {
+        const block = visible()
+        const mined = txHash === undefined ? undefined : known(txHash)
+        return {
+          ok: true,
+          value: {
+            blockNumber: BigInt(block),
+            blockTimeSeconds: ledger.timeSeconds(block),
+            nonceUsed: ledger.nonceUsed(owner, nonce, block),
+            ownerHasCode: ledger.hasCode(owner, block),
+            transaction: mined === undefined ? undefined : traceOf(mined),
+          },
+        }
+      }),
+    outgoing: ({ owner, token, fromBlock }) =>
+      ask(() => {
+        const until = BigInt(indexed())
+        const found = ledger.transactions.filter(
+          ({ blockNumber, transfers }) =>
+            blockNumber >= fromBlock &&
+            blockNumber <= until &&
+            transfers.some((moved) => moved.token === token && moved.from === owner),
+        )
+        return { ok: true, value: found.map(traceOf) }
+      }),
+    draft: (call) =>
+      ask(() => {
+        const reverts = mempool.revertReason(call)
+        if (reverts !== undefined) return fault('refused', reverts)
+        if (ledger.balance('native', call.from) < call.value + GAS_LIMIT * FEE_PER_GAS)
+          return fault('insufficientFunds', 'not enough ETH for gas and value')
+        const fees = { maxFeePerGas: FEE_PER_GAS, maxPriorityFeePerGas: FEE_PER_GAS }
+        const nonce = mempool.nonceOf(call.from, visible())
+        return { ok: true, value: { ...call, chainId, nonce, gas: GAS_LIMIT, ...fees } }
+      }),
+    broadcast: (raw) =>
+      ask(() => {
+        const taken = mempool.accept(raw)
+        return taken.ok ? { ok: true, value: taken.hash } : fault('refused', taken.why)
+      }),
+    transaction: ({ from, hashes }) =>
+      ask(() => {
+        const receipt = hashes.map(known).find((mined) => mined !== undefined)
+        return {
+          ok: true,
+          value: {
+            receipt: receipt === undefined ? undefined : receiptOf(receipt),
+            latestNonce: mempool.nonceOf(from, visible()),
+          },
+        }
+      }),
+  }
+}
+
+type Fault = Extract<ChainReply<never>, { ok: false }>
+
+function fault(tag: Fault['fault']['tag'], message: string): Fault {
+  return { ok: false, fault: { tag, message } }
+}
+
+function viewAt(ledger: Ledger, query: ViewQuery, block: number): ChainView {
+  const { owner, tokens, feeds, permitNonce } = query
+  const answering = tokens.filter(({ address }) => ledger.isToken(address))
+  const perToken = (read: (token: Address) => bigint): ReadonlyMap<Address, bigint> =>
+    new Map(answering.map(({ address }) => [address, read(address)]))
+  return {
+    blockNumber: BigInt(block),
+    blockTimeSeconds: ledger.timeSeconds(block),
+    nativeBalance: ledger.balance('native', owner, block),
+    ownerHasCode: ledger.hasCode(owner, block),
+    balances: perToken((token) => ledger.balance(token, owner, block)),
+    allowances: perToken((token) => ledger.allowance(token, owner, block)),
+    readings: readingsAt(ledger, feeds, block),
+    permitNonceUsed:
+      permitNonce === undefined ? undefined : ledger.nonceUsed(owner, permitNonce, block),
+  }
+}
+
+function readingsAt(
+  ledger: Ledger,
+  feeds: readonly PriceFeed[],
+  block: number,
+): ReadonlyMap<Pair, FeedReading> {
+  const readings = new Map<Pair, FeedReading>()
+  for (const feed of feeds) {
+    const reading = readingAt(ledger, feed, block)
+    if (reading !== undefined) readings.set(feed.pair, reading)
+  }
+  return readings
+}
+
+/** A sequencer feed's last round began when the sequencer last went up or down. */
+function readingAt(
+  ledger: Ledger,
+  { feed, sequencerFeed }: PriceFeed,
+  block: number,
+): FeedReading | undefined {
+  const round = ledger.reading(feed, block)
+  if (round === undefined) return undefined
+  if (sequencerFeed === undefined) return { ...round, sequencer: undefined }
+  const status = ledger.reading(sequencerFeed, block)
+  if (status === undefined) return undefined
+  const { answer, updatedAtSeconds } = status
+  return { ...round, sequencer: { answer, startedAtSeconds: updatedAtSeconds } }
+}
+
+function traceOf({
+  hash,
+  success,
+  blockNumber,
+  transfers,
+  input,
+}: MinedTransaction): TransactionTrace {
+  return { hash, success, blockNumber, transfers, input }
+}
+
+function receiptOf({ hash, success, blockNumber }: MinedTransaction): {
+  hash: Hex
+  success: boolean
+  blockNumber: bigint
+} {
+  return { hash, success, blockNumber }
+}

@@ -1,0 +1,100 @@
+import type { Address, Hex } from '../../domain/units.ts'
+import type { TransactionDraft, Transfer } from '../../ports.ts'
+import { fingerprint, type SeededRandom } from '../random.ts'
+import { decodeTransaction } from '../signer.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+import { type Ledger, POOL, Timeline } from './ledger.ts'
+
+const GAS_USED = 50_000n
+const DEPOSIT = '0xd0e30db0'
+const WITHDRAW = '0x2e1a7d4d'
+const APPROVE = '0x095ea7b3'
+
+export type MempoolOptions = {
+  readonly ledger: Ledger
+  readonly clock: VirtualClock
+  readonly random: SeededRandom
+  /** Probability that a transaction is accepted and never seen again. */
+  readonly loses: () => number
+  /** Blocks until a transaction is mined, at most. */
+  readonly delayBlocksMax: () => number
+}
+
+/** Transactions of wallets on their way into blocks. Executes approvals, wrapping and unwrapping by their calldata. */
+export class Mempool {
+  readonly #options: MempoolOptions
+  readonly #nonces = new Map<Address, Timeline<number>>()
+  readonly #waiting = new Map<Hex, TransactionDraft>()
+
+  constructor(options: MempoolOptions) {
+    this.#options = options
+  }
+
+  nonceOf(address: Address, block = this.#options.ledger.block): number {
+    return this.#nonces.get(address)?.at(block) ?? 0
+  }
+
+  /** Takes raw bytes; gives their hash, or why a node would not take them. */
+  accept(raw: Hex): { ok: true; hash: Hex } | { ok: false; why: 'malformed' | 'nonce too low' } {
+    const { ledger, clock, random, loses, delayBlocksMax } = this.#options
+    const draft = decodeTransaction(raw)
+    if (draft === undefined) return { ok: false, why: 'malformed' }
+    const hash = fingerprint(raw)
+    if (draft.nonce < this.nonceOf(draft.from)) return { ok: false, why: 'nonce too low' }
+    if (this.#waiting.has(hash) || random.chance(loses())) return { ok: true, hash }
+    this.#waiting.set(hash, draft)
+    const blocks = random.between(1, delayBlocksMax())
+    clock.schedule(ledger.nextBlockMs() + (blocks - 1) * 2_000, () => this.#mine(hash, draft))
+    return { ok: true, hash }
+  }
+
+  /** Why a call would revert now; undefined when it would not. */
+  revertReason(call: { from: Address; to: Address; data: Hex; value: bigint }): string | undefined {
+    if (!call.data.startsWith(WITHDRAW)) return undefined
+    const balance = this.#options.ledger.balance(call.to, call.from)
+    return balance < argument(call.data, 0) ? 'withdraw exceeds balance' : undefined
+  }
+
+  /** Uses up an account's next nonce; from outside, as a second wallet program with the same key would. */
+  useNonce(address: Address): void {
+    const line = this.#nonces.get(address) ?? new Timeline<number>()
+    this.#nonces.set(address, line)
+    line.set(this.#options.ledger.block, this.nonceOf(address) + 1)
+  }
+
+  #mine(hash: Hex, draft: TransactionDraft): void {
+    const { ledger } = this.#options
+    this.#waiting.delete(hash)
+    const { from, nonce, value, maxFeePerGas, data } = draft
+    if (nonce !== this.nonceOf(from)) return
+    const fee = GAS_USED * maxFeePerGas
+    if (ledger.balance('native', from) < value + fee) return
+    this.useNonce(from)
+    ledger.move({ asset: 'native', from, to: POOL, amount: fee })
+    ledger.mine({ hash, input: data, call: () => this.#run(draft) })
+  }
+
+  #run(draft: TransactionDraft): readonly Omit<Transfer, 'logIndex'>[] | undefined {
+    const { ledger } = this.#options
+    const { from, to, data, value } = draft
+    if (data.startsWith(APPROVE)) {
+      ledger.setAllowance(to, from, argument(data, 1))
+      return []
+    }
+    if (data.startsWith(DEPOSIT)) {
+      ledger.move({ asset: 'native', from, to: POOL, amount: value })
+      ledger.move({ asset: to, from: POOL, to: from, amount: value })
+      return []
+    }
+    const amount = argument(data, 0)
+    if (!data.startsWith(WITHDRAW) || !ledger.move({ asset: to, from, to: POOL, amount }))
+      return undefined
+    ledger.move({ asset: 'native', from: POOL, to: from, amount })
+    return []
+  }
+}
+
+function argument(data: Hex, index: number): bigint {
+  const start = 10 + index * 64
+  return BigInt(`0x${data.slice(start, start + 64)}`)
+}

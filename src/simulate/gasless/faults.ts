@@ -1,0 +1,55 @@
+import type { Quote } from '../../domain/quote.ts'
+
+/** What is wrong with the service. Probabilities are per request or per order; all may be changed while the world runs. */
+export type ServiceFaults = {
+  down: boolean
+  rateLimited: number
+  /** Fails a request before it took effect, or after it did: nobody can tell from the answer. */
+  failsBefore: number
+  failsAfter: number
+  /** Rejects a submission: without taking the order, or although it takes it. */
+  rejects: number
+  rejectsButTakes: number
+  /** Answers 404 for an order that it knows. */
+  forgets: number
+  /** Accepted orders are never settled, or only in the last seconds before their deadline. */
+  neverFills: number
+  fillsLate: number
+  /** Says `failed` at once and settles the order all the same. */
+  saysFailedButFills: number
+  /** Says `filled` and names a stranger's transaction. */
+  namesForeignHash: number
+  /** Says `filled` without settling. */
+  saysFilledButDoesNot: number
+  /** Takes the whole permitted amount and delivers next to nothing, as a settlement contract gone bad could. */
+  steals: number
+  /** Changes a quote before it is sent. */
+  tamper: ((quote: Quote) => Quote) | undefined
+  /** The service's clock less true time. */
+  skewMs: number
+  /** Settles all orders of such a period in one transaction. */
+  batchMs: number | undefined
+  quoteLifetimeMs: number
+}
+
+export function noServiceFaults(): ServiceFaults {
+  return {
+    down: false,
+    rateLimited: 0,
+    failsBefore: 0,
+    failsAfter: 0,
+    rejects: 0,
+    rejectsButTakes: 0,
+    forgets: 0,
+    neverFills: 0,
+    fillsLate: 0,
+    saysFailedButFills: 0,
+    namesForeignHash: 0,
+    saysFilledButDoesNot: 0,
+    steals: 0,
+    tamper: undefined,
+    skewMs: 0,
+    batchMs: undefined,
+    quoteLifetimeMs: 60_000,
+  }
+}

@@ -1,0 +1,72 @@
+import type { Reply, ServiceOrder } from '../../domain/quote.ts'
+import type { Token } from '../../domain/token.ts'
+import type { Gasless } from '../../ports.ts'
+import type { SimulatedProcess } from '../process.ts'
+import type { SeededRandom } from '../random.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+import type { ServiceFaults } from './faults.ts'
+import type { SimulatedService } from './service.ts'
+
+const LATENCY_MS_MAX = 150
+const RETRY_AFTER_MS_MAX = 3_000
+
+export type GaslessOptions = {
+  readonly service: SimulatedService
+  readonly faults: ServiceFaults
+  readonly random: SeededRandom
+  readonly process: SimulatedProcess
+  readonly clock: VirtualClock
+  readonly tokens: readonly Token[]
+}
+
+/** The service as one process sees it over the network. */
+export function createSimulatedGasless(options: GaslessOptions): Gasless {
+  const { service, faults, random, process, clock, tokens } = options
+  let offsetMs: number | undefined
+
+  const ask = async <Value>(answer: () => Reply<Value>): Promise<Reply<Value>> => {
+    const { reply, dateMs } = await process.ask(
+      () => ({ reply: disturbed(answer), dateMs: service.nowMs }),
+      LATENCY_MS_MAX,
+    )
+    if (reply.ok || reply.fault.tag !== 'unavailable')
+      offsetMs = dateMs - (clock.trueMs + clock.offsetMs)
+    return reply
+  }
+
+  const disturbed = <Value>(answer: () => Reply<Value>): Reply<Value> => {
+    if (faults.down || random.chance(faults.failsBefore)) return unavailable()
+    if (random.chance(faults.rateLimited)) {
+      const retryAfterMs = random.between(100, RETRY_AFTER_MS_MAX)
+      return {
+        ok: false,
+        fault: { tag: 'rateLimited', retryAfterMs, message: 'too many requests' },
+      }
+    }
+    const reply = answer()
+    return random.chance(faults.failsAfter) ? unavailable() : reply
+  }
+
+  return {
+    tokens: () =>
+      ask(() => ({ ok: true, value: tokens.map((token) => ({ ...token, name: token.symbol })) })),
+    quote: (request) => ask(() => service.quote(request)),
+    submit: async (order) => namedAs(order.quoteId, await ask(() => service.submit(order))),
+    order: (orderId) =>
+      ask(() =>
+        random.chance(faults.forgets)
+          ? { ok: false, fault: { tag: 'notFound', message: 'unknown order' } }
+          : service.order(orderId),
+      ),
+    clockOffsetMs: () => offsetMs,
+  }
+}
+
+/** The order of another quote is no answer that a client can read: the submitted order's fate is unknown. */
+function namedAs(quoteId: string, reply: Reply<ServiceOrder>): Reply<ServiceOrder> {
+  return reply.ok && reply.value.quoteId !== quoteId ? unavailable() : reply
+}
+
+function unavailable(): { ok: false; fault: { tag: 'unavailable'; message: string } } {
+  return { ok: false, fault: { tag: 'unavailable', message: 'internal error or silence' } }
+}

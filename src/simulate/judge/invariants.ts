@@ -1,0 +1,170 @@
+import type { JournalEvent } from '../../domain/book/journal.ts'
+import { DAY_MS, HOUR_MS } from '../../domain/book/limits.ts'
+import type { IntentId } from '../../domain/intent.ts'
+import { nextSlot } from '../../domain/schedule/calendar.ts'
+import type { AccountLimits } from '../../domain/settings.ts'
+import { assetsOf, type Strategy } from '../../domain/strategy.ts'
+import type { Token } from '../../domain/token.ts'
+import type { Address } from '../../domain/units.ts'
+import { scheduleOf } from '../../engine/view.ts'
+import type { MinedTransaction } from '../chain/ledger.ts'
+import { WALLET } from '../stage.ts'
+import type { World } from '../world.ts'
+import { recordedPermits } from './watch.ts'
+
+/** One permit that really executed. */
+type Spending = {
+  readonly intentId: IntentId | undefined
+  readonly strategy: string
+  readonly nonce: bigint
+  readonly token: Address
+  readonly amount: bigint
+  readonly timeMs: number
+  readonly mined: MinedTransaction
+}
+
+/** Everything that a world has done which it may never do, in words; empty for a sound one. */
+export function violationsOf(world: World): readonly string[] {
+  const events = world.disk.events()
+  const spendings = spendingsOf(world, events)
+  return [
+    ...world.watch.violations,
+    ...world.aggregation.watch.all(),
+    ...doubleFills(spendings),
+    ...wrongBooks(events, spendings),
+    ...passedCaps(world, spendings),
+    ...world.strategies.flatMap((strategy) =>
+      brokenSlots({ name: strategy.name, schedule: scheduleOf(world.state, strategy) }, events),
+    ),
+  ]
+}
+
+function spendingsOf(world: World, events: readonly JournalEvent[]): readonly Spending[] {
+  const owners = new Map(
+    recordedPermits(events).map(({ intentId, permit }) => [permit.nonce, intentId]),
+  )
+  return world.ledger.transactions.flatMap((mined) =>
+    mined.settled.map(({ nonce, token }, index) => {
+      const intentId = owners.get(nonce)
+      const outs = mined.transfers.filter(({ from }) => from === WALLET)
+      const strategy = intentId?.split(':')[0] ?? ''
+      const timeMs = mined.timeSeconds * 1000
+      return { intentId, strategy, nonce, token, amount: outs[index]?.amount ?? 0n, timeMs, mined }
+    }),
+  )
+}
+
+function doubleFills(spendings: readonly Spending[]): string[] {
+  const counts = new Map<string, number>()
+  for (const { intentId } of spendings) {
+    const key = intentId ?? 'an order without a record'
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  const unknown = counts.has('an order without a record') ? ['an unrecorded order executed'] : []
+  const doubled = [...counts].filter(([, count]) => count > 1)
+  return [...unknown, ...doubled.map(([id, count]) => `${id} executed ${count} times`)]
+}
+
+/** Each proof must name the transaction and the amount of its own order, and each execution must be proven in the end. */
+function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spending[]): string[] {
+  const found: string[] = []
+  const closed = new Set<IntentId>()
+  const proven = new Set<IntentId>()
+  for (const event of events) {
+    if (event.type === 'intent-closed') closed.add(event.intentId)
+    if (event.type !== 'fill-proven') continue
+    proven.add(event.intentId)
+    const real = spendings.find(({ intentId }) => intentId === event.intentId)
+    if (real?.mined.hash !== event.fill.txHash || real.amount !== event.fill.paid)
+      found.push(`${event.intentId} is proven by a transaction that is not its own`)
+  }
+  for (const { intentId, mined } of spendings) {
+    if (intentId === undefined || !closed.has(intentId) || proven.has(intentId)) continue
+    if (mined.transfers.every(({ amount }) => amount > 1n))
+      found.push(`${intentId} was closed as not filled, but it executed`)
+  }
+  return found
+}
+
+function passedCaps(world: World, spendings: readonly Spending[]): string[] {
+  return world.strategies.flatMap((strategy) => {
+    const tokens = new Set(assetsOf(strategy).map(({ token }) => token))
+    return [...tokens].flatMap((token) => {
+      const sold = spendings.filter((each) => each.token === token.address)
+      return passedCapsOf(token, { strategy, account: world.account, sold })
+    })
+  })
+}
+
+function passedCapsOf(
+  { address, symbol }: Token,
+  by: { strategy: Strategy; account: AccountLimits; sold: readonly Spending[] },
+): string[] {
+  const found: string[] = []
+  const { name, limits } = by.strategy
+  const own = by.sold.filter(({ strategy }) => strategy === name)
+  const check = (who: string, used: bigint, cap: bigint | undefined): void => {
+    if (cap !== undefined && used > cap)
+      found.push(`${who} spent ${used} ${symbol}, its cap is ${cap}`)
+  }
+  for (const { cap, words, ms } of PERIODS) {
+    check(`${name} in ${words}`, mostWithin(own, ms), limits[cap].get(address))
+    check(`the account in ${words}`, mostWithin(by.sold, ms), by.account[cap].get(address))
+  }
+  return found
+}
+
+const PERIODS: readonly {
+  readonly cap: 'perHour' | 'perDay' | 'perWeek' | 'total'
+  readonly words: string
+  readonly ms: number
+}[] = [
+  { cap: 'perHour', words: 'an hour', ms: HOUR_MS },
+  { cap: 'perDay', words: 'a day', ms: DAY_MS },
+  { cap: 'perWeek', words: 'a week', ms: 7 * DAY_MS },
+  { cap: 'total', words: 'all', ms: Number.POSITIVE_INFINITY },
+]
+
+/** The most that was spent in any stretch of time of a length; `spendings` are in order of time. */
+function mostWithin(spendings: readonly Spending[], ms: number): bigint {
+  let most = 0n
+  let sum = 0n
+  let oldest = 0
+  for (const { amount, timeMs } of spendings) {
+    sum += amount
+    for (;;) {
+      const first = spendings[oldest]
+      if (first === undefined || timeMs - first.timeMs < ms) break
+      sum -= first.amount
+      oldest += 1
+    }
+    if (sum > most) most = sum
+  }
+  return most
+}
+
+/** The journal accounts for the slots of a strategy one after the other, leaving out none and repeating none. */
+function brokenSlots(
+  { name, schedule }: Pick<Strategy, 'name' | 'schedule'>,
+  events: readonly JournalEvent[],
+): string[] {
+  const found: string[] = []
+  const open = new Set<number>()
+  let last: number | undefined
+  const advance = (first: number, until: number): void => {
+    const expected = last === undefined ? undefined : nextSlot(schedule, last)
+    if (first !== expected) found.push(`${name}: slot ${first} follows ${last}, not ${expected}`)
+    last = until
+  }
+  for (const event of events) {
+    if (!('strategy' in event) || event.strategy !== name) continue
+    if (event.type === 'strategy-scheduled') last = event.fromSeconds
+    else if (event.type === 'slots-missed') advance(event.firstSeconds, event.lastSeconds)
+    else if (event.type === 'slot-opened') {
+      advance(event.slotSeconds, event.slotSeconds)
+      open.add(event.slotSeconds)
+    } else if (event.type === 'slot-closed' && !open.delete(event.slotSeconds))
+      advance(event.slotSeconds, event.slotSeconds)
+  }
+  return found
+}

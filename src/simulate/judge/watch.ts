@@ -1,0 +1,53 @@
+import type { JournalEvent } from '../../domain/book/journal.ts'
+import type { IntentId } from '../../domain/intent.ts'
+import type { PermitRecord } from '../../domain/permit.ts'
+import type { Hex } from '../../domain/units.ts'
+import type { Ledger } from '../chain/ledger.ts'
+import type { SimulatedDisk } from '../journal.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+
+export type RecordedPermit = { readonly intentId: IntentId; readonly permit: PermitRecord }
+
+/** Looks over the daemon's shoulder at every signature, with the disk and the true chain at hand. */
+export class Watch {
+  readonly violations: string[] = []
+  readonly #signed = new Set<Hex>()
+  readonly #disk: SimulatedDisk
+  readonly #ledger: Ledger
+  readonly #clock: VirtualClock
+
+  constructor(parts: { disk: SimulatedDisk; ledger: Ledger; clock: VirtualClock }) {
+    this.#disk = parts.disk
+    this.#ledger = parts.ledger
+    this.#clock = parts.clock
+  }
+
+  report(what: string): void {
+    this.violations.push(`at ${this.#clock.trueMs}: ${what}`)
+  }
+
+  get signatures(): number {
+    return this.#signed.size
+  }
+
+  /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
+  signing(digest: Hex): void {
+    const permits = recordedPermits(this.#disk.records().map(({ event }) => event))
+    const own = permits.find(({ permit }) => permit.digest === digest)
+    if (own === undefined) this.report(`${digest} was signed before its record was on disk`)
+    if (this.#signed.has(digest)) return
+    this.#signed.add(digest)
+    for (const { intentId, permit } of permits) {
+      const rival = intentId === own?.intentId && permit.digest !== digest
+      if (rival && this.#signed.has(permit.digest) && !this.#ledger.isDead(permit))
+        this.report(`${intentId} has two live permits`)
+    }
+  }
+}
+
+/** Every permit that the journal ever recorded, in order. */
+export function recordedPermits(events: readonly JournalEvent[]): RecordedPermit[] {
+  return events.flatMap((event) =>
+    event.type === 'permit-recorded' ? [{ intentId: event.intentId, permit: event.permit }] : [],
+  )
+}
