@@ -10,11 +10,11 @@ import { createPrng } from '../../src/sandbox/market/prng.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { all } from '../e2e/books.ts'
 import { LEASH, writeStrategies } from '../e2e/rehearsal.ts'
-import { delegatedAccount, ETHER, QUIET } from '../support/aggregator.ts'
-import { callsSeen, nestedNonceOf } from '../support/call-venue.ts'
-import { type Running, start } from '../support/cli.ts'
-import { markJournal, untilJournaled } from '../support/kill.ts'
-import { collect, temporaryDirectory } from '../support/state-directory.ts'
+import { delegatedAccount, ETHER, QUIET } from '../support/aggregator/aggregator.ts'
+import { callsSeen, nestedNonceOf } from '../support/aggregator/call-venue.ts'
+import { type Running, start } from '../support/process/cli.ts'
+import { markJournal, untilJournaled } from '../support/process/kill.ts'
+import { collect, temporaryDirectory } from '../support/state/state-directory.ts'
 
 type Moment = {
   /** The daemon dies this long at most after such an event is on disk, or after its start. */

@@ -5,7 +5,7 @@ import { takeSlot } from '../../src/engine/slot.ts'
 import { executeIntent } from '../../src/execute/order.ts'
 import { followRecorded } from '../../src/execute/transaction.ts'
 import type { Aggregator, Signer } from '../../src/ports.ts'
-import { QUIET } from '../support/aggregator.ts'
+import { QUIET } from '../support/aggregator/aggregator.ts'
 import {
   aggregatorSettingsOf,
   callContext,
@@ -16,10 +16,10 @@ import {
   recordStrategy,
   signerOf,
   WALL_CLOCK,
-} from '../support/call-venue.ts'
-import { inheritJournal, Mortal } from '../support/mortal.ts'
+} from '../support/aggregator/call-venue.ts'
+import { inheritJournal, Mortal } from '../support/process/mortal.ts'
 import { sandboxForSuite } from '../support/sandbox.ts'
-import { collect, openForTest, temporaryDirectory } from '../support/state-directory.ts'
+import { collect, openForTest, temporaryDirectory } from '../support/state/state-directory.ts'
 
 const sandbox = sandboxForSuite({ aggregator: QUIET })
 afterEach(() => sandbox().faults.set({}))

@@ -4,7 +4,7 @@ import { executeIntent } from '../../src/execute/order.ts'
 import type { Aggregator, Journal, Signer } from '../../src/ports.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import { createRandom } from '../../src/simulate/random.ts'
-import { QUIET, sepoliaClient } from '../support/aggregator.ts'
+import { QUIET, sepoliaClient } from '../support/aggregator/aggregator.ts'
 import {
   aggregatorSettingsOf,
   callContext,
@@ -18,9 +18,9 @@ import {
   type SeenCall,
   signerOf,
   WALL_CLOCK,
-} from '../support/call-venue.ts'
+} from '../support/aggregator/call-venue.ts'
 import { admin, sandboxForSuite } from '../support/sandbox.ts'
-import { collect, openForTest, temporaryDirectory } from '../support/state-directory.ts'
+import { collect, openForTest, temporaryDirectory } from '../support/state/state-directory.ts'
 
 const ACCOUNTS = 25
 const RACES_PER_ACCOUNT = 20

@@ -4,7 +4,7 @@ import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { createPrng } from '../../src/sandbox/market/prng.ts'
 import { audit } from '../e2e/books.ts'
 import { examples, startRehearsal } from '../e2e/rehearsal.ts'
-import { markJournal, untilJournaled } from '../support/kill.ts'
+import { markJournal, untilJournaled } from '../support/process/kill.ts'
 
 type Moment = {
   /** The daemon dies this long at most after such an event is on disk, or after its start. */

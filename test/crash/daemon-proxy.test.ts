@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { createPrng } from '../../src/sandbox/market/prng.ts'
 import { all, audit } from '../e2e/books.ts'
 import { examples, metricsOf, redirect, startRehearsal } from '../e2e/rehearsal.ts'
-import { markJournal, untilJournaled } from '../support/kill.ts'
-import { startProxy } from '../support/proxy.ts'
+import { markJournal, untilJournaled } from '../support/process/kill.ts'
+import { startProxy } from '../support/process/proxy.ts'
 
 const SEED = 11
 const KILLS = 3

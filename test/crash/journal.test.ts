@@ -3,13 +3,13 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openJournal, readJournal } from '../../src/adapters/state/journal-file.ts'
-import { childScript } from '../support/child-script.ts'
-import { collect, temporaryDirectory } from '../support/state-directory.ts'
+import { childScript } from '../support/process/child-script.ts'
+import { collect, temporaryDirectory } from '../support/state/state-directory.ts'
 
 const KILLS = 20
 
 test('after each of 20 kills at random moments, every acknowledged record is there and no half append', async () => {
-  const appender = await childScript('test/support/journal-appender.ts')
+  const appender = await childScript('test/support/process/journal-appender.ts')
   const dir = temporaryDirectory()
   const acknowledged = new Set<string>()
   let unacknowledged = 0

@@ -5,9 +5,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { SlotHistory } from '../../src/cli/commands/history.ts'
 import { formatAmount } from '../../src/domain/units.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
-import { MULTICALL } from '../support/aggregator-abi.ts'
-import type { Running } from '../support/cli.ts'
-import { startScriptedServer } from '../support/scripted-server.ts'
+import { MULTICALL } from '../support/aggregator/aggregator-abi.ts'
+import type { Running } from '../support/process/cli.ts'
+import { startScriptedServer } from '../support/process/scripted-server.ts'
 import { all } from './books.ts'
 import {
   callsCounted,

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { run } from '../support/cli.ts'
+import { run } from '../support/process/cli.ts'
 import { mentionsKey } from './books.ts'
 import { everySecond, nodeCall, type Rehearsal, startRehearsal } from './rehearsal.ts'
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { Problem } from '../../src/config/yaml/problem.ts'
-import { type Ended, run } from '../support/cli.ts'
-import { temporaryDirectory } from '../support/state-directory.ts'
+import { type Ended, run } from '../support/process/cli.ts'
+import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { type StrategyFiles, writeStrategies } from './rehearsal.ts'
 
 const SANDBOX = { mode: 'sandbox', stateDir: './data', strategiesDir: './strategies' }

@@ -6,7 +6,7 @@ import type { Fill, JournalEvent, TransactionPurpose } from '../../src/domain/bo
 import { hasLiveAuthorization } from '../../src/domain/order.ts'
 import type { PermitRecord } from '../../src/domain/permit.ts'
 import type { OrderRecord } from '../../src/sandbox/gasless/orders.ts'
-import { collect } from '../support/state-directory.ts'
+import { collect } from '../support/state/state-directory.ts'
 import { adminCall, balancesOf, nodeCall, type Rehearsal } from './rehearsal.ts'
 
 type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>

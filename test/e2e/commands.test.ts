@@ -1,8 +1,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ROOT, run } from '../support/cli.ts'
-import { temporaryDirectory } from '../support/state-directory.ts'
+import { ROOT, run } from '../support/process/cli.ts'
+import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { audit, mentionsKey } from './books.ts'
 import { everySecond, startRehearsal } from './rehearsal.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Running, run } from '../support/cli.ts'
+import { type Running, run } from '../support/process/cli.ts'
 import { everySecond, metricsOf, type Rehearsal, startRehearsal } from './rehearsal.ts'
 
 /** One command against the rehearsal's files. */

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
-import { run } from '../support/cli.ts'
-import { collect } from '../support/state-directory.ts'
+import { run } from '../support/process/cli.ts'
+import { collect } from '../support/state/state-directory.ts'
 import { adminCall, balancesOf, everySecond, startRehearsal } from './rehearsal.ts'
 
 test('dry-run books real quotes on paper: no order, no transaction, no signature', async () => {

@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { ROOT, type Running, start } from '../support/cli.ts'
-import { descendantsOf, untilGone } from '../support/kill.ts'
-import { temporaryDirectory } from '../support/state-directory.ts'
+import { ROOT, type Running, start } from '../support/process/cli.ts'
+import { descendantsOf, untilGone } from '../support/process/kill.ts'
+import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { exposedFiles, mentionsKey } from './books.ts'
 import { EXAMPLES, examples, LEASH, metricsOf, writeStrategies } from './rehearsal.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Fill } from '../../src/domain/book/journal.ts'
 import type { SwapIntent } from '../../src/domain/intent.ts'
-import { ROOT } from '../support/cli.ts'
+import { ROOT } from '../support/process/cli.ts'
 import { type Audit, all, audit } from './books.ts'
 import { type Rehearsal, startRehearsal } from './rehearsal.ts'
 

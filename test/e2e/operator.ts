@@ -5,9 +5,9 @@ import { readJournal } from '../../src/adapters/state/journal-file.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { formatAmount } from '../../src/domain/units.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
-import { DEMO, GAS_TANK } from '../support/aggregator-abi.ts'
-import { run } from '../support/cli.ts'
-import { collect } from '../support/state-directory.ts'
+import { DEMO, GAS_TANK } from '../support/aggregator/aggregator-abi.ts'
+import { run } from '../support/process/cli.ts'
+import { collect } from '../support/state/state-directory.ts'
 import { adminCall, nodeCall, type Rehearsal } from './rehearsal.ts'
 
 /** The written config, as far as calls are concerned. */

@@ -11,7 +11,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { run } from '../support/cli.ts'
+import { run } from '../support/process/cli.ts'
 import { audit } from './books.ts'
 import { everySecond, type Rehearsal, startRehearsal } from './rehearsal.ts'
 

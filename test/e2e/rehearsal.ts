@@ -4,8 +4,8 @@ import { onTestFinished } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { writeSandboxConfig } from '../../src/sandbox/config-out.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { ROOT, type Running, type StartOptions, start } from '../support/cli.ts'
-import { temporaryDirectory } from '../support/state-directory.ts'
+import { ROOT, type Running, type StartOptions, start } from '../support/process/cli.ts'
+import { temporaryDirectory } from '../support/state/state-directory.ts'
 
 /** What `tranched sandbox --json` says of itself. */
 export type SandboxReport = {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import type { Running } from '../support/cli.ts'
+import type { Running } from '../support/process/cli.ts'
 import { audit } from './books.ts'
 import { adminCall, everySecond, metricsOf, type Rehearsal, startRehearsal } from './rehearsal.ts'
 

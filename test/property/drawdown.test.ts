@@ -13,7 +13,7 @@ import {
   feedWithout,
   remembered,
   trailing,
-} from '../unit/decide-fixture.ts'
+} from '../unit/decide/decide-fixture.ts'
 
 /** A slot: a price in whole USDC per WETH or none, and what the wallet holds in whole USDC and milli-WETH. */
 type Slot = {

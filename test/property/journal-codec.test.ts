@@ -10,7 +10,7 @@ import {
 import { ChainReader } from '../../src/adapters/state/journal-reader.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { StateCorruptError } from '../../src/domain/errors.ts'
-import { filledSlot, scheduled } from '../support/journal-story.ts'
+import { filledSlot, scheduled } from '../support/state/journal-story.ts'
 
 /** Texts around the escape: what looks like a bigint, with and without backslashes. */
 const trickyText = fc.oneof(

@@ -10,7 +10,14 @@ import type { Caps } from '../../src/domain/strategy.ts'
 import { type BaseUnits, baseUnits, maxOf } from '../../src/domain/units.ts'
 import { ACCOUNT } from '../../src/simulate/stage.ts'
 import { capOf, OPEN } from '../support/builders.ts'
-import { BOUND, exposed, fillOf, intentOf, opened, scheduled } from '../support/journal-story.ts'
+import {
+  BOUND,
+  exposed,
+  fillOf,
+  intentOf,
+  opened,
+  scheduled,
+} from '../support/state/journal-story.ts'
 
 const STRATEGIES = ['alpha', 'beta']
 const TOKEN = intentOf(0).sell.token

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { FallbackMode } from '../../src/domain/settings.ts'
 import { createRandom, type SeededRandom } from '../../src/simulate/random.ts'
 import type { World } from '../../src/simulate/world.ts'
+import { aCallStrategy, callWorld } from '../support/aggregator/call-world.ts'
 import { aSchedule, HOUR, MINUTE } from '../support/builders.ts'
-import { aCallStrategy, callWorld } from '../support/call-world.ts'
 import { expectSound, outcomes } from '../support/sound.ts'
 
 /** More worlds for a longer search: SIMULATED_WORLDS=500. */

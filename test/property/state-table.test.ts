@@ -11,7 +11,7 @@ import { applyEvent } from '../../src/domain/book/fold.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { type DaemonState, emptyState } from '../../src/domain/book/state.ts'
 import { InvariantError } from '../../src/domain/errors.ts'
-import { legalEvents } from '../support/state-moves.ts'
+import { legalEvents } from '../support/state/state-moves.ts'
 
 type Step = { readonly choice: number; readonly hours: number }
 const steps = (size: { minLength: number; maxLength: number }) =>

@@ -15,7 +15,7 @@ import {
   remembered,
   soldBy,
   trailing,
-} from '../unit/decide-fixture.ts'
+} from '../unit/decide/decide-fixture.ts'
 
 /** A slot: a price in whole USDC per WETH, or none that can be trusted; and whether an order would be filled. */
 type Slot = { readonly price: number | undefined; readonly isFilled: boolean }

@@ -13,7 +13,7 @@ import {
   remembered,
   soldBy,
   usdcPerWeth,
-} from '../unit/decide-fixture.ts'
+} from '../unit/decide/decide-fixture.ts'
 
 /** What becomes of a slice: its slot is never attended, its price is no good, its order comes to nothing, or all is well. */
 type Fate = 'filled' | 'missed' | 'stale' | 'too-dear' | 'unfilled' | 'twice'

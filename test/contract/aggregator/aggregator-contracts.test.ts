@@ -1,0 +1,233 @@
+import { encodeFunctionData, type Hex, zeroAddress } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { describe, expect, test } from 'vitest'
+import gasTankArtifact from '../../../src/sandbox/artifacts/gas-tank.json' with { type: 'json' }
+import { recordData } from '../../support/aggregator/aggregator.ts'
+import { DEMO, GAS_TANK, MULTICALL, PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
+import { aggregatorChainForSuite } from '../../support/aggregator/aggregator-chain.ts'
+
+const chain = aggregatorChainForSuite()
+const contracts = () => chain().deployment.contracts
+const deployer = () => chain().deployment.deployer
+const relayer = () => chain().deployment.relayer
+const freshAddress = (): Hex => privateKeyToAccount(generatePrivateKey()).address
+
+type BatchItem = { account: Hex; target: Hex; data: Hex; value: bigint; gasLimit: bigint }
+const execute = (calls: readonly BatchItem[]): Hex =>
+  encodeFunctionData({ abi: MULTICALL, functionName: 'execute', args: [calls] })
+const item = (account: Hex, data: Hex, gasLimit = 200_000n): BatchItem => ({
+  ...{ account, target: contracts().demoTarget, data, value: 0n, gasLimit },
+})
+
+const fromMulticall = (account: PrivateKeyAccount, data: Hex) => ({
+  ...{ from: contracts().multicall, to: account.address, data },
+})
+
+describe('EIP-7702 delegation', () => {
+  const codeOf = ({ address }: PrivateKeyAccount): Promise<Hex> =>
+    chain().rpc.call<Hex>('eth_getCode', [address, 'latest'])
+
+  test('an authorization sets the code, and one for the zero address clears it', async () => {
+    const account = await chain().delegated(contracts().trustedProposer)
+    expect(await codeOf(account)).toBe(`0xef0100${contracts().trustedProposer.slice(2)}`)
+    await chain().delegate(account, zeroAddress)
+    expect(await codeOf(account)).toBe('0x')
+  })
+
+  test('a delegated account still takes plain transfers', async () => {
+    for (const proposer of [contracts().trustedProposer, contracts().trustlessProposer]) {
+      const account = await chain().delegated(proposer)
+      const { status } = await deployer().send({ to: account.address, value: 5n })
+      expect(status).toBe('0x1')
+    }
+  })
+})
+
+describe('TrustedProposer', () => {
+  const forward = (data: Hex): Hex =>
+    encodeFunctionData({
+      abi: PROPOSER,
+      functionName: 'onCall',
+      args: [contracts().demoTarget, data, 7n],
+    })
+
+  test('forwards call and value for the multicall and for the account itself', async () => {
+    const account = await chain().delegated(contracts().trustedProposer)
+    expect(
+      await chain().revertOf(fromMulticall(account, forward(recordData('01')))),
+    ).toBeUndefined()
+    const receipt = await chain().sendSelf(account, forward(recordData('01')))
+    expect(receipt.status).toBe('0x1')
+    expect(await chain().callsOf(account)).toBe(1n)
+  })
+
+  test('turns away every other caller', async () => {
+    const account = await chain().delegated(contracts().trustedProposer)
+    const stranger = deployer().address
+    const data = forward(recordData('01'))
+    expect(await chain().revertOf({ from: stranger, to: account.address, data })).toBe(
+      'OnlyMulticallOrSelf',
+    )
+  })
+
+  test('hands on the reason of a call that reverts', async () => {
+    const account = await chain().delegated(contracts().trustedProposer)
+    const failing = encodeFunctionData({ abi: DEMO, functionName: 'fail' })
+    const data = encodeFunctionData({
+      abi: PROPOSER,
+      functionName: 'onCall',
+      args: [contracts().demoTarget, failing, 0n],
+    })
+    expect(await chain().revertOf(fromMulticall(account, data))).toBe('Refused')
+  })
+
+  test('has no replay guard: the same call passes as often as it is made', async () => {
+    const account = await chain().delegated(contracts().trustedProposer)
+    await chain().sendSelf(account, forward(recordData('01')))
+    await chain().sendSelf(account, forward(recordData('01')))
+    expect(await chain().callsOf(account)).toBe(2n)
+  })
+})
+
+describe('ProposerMulticall', () => {
+  const batchRevert = (calls: readonly BatchItem[], from: Hex = relayer().address) =>
+    chain().revertOf({ from, to: contracts().multicall, data: execute(calls) })
+
+  test('executes calls of several accounts, each as itself, and reports the gas of each', async () => {
+    const [first, second] = await Promise.all([
+      chain().delegated(contracts().trustedProposer),
+      chain().delegated(contracts().trustedProposer),
+    ])
+    const items = [first, second].map((account) => item(account.address, recordData('05')))
+    const data = execute(items)
+    const { status, logs } = await relayer().send({ to: contracts().multicall, data })
+    expect(status).toBe('0x1')
+    expect([await chain().callsOf(first), await chain().callsOf(second)]).toEqual([1n, 1n])
+    const executed = logs.filter(({ address }) => address === contracts().multicall.toLowerCase())
+    expect(executed.map(({ topics }) => topics[1]?.slice(26))).toEqual(
+      items.map(({ account }) => account.slice(2).toLowerCase()),
+    )
+    for (const { data: gasUsed } of executed) expect(BigInt(gasUsed)).toBeGreaterThan(20_000n)
+  })
+
+  test('obeys its operator only', async () => {
+    const account = await chain().delegated(contracts().trustedProposer)
+    const calls = [item(account.address, recordData('05'))]
+    expect(await batchRevert(calls, deployer().address)).toBe('OnlyOperator')
+    expect(await batchRevert(calls, account.address)).toBe('OnlyOperator')
+    expect(await batchRevert(calls)).toBeUndefined()
+  })
+
+  test('one call that fails reverts the whole batch', async () => {
+    const [good, bad] = await Promise.all([
+      chain().delegated(contracts().trustedProposer),
+      chain().delegated(contracts().trustedProposer),
+    ])
+    const failing = encodeFunctionData({ abi: DEMO, functionName: 'fail' })
+    const calls = [item(good.address, recordData('05')), item(bad.address, failing)]
+    expect(await batchRevert(calls)).toBe('CallFailed:Refused')
+    const data = execute(calls)
+    const { status } = await relayer().send({ to: contracts().multicall, data })
+    expect(status).toBe('0x0')
+    expect(await chain().callsOf(good)).toBe(0n)
+  })
+
+  test('a call that used more gas than it may reverts the batch', async () => {
+    const account = await chain().delegated(contracts().trustedProposer)
+    const burn = encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [100_000n] })
+    expect(await batchRevert([item(account.address, burn, 120_000n)])).toBe('GasLimitExceeded')
+    expect(await batchRevert([item(account.address, burn, 250_000n)])).toBeUndefined()
+  })
+
+  test('an account without code is an error, not a call that does nothing', async () => {
+    const plain = privateKeyToAccount(generatePrivateKey())
+    expect(await batchRevert([item(plain.address, recordData('05'))])).toBe('NotDelegated')
+  })
+
+  test('code that answers anything but true is an error', async () => {
+    const account = await chain().delegated(contracts().multicall)
+    expect(await batchRevert([item(account.address, recordData('05'))])).toMatch(/^CallFailed/)
+  })
+})
+
+describe('GasTank', () => {
+  const balanceOf = (account: Hex): Promise<bigint> =>
+    chain().read(
+      contracts().gasTank,
+      encodeFunctionData({ abi: GAS_TANK, functionName: 'balanceOf', args: [account] }),
+    )
+  const send = (data: Hex | undefined, value: bigint) =>
+    deployer().send({
+      to: contracts().gasTank,
+      value,
+      ...(data === undefined ? {} : { data }),
+    })
+  const chargeData = (account: Hex, amount: bigint): Hex =>
+    encodeFunctionData({ abi: GAS_TANK, functionName: 'charge', args: [[{ account, amount }]] })
+
+  test('deposits by deposit(), by depositFor(), and by a plain transfer', async () => {
+    const depositor = deployer().address
+    const before = await balanceOf(depositor)
+    const deposit = encodeFunctionData({ abi: GAS_TANK, functionName: 'deposit' })
+    expect((await send(deposit, 10n)).logs).toHaveLength(1)
+    await send(undefined, 5n)
+    expect((await balanceOf(depositor)) - before).toBe(15n)
+    const other = freshAddress()
+    const depositFor = encodeFunctionData({
+      abi: GAS_TANK,
+      functionName: 'depositFor',
+      args: [other],
+    })
+    const { logs } = await send(depositFor, 7n)
+    expect(await balanceOf(other)).toBe(7n)
+    const [log] = logs
+    expect(log?.topics[1]?.slice(26)).toBe(other.slice(2).toLowerCase())
+    expect(log?.topics[2]?.slice(26)).toBe(depositor.slice(2).toLowerCase())
+    expect(BigInt(log?.data ?? '0x0')).toBe(7n)
+  })
+
+  test('the operator takes charges, and is paid them', async () => {
+    const account = freshAddress()
+    await send(
+      encodeFunctionData({ abi: GAS_TANK, functionName: 'depositFor', args: [account] }),
+      1_000n,
+    )
+    const tankBefore = await chain().balance(contracts().gasTank)
+    const data = chargeData(account, 400n)
+    const { status, logs } = await relayer().send({ to: contracts().gasTank, data })
+    expect(status).toBe('0x1')
+    expect(await balanceOf(account)).toBe(600n)
+    expect(BigInt(logs[0]?.data ?? '0x0')).toBe(400n)
+    const tankAfter = await chain().balance(contracts().gasTank)
+    expect(tankBefore - tankAfter).toBe(400n)
+  })
+
+  test('nobody else may charge, and nobody more than there is', async () => {
+    const account = freshAddress()
+    const data = chargeData(account, 1n)
+    const to = contracts().gasTank
+    expect(await chain().revertOf({ from: account, to, data })).toBe('OnlyOperator')
+    expect(await chain().revertOf({ from: relayer().address, to, data })).toBe('ChargeAboveBalance')
+  })
+
+  test('has no function by which a depositor could take money out', async () => {
+    const writing = gasTankArtifact.abi.filter(
+      (item) =>
+        item.type === 'function' &&
+        item.stateMutability !== 'view' &&
+        item.stateMutability !== 'pure',
+    )
+    expect(writing.map(({ name }) => name).sort()).toEqual(['charge', 'deposit', 'depositFor'])
+  })
+})
+
+test('the demo target counts claims for whoever is claimed for', async () => {
+  const to = contracts().demoTarget
+  const args = [freshAddress()] as const
+  await deployer().send({
+    to,
+    data: encodeFunctionData({ abi: DEMO, functionName: 'claim', args }),
+  })
+  const read = encodeFunctionData({ abi: DEMO, functionName: 'claimsOf', args })
+  expect(await chain().read(to, read)).toBe(1n)
+})

@@ -1,0 +1,253 @@
+import { decodeFunctionResult, encodeFunctionData, type Hex, keccak256, toHex } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { trustlessProposerCode } from '../../../src/sandbox/aggregator/chain/deploy.ts'
+import { deploy } from '../../../src/sandbox/evm/deploy.ts'
+import {
+  recordData,
+  SEPOLIA,
+  type SignedTerms,
+  signedPayload,
+} from '../../support/aggregator/aggregator.ts'
+import { DEMO, PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
+import { aggregatorChainForSuite } from '../../support/aggregator/aggregator-chain.ts'
+
+const chain = aggregatorChainForSuite()
+const contracts = () => chain().deployment.contracts
+const deployer = () => chain().deployment.deployer
+
+const terms = (changes: Partial<SignedTerms> = {}): SignedTerms => ({
+  deadline: BigInt(Math.floor(Date.now() / 1000)) + 120n,
+  nonce: 0n,
+  target: contracts().demoTarget,
+  value: 0n,
+  calldata: recordData('22'),
+  gasLimit: 120_000n,
+  ...changes,
+})
+
+/** onCall calldata with a signed call inside. */
+async function onCall(
+  signer: PrivateKeyAccount,
+  changes: Partial<SignedTerms> = {},
+  verifyingContract: Hex = contracts().trustlessProposer,
+): Promise<Hex> {
+  const signed = terms(changes)
+  return onCallWith(signed, await signedPayload(signer, verifyingContract, signed))
+}
+
+function onCallWith({ target, value }: SignedTerms, payload: Hex): Hex {
+  const args = [target, payload, value] as const
+  return encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
+}
+
+const fromMulticall = (account: PrivateKeyAccount, data: Hex) => ({
+  ...{ from: contracts().multicall, to: account.address, data },
+})
+const fromSelf = (account: PrivateKeyAccount, data: Hex) => ({
+  ...{ from: account.address, to: account.address, data },
+})
+
+/** The signature is the first of the payload's dynamic values: after five words and its length. */
+const SIGNATURE_AT = 2 + 6 * 64
+const SIGNATURE_DIGITS = 130
+
+function signatureIn(payload: Hex): string {
+  return payload.slice(SIGNATURE_AT, SIGNATURE_AT + SIGNATURE_DIGITS)
+}
+
+function withSignature(payload: Hex, signature: string): Hex {
+  const rest = payload.slice(SIGNATURE_AT + SIGNATURE_DIGITS)
+  return `0x${payload.slice(2, SIGNATURE_AT)}${signature}${rest}`
+}
+
+function nestedNonce(account: PrivateKeyAccount): Promise<bigint> {
+  const data = encodeFunctionData({ abi: PROPOSER, functionName: 'nestedNonce' })
+  return chain().read(account.address, data)
+}
+
+describe('TrustlessProposer', () => {
+  test('executes what the owner signed and moves on to the next nonce', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    expect(await nestedNonce(account)).toBe(0n)
+    expect((await chain().sendSelf(account, await onCall(account))).status).toBe('0x1')
+    expect(await nestedNonce(account)).toBe(1n)
+    expect((await chain().sendSelf(account, await onCall(account, { nonce: 1n }))).status).toBe(
+      '0x1',
+    )
+    expect(await chain().callsOf(account)).toBe(2n)
+  })
+
+  test('takes a signed value from the account', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const before = await chain().balance(contracts().demoTarget)
+    await chain().sendSelf(account, await onCall(account, { value: 1234n }))
+    const after = await chain().balance(contracts().demoTarget)
+    expect(after - before).toBe(1234n)
+  })
+
+  test('refuses a replay, an earlier nonce and a later one', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const first = await onCall(account)
+    await chain().sendSelf(account, first)
+    expect(await chain().revertOf(fromSelf(account, first))).toBe('WrongNonce')
+    expect(await chain().revertOf(fromSelf(account, await onCall(account, { nonce: 2n })))).toBe(
+      'WrongNonce',
+    )
+  })
+
+  test('accepts the multicall and the account itself as callers, and nobody else', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const data = await onCall(account)
+    expect(await chain().revertOf(fromMulticall(account, data))).toBeUndefined()
+    expect(await chain().revertOf(fromSelf(account, data))).toBeUndefined()
+    const stranger = { from: deployer().address, to: account.address, data }
+    expect(await chain().revertOf(stranger)).toBe('OnlyMulticallOrSelf')
+  })
+
+  test('refuses a call whose deadline has passed, and takes it in the last second', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const { timestamp } = await chain().rpc.call<{ timestamp: Hex }>('eth_getBlockByNumber', [
+      'latest',
+      false,
+    ])
+    const late = await onCall(account, { deadline: BigInt(timestamp) - 1n })
+    expect(await chain().revertOf(fromSelf(account, late))).toBe('DeadlinePassed')
+    const farFromLate = await onCall(account, { deadline: BigInt(timestamp) + 60n })
+    expect(await chain().revertOf(fromSelf(account, farFromLate))).toBeUndefined()
+  })
+
+  test('refuses a signature by anyone but the account', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const thief = privateKeyToAccount(generatePrivateKey())
+    expect(await chain().revertOf(fromSelf(account, await onCall(thief)))).toBe('WrongSigner')
+  })
+
+  test.each([
+    ['deadline', { deadline: 2n ** 40n }],
+    ['target', { target: '0x00000000000000000000000000000000000000aa' as Hex }],
+    ['value', { value: 1n }],
+    ['calldata', { calldata: '0x1234' as Hex }],
+    ['gasLimit', { gasLimit: 121_000n }],
+  ])('refuses a payload whose %s is not the signed one', async (_, change) => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const signed = terms()
+    const used = { ...signed, ...change }
+    const payload = await signedPayload(account, contracts().trustlessProposer, signed)
+    const other = await signedPayload(account, contracts().trustlessProposer, used)
+    const forged = withSignature(other, signatureIn(payload))
+    expect(forged).not.toBe(other)
+    expect(await chain().revertOf(fromSelf(account, onCallWith(used, forged)))).toBe('WrongSigner')
+    const genuine = withSignature(forged, signatureIn(other))
+    expect(await chain().revertOf(fromSelf(account, onCallWith(used, genuine)))).not.toBe(
+      'WrongSigner',
+    )
+  })
+
+  test('refuses the mirror image of a valid signature', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const signed = terms()
+    const payload = await signedPayload(account, contracts().trustlessProposer, signed)
+    const signature = signatureIn(payload)
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+    const mirroredS = order - BigInt(`0x${signature.slice(64, 128)}`)
+    const v = signature.endsWith('1b') ? '1c' : '1b'
+    const mirrored = `${signature.slice(0, 64)}${mirroredS.toString(16).padStart(64, '0')}${v}`
+    const twisted = onCallWith(signed, withSignature(payload, mirrored))
+    expect(await chain().revertOf(fromSelf(account, twisted))).toBe('WrongSigner')
+    const straight = onCallWith(signed, withSignature(payload, signature))
+    expect(await chain().revertOf(fromSelf(account, straight))).toBeUndefined()
+  })
+
+  test('stops a call that needs more gas than signed for, and leaves the nonce unused', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const burn = encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [150_000n] })
+    const greedy = await onCall(account, { calldata: burn, gasLimit: 100_000n })
+    expect((await chain().sendSelf(account, greedy)).status).toBe('0x0')
+    expect(await nestedNonce(account)).toBe(0n)
+    const generous = await onCall(account, { calldata: burn, gasLimit: 300_000n })
+    expect((await chain().sendSelf(account, generous)).status).toBe('0x1')
+    expect(await nestedNonce(account)).toBe(1n)
+  })
+
+  test('does not start a call with less gas than signed for', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const data = await onCall(account, { gasLimit: 6_000_000n })
+    expect(await chain().revertOf(fromSelf(account, data))).toBe('NotEnoughGas')
+  })
+
+  test('a reverting call takes everything back, and its signature stays good', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const failing = encodeFunctionData({ abi: DEMO, functionName: 'fail' })
+    const data = await onCall(account, { calldata: failing })
+    expect(await chain().revertOf(fromSelf(account, data))).toBe('Refused')
+    expect((await chain().sendSelf(account, data)).status).toBe('0x0')
+    expect(await nestedNonce(account)).toBe(0n)
+    expect(await chain().revertOf(fromSelf(account, await onCall(account)))).toBeUndefined()
+  })
+
+  test('keeps its nonce while the account runs other code, at a fixed slot', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    await chain().sendSelf(account, await onCall(account))
+    // This code counts its calls in the first slots, where unplaced storage would collide.
+    await chain().delegate(account, contracts().demoTarget)
+    await deployer().send({ to: account.address, value: 1n })
+    expect(
+      BigInt(await chain().rpc.call<Hex>('eth_getStorageAt', [account.address, '0x2', 'latest'])),
+    ).toBe(1n)
+    await chain().delegate(account, contracts().trustlessProposer)
+    expect(await nestedNonce(account)).toBe(1n)
+    const inner = BigInt(keccak256(toHex('tranched.sandbox.TrustlessProposer'))) - 1n
+    const slot = BigInt(keccak256(toHex(inner, { size: 32 }))) & ~0xffn
+    const stored = await chain().rpc.call<Hex>('eth_getStorageAt', [
+      account.address,
+      toHex(slot, { size: 32 }),
+      'latest',
+    ])
+    expect(BigInt(stored)).toBe(1n)
+  })
+
+  test('cannot be used without delegation: its own code has no owner', async () => {
+    const account = privateKeyToAccount(generatePrivateKey())
+    const call = { from: contracts().multicall, to: contracts().trustlessProposer }
+    expect(await chain().revertOf({ ...call, data: await onCall(account) })).toBe('WrongSigner')
+  })
+})
+
+describe('the domain of the TrustlessProposer', () => {
+  let accountDomainProposer: Hex
+  beforeAll(async () => {
+    const code = trustlessProposerCode(contracts().multicall, 'account')
+    accountDomainProposer = await deploy(deployer(), 'TrustlessProposer', code)
+  })
+
+  const domainOf = async (account: PrivateKeyAccount) => {
+    const data = encodeFunctionData({ abi: PROPOSER, functionName: 'eip712Domain' })
+    const answer = await chain().rpc.call<Hex>('eth_call', [
+      { to: account.address, data },
+      'latest',
+    ])
+    return decodeFunctionResult({ abi: PROPOSER, functionName: 'eip712Domain', data: answer })
+  }
+
+  test('names the proposer in the one variant', async () => {
+    const account = await chain().delegated(contracts().trustlessProposer)
+    const [fields, name, version, chainId, verifyingContract] = await domainOf(account)
+    expect([fields, name, version]).toEqual(['0x0f', 'TrustlessProposer', '1'])
+    expect(chainId).toBe(BigInt(SEPOLIA))
+    expect(verifyingContract.toLowerCase()).toBe(contracts().trustlessProposer.toLowerCase())
+    const forAccount = await onCall(account, {}, account.address)
+    expect(await chain().revertOf(fromSelf(account, forAccount))).toBe('WrongSigner')
+    expect(await chain().revertOf(fromSelf(account, await onCall(account)))).toBeUndefined()
+  })
+
+  test('names the account in the other', async () => {
+    const account = await chain().delegated(accountDomainProposer)
+    const [, , , , verifyingContract] = await domainOf(account)
+    expect(verifyingContract).toBe(account.address)
+    const forProposer = await onCall(account, {}, accountDomainProposer)
+    expect(await chain().revertOf(fromSelf(account, forProposer))).toBe('WrongSigner')
+    const forAccount = await onCall(account, {}, account.address)
+    expect(await chain().revertOf(fromSelf(account, forAccount))).toBeUndefined()
+  })
+})

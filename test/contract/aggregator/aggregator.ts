@@ -1,0 +1,224 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Address, Hex } from '../../../src/domain/units.ts'
+import type { Aggregator, AggregatorFault, AggregatorReply } from '../../../src/ports.ts'
+
+/** What a service can be told to do wrong: before it looked at a request, or after it did what was asked. */
+export type AggregatorTrouble =
+  | 'rateLimit'
+  | 'errorBefore'
+  | 'errorAfter'
+  | 'dropBefore'
+  | 'dropAfter'
+export type AggregatorCall =
+  | 'sendRawTransaction'
+  | 'sendBundle'
+  | 'receipt'
+  | 'batchedReceipt'
+  | 'accountInfo'
+  | 'transactionStatus'
+
+export type AggregatorUnderTest = {
+  readonly aggregator: Aggregator
+  /** The same service asked with signatures that are not the account's. */
+  readonly impostor: Aggregator
+  /** Has coin and is delegated to a proposer; nothing is deposited for it yet. */
+  readonly account: Address
+  /** Deposits for the account. May take its time to show. */
+  deposit(wei: bigint): Promise<void>
+  /** A signed transaction that the service can execute once, after the ones before it. */
+  transaction(): Promise<Hex>
+  /** Lets some of the service's time pass. */
+  elapse(): Promise<void>
+  /** The next request of the kind goes wrong, once. */
+  failNext(call: AggregatorCall, trouble: AggregatorTrouble): Promise<void> | void
+  dispose(): Promise<void>
+}
+
+const TRIES_MAX = 300
+const PLENTY = 10n ** 17n
+const UNKNOWN_HASH: Hex = `0x${'77'.repeat(32)}`
+const HASH = /^0x[0-9a-f]{64}$/
+const troubles = ['rateLimit', 'errorBefore', 'errorAfter', 'dropBefore', 'dropAfter'] as const
+const sends = ['sendRawTransaction', 'sendBundle'] as const
+
+/**
+ * What every Aggregator does, whatever stands behind it: the interface description as far as a client can see it.
+ * Each test gets a service with an account of its own, and disposes of it.
+ */
+export function aggregatorContract(
+  name: string,
+  makeService: () => Promise<AggregatorUnderTest> | AggregatorUnderTest,
+): void {
+  describe(`${name} as an Aggregator`, () => {
+    const made: AggregatorUnderTest[] = []
+
+    async function start(): Promise<AggregatorUnderTest> {
+      const service = await makeService()
+      made.push(service)
+      return service
+    }
+
+    async function startFunded(): Promise<AggregatorUnderTest> {
+      const service = await start()
+      await service.deposit(PLENTY)
+      await until(service, async () => (await service.aggregator.accountInfo(service.account)).ok)
+      return service
+    }
+
+    afterEach(async () => {
+      for (const service of made.splice(0)) await service.dispose()
+    })
+
+    test('does not know an account that nothing was deposited for', async () => {
+      const { aggregator, account, transaction } = await start()
+      expect(faultOf(await aggregator.accountInfo(account)).tag).toBe('accountNotFound')
+      const raw = await transaction()
+      expect(faultOf(await aggregator.sendRawTransaction(raw)).tag).toBe('accountNotFound')
+    })
+
+    test('shows a deposit, once it is indexed, as the balance of the account', async () => {
+      const { aggregator, account } = await startFunded()
+      const info = granted(await aggregator.accountInfo(account))
+      expect(info).toEqual({ balance: PLENTY, outstandingCharge: 0n })
+    })
+
+    test('shows an account to nobody who does not sign for it', async () => {
+      const { impostor, account } = await startFunded()
+      expect(faultOf(await impostor.accountInfo(account)).tag).toBe('unauthenticated')
+    })
+
+    test('takes no transaction that the deposit cannot pay for', async () => {
+      const service = await start()
+      await service.deposit(1n)
+      await until(service, async () => (await service.aggregator.accountInfo(service.account)).ok)
+      const reply = await service.aggregator.sendRawTransaction(await service.transaction())
+      expect(faultOf(reply).tag).toBe('insufficientBalance')
+    })
+
+    test('takes no bytes that are no transaction', async () => {
+      const { aggregator } = await startFunded()
+      expect(faultOf(await aggregator.sendRawTransaction('0x1234')).tag).toBe('rejected')
+    })
+
+    test.each(sends)('%s gives a hash, the same for the same bytes', async (send) => {
+      const service = await startFunded()
+      const raw = await service.transaction()
+      const hash = granted(await submit(service.aggregator, send, raw))
+      expect(hash).toMatch(HASH)
+      expect(granted(await submit(service.aggregator, send, raw))).toBe(hash)
+    })
+
+    test.each(sends)(
+      '%s is executed: its receipt is nothing at first, then the batch',
+      async (send) => {
+        const service = await startFunded()
+        const { aggregator } = service
+        const hash = granted(await submit(aggregator, send, await service.transaction()))
+        const { transactionHash } = await landed(service, hash)
+        expect(transactionHash).toMatch(HASH)
+        const batch = granted(await aggregator.batchedReceipt(transactionHash))
+        expect(batch).toEqual({ transactionHash })
+      },
+    )
+
+    test('charges for what was executed, and no more than was deposited', async () => {
+      const service = await startFunded()
+      const { aggregator, account } = service
+      const hash = granted(await aggregator.sendRawTransaction(await service.transaction()))
+      await landed(service, hash)
+      const { balance, outstandingCharge } = granted(await aggregator.accountInfo(account))
+      const available = balance - outstandingCharge
+      expect(available).toBeLessThan(PLENTY)
+      expect(available).toBeGreaterThanOrEqual(0n)
+    })
+
+    test('tells the status of what it took', async () => {
+      const service = await startFunded()
+      const { aggregator } = service
+      const hash = granted(await aggregator.sendRawTransaction(await service.transaction()))
+      expect(Object.keys(granted(await aggregator.transactionStatus(hash)))).not.toEqual([])
+    })
+
+    test('knows nothing of a transaction that it was never given', async () => {
+      const { aggregator } = await startFunded()
+      const status = faultOf(await aggregator.transactionStatus(UNKNOWN_HASH))
+      expect(status.tag).toBe('transactionNotFound')
+      for (const reply of [
+        await aggregator.receipt(UNKNOWN_HASH),
+        await aggregator.batchedReceipt(UNKNOWN_HASH),
+      ])
+        expect(reply.ok ? reply.value : reply.fault.tag).toBeOneOf([
+          undefined,
+          'transactionNotFound',
+        ])
+    })
+
+    test.each(troubles)('a %s while sending leaves the outcome unknown', async (trouble) => {
+      const service = await startFunded()
+      const { aggregator } = service
+      const raw = await service.transaction()
+      await service.failNext('sendRawTransaction', trouble)
+      expect(faultOf(await aggregator.sendRawTransaction(raw)).tag).toBe('unavailable')
+      // Which is why the same bytes, and they alone, may be sent again.
+      const hash = granted(await aggregator.sendRawTransaction(raw))
+      expect((await landed(service, hash)).transactionHash).toMatch(HASH)
+    })
+
+    test.each(['receipt', 'batchedReceipt', 'accountInfo', 'transactionStatus'] as const)(
+      'a failing %s is unavailable, and answers the next time',
+      async (call) => {
+        const service = await startFunded()
+        const { aggregator } = service
+        const hash = granted(await aggregator.sendRawTransaction(await service.transaction()))
+        const ask: Readonly<Record<typeof call, () => Promise<AggregatorReply<unknown>>>> = {
+          receipt: () => aggregator.receipt(hash),
+          batchedReceipt: () => aggregator.batchedReceipt(hash),
+          accountInfo: () => aggregator.accountInfo(service.account),
+          transactionStatus: () => aggregator.transactionStatus(hash),
+        }
+        await service.failNext(call, 'errorBefore')
+        expect(faultOf(await ask[call]()).tag).toBe('unavailable')
+        expect((await ask[call]()).ok).toBe(true)
+      },
+    )
+  })
+}
+
+function submit(
+  aggregator: Aggregator,
+  send: (typeof sends)[number],
+  raw: Hex,
+): Promise<AggregatorReply<Hex>> {
+  return send === 'sendBundle' ? aggregator.sendBundle(raw, 0n) : aggregator.sendRawTransaction(raw)
+}
+
+async function landed(
+  service: AggregatorUnderTest,
+  hash: Hex,
+): Promise<{ readonly transactionHash: Hex }> {
+  let receipt: { readonly transactionHash: Hex } | undefined
+  await until(service, async () => {
+    receipt = granted(await service.aggregator.receipt(hash))
+    return receipt !== undefined
+  })
+  if (receipt === undefined) throw new Error('no receipt')
+  return receipt
+}
+
+async function until(service: AggregatorUnderTest, isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    if (await isSo()) return
+    await service.elapse()
+  }
+  throw new Error('it never came to that')
+}
+
+function granted<Value>(reply: AggregatorReply<Value>): Value {
+  if (!reply.ok) throw new Error(`${reply.fault.tag}: ${reply.fault.message}`)
+  return reply.value
+}
+
+function faultOf(reply: AggregatorReply<unknown>): AggregatorFault {
+  if (reply.ok) throw new Error(`expected a fault, got ${JSON.stringify(reply.value)}`)
+  return reply.fault
+}

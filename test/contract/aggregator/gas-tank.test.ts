@@ -1,0 +1,219 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Observation } from '../../../src/domain/observation.ts'
+import type { AggregatorSettings } from '../../../src/domain/settings.ts'
+import { keepGasTank } from '../../../src/engine/gas-tank.ts'
+import type { AggregatorContext } from '../../../src/execute/context.ts'
+import { followRecorded } from '../../../src/execute/transaction.ts'
+import type { Clock, Signer } from '../../../src/ports.ts'
+import { accountInfo, ETHER, QUIET, sepoliaClient } from '../../support/aggregator/aggregator.ts'
+import { GAS_TANK } from '../../support/aggregator/aggregator-abi.ts'
+import {
+  aggregatorSettingsOf,
+  callContext,
+  fundedKey,
+  openLines,
+  signerOf,
+  WALL_CLOCK,
+} from '../../support/aggregator/call-venue.ts'
+import { inheritJournal, Mortal } from '../../support/process/mortal.ts'
+import { admin, sandboxForSuite } from '../../support/sandbox.ts'
+import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
+
+/** The service sees a deposit some looks after the chain does. */
+const sandbox = sandboxForSuite({ aggregator: { ...QUIET, indexingDelayMs: 1_500 } })
+
+/** Makes the fifteen seconds between two looks a tenth of one. */
+const HURRY = 150
+const HASTY_CLOCK: Clock = {
+  ...WALL_CLOCK,
+  sleep: (ms, signal) => WALL_CLOCK.sleep(ms / HURRY, signal),
+}
+const MILLI_ETHER = ETHER / 1_000n
+const TOP_UP = {
+  belowWei: 20n * MILLI_ETHER,
+  amountWei: 50n * MILLI_ETHER,
+  maxPerDayWei: 100n * MILLI_ETHER,
+}
+
+type GasTankSettings = AggregatorSettings['gasTank']
+
+type Watched = {
+  readonly signer: Signer
+  readonly gasTank: GasTankSettings
+  readonly dir: string
+  readonly mortal?: Mortal
+  /** This machine's clock less the true time. */
+  readonly offsetMs?: number
+}
+
+/** Keeps the tank until `isEnough`, told of every observation so far, or until the process dies. */
+async function keep(
+  { signer, gasTank, dir, mortal = new Mortal(undefined), offsetMs = 0 }: Watched,
+  isEnough: (observed: readonly Observation[]) => boolean,
+): Promise<readonly Observation[]> {
+  const lines = openLines(sandbox(), signer)
+  onTestFinished(async () => {
+    await Promise.all([lines.service.close(), lines.chain.close()])
+  })
+  const opened = await openForTest(dir, { clock: WALL_CLOCK })
+  const closing = new AbortController()
+  const observed: Observation[] = []
+  const context = callContext({
+    signer,
+    lines: { service: mortal.service(lines.service), chain: mortal.chain(lines.chain) },
+    journal: mortal.journal(opened.journal),
+    settings: aggregatorSettingsOf(sandbox(), { gasTank }),
+    strategies: [],
+    closing: closing.signal,
+    observe: (event) => {
+      observed.push(event)
+      if (isEnough(observed)) closing.abort()
+    },
+  })
+  const clock = { ...HASTY_CLOCK, now: () => HASTY_CLOCK.now() + offsetMs }
+  const hasty = { ...context, ports: { ...context.ports, clock } }
+  const work = Promise.all([
+    followRecorded(hasty, hasty.wallet),
+    keepGasTank(hasty, aggregatorOf(context)),
+  ])
+  await Promise.race([work, mortal.died])
+  closing.abort()
+  return observed
+}
+
+function aggregatorOf({ aggregator }: { aggregator: AggregatorContext | undefined }) {
+  if (aggregator === undefined) throw new Error('a call context has an aggregator')
+  return aggregator
+}
+
+type Look = Extract<Observation, { type: 'gas-tank' }>
+
+function looksOf(observed: readonly Observation[]): readonly Look[] {
+  return observed.filter((event) => event.type === 'gas-tank')
+}
+
+/** Looks on end that all show at least so much, so that nothing more is to come. */
+function staysAbove(wei: bigint, times: number): (observed: readonly Observation[]) => boolean {
+  return (observed) => {
+    const last = looksOf(observed).slice(-times)
+    return last.length === times && last.every(({ balance }) => balance >= wei)
+  }
+}
+
+async function depositsBy(signer: Signer): Promise<readonly bigint[]> {
+  const logs = await sepoliaClient(sandbox()).getContractEvents({
+    address: sandbox().sepolia.contracts.gasTank,
+    abi: GAS_TANK,
+    eventName: 'Deposited',
+    args: { from: signer.address },
+    fromBlock: 0n,
+  })
+  return logs.map(({ args }) => args.amount ?? 0n)
+}
+
+function tankOf(signer: Signer): Promise<bigint> {
+  return sepoliaClient(sandbox()).readContract({
+    address: sandbox().sepolia.contracts.gasTank,
+    abi: GAS_TANK,
+    functionName: 'balanceOf',
+    args: [signer.address],
+  })
+}
+
+/** An account whose deposit the service has seen. */
+async function depositor(wei: bigint): Promise<Signer> {
+  const key = await fundedKey(sandbox(), wei)
+  const account = privateKeyToAccount(key)
+  await vi.waitFor(
+    async () => expect((await accountInfo(sandbox(), account)).body.error).toBeUndefined(),
+    { timeout: 10_000, interval: 20 },
+  )
+  return signerOf(key)
+}
+
+test('a low deposit is topped up once, however long the service takes to see it', async () => {
+  const signer = await depositor(10n * MILLI_ETHER)
+  const gasTank = { alertBelowWei: 20n * MILLI_ETHER, topUp: TOP_UP }
+  const observed = await keep(
+    { signer, gasTank, dir: temporaryDirectory() },
+    staysAbove(60n * MILLI_ETHER, 5),
+  )
+  expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
+  const looks = looksOf(observed)
+  const last = looks.at(-1)
+  expect(last).toMatchObject({ balance: await tankOf(signer), outstanding: 0n, isLow: false })
+  expect(looks.some(({ isLow }) => isLow)).toBe(true)
+  // Before it was seen, the deposit must not have been taken for missing.
+  const waiting = looks.filter(({ balance }) => balance === 10n * MILLI_ETHER)
+  expect(waiting.length).toBeGreaterThan(1)
+  expect(observed.filter(({ type }) => type === 'gas-tank-low')).toHaveLength(1)
+})
+
+test('an account that the service does not know yet is topped up like an empty one', async () => {
+  const signer = signerOf(await fundedKey(sandbox()))
+  const gasTank = { alertBelowWei: undefined, topUp: TOP_UP }
+  await keep({ signer, gasTank, dir: temporaryDirectory() }, staysAbove(TOP_UP.amountWei, 3))
+  expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
+})
+
+test('top-ups end at the daily cap, after a restart too, and the operator is told once', async () => {
+  const signer = await depositor(MILLI_ETHER)
+  const topUp = { ...TOP_UP, amountWei: 5n * MILLI_ETHER, maxPerDayWei: 12n * MILLI_ETHER }
+  const gasTank = { alertBelowWei: undefined, topUp }
+  const capped = ({ type }: Observation): boolean => type === 'top-up-capped'
+  const isOver = (observed: readonly Observation[]): boolean =>
+    looksOf(observed.slice(observed.findIndex(capped) + 1)).length >= 3 && observed.some(capped)
+  const dir = temporaryDirectory()
+  const first = await keep({ signer, gasTank, dir }, isOver)
+  expect(first.filter(capped)).toEqual([{ type: 'top-up-capped', account: 'operator' }])
+  expect(await depositsBy(signer)).toEqual([topUp.amountWei, topUp.amountWei])
+  expect(await tankOf(signer)).toBe(11n * MILLI_ETHER)
+  await keep({ signer, gasTank, dir: inheritJournal(dir) }, isOver)
+  expect(await depositsBy(signer)).toHaveLength(2)
+  // A clock set a day ahead makes no room for another day's deposits.
+  const ahead = { signer, gasTank, dir: inheritJournal(dir), offsetMs: 90_000_000 }
+  await keep(ahead, (observed) => looksOf(observed).length >= 5)
+  expect(await depositsBy(signer)).toHaveLength(2)
+})
+
+test('a top-up that the wallet cannot pay for is told, and is made once it can', async () => {
+  const key = await fundedKey(sandbox(), 0n, 10n * MILLI_ETHER)
+  const signer = signerOf(key)
+  const gasTank = { alertBelowWei: undefined, topUp: TOP_UP }
+  const told = ({ type }: Observation): boolean => type === 'chain-trouble'
+  const dir = temporaryDirectory()
+  const observed = await keep({ signer, gasTank, dir }, (events) => events.some(told))
+  expect(observed.find(told)).toMatchObject({ doing: 'topping up the GasTank' })
+  expect(await depositsBy(signer)).toEqual([])
+  const grant = { address: signer.address, amount: ETHER.toString() }
+  await admin(sandbox(), 'POST', '/aggregator/fund', grant)
+  await keep({ signer, gasTank, dir: inheritJournal(dir) }, staysAbove(TOP_UP.amountWei, 3))
+  expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
+})
+
+test('without a top-up in the settings nothing is deposited, and the operator is warned once', async () => {
+  const signer = await depositor(10n * MILLI_ETHER)
+  const gasTank = { alertBelowWei: 20n * MILLI_ETHER, topUp: undefined }
+  const observed = await keep(
+    { signer, gasTank, dir: temporaryDirectory() },
+    (events) => looksOf(events).length >= 5,
+  )
+  expect(await depositsBy(signer)).toEqual([])
+  expect(observed.filter(({ type }) => type === 'gas-tank-low')).toEqual([
+    { type: 'gas-tank-low', account: 'operator', available: 10n * MILLI_ETHER },
+  ])
+})
+
+test('a process that dies anywhere in a top-up leaves one deposit, made once', async () => {
+  const gasTank = { alertBelowWei: undefined, topUp: TOP_UP }
+  // Before and after its record, after the broadcast, before and after the record of its end.
+  for (let step = 1; step <= 5; step += 1) {
+    const signer = signerOf(await fundedKey(sandbox()))
+    const dir = temporaryDirectory()
+    const mortal = new Mortal(step)
+    await keep({ signer, gasTank, dir, mortal }, () => false)
+    await keep({ signer, gasTank, dir: inheritJournal(dir) }, staysAbove(TOP_UP.amountWei, 3))
+    expect([step, await depositsBy(signer)]).toEqual([step, [TOP_UP.amountWei]])
+  }
+})

@@ -1,0 +1,257 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type AccountCall, delegateOf, resolveVerifyingContract } from '../../../src/domain/call.ts'
+import type { Address, Hex } from '../../../src/domain/units.ts'
+import { encodeSignedCall, hashCall } from '../../../src/execute/call/data.ts'
+import type { CallChain, CallTrace, Signer } from '../../../src/ports.ts'
+import { answerOf } from './chain.ts'
+
+type Call = { readonly to: Address; readonly data: Hex }
+
+/** A fresh chain of the aggregation service with a funded account, and the means to make things happen on it. */
+export type CallChainRig = {
+  readonly callChain: CallChain
+  readonly chainId: number
+  /** Signs for the account, which has coin and neither code nor deposit. */
+  readonly signer: Signer
+  /** The account's coin at the start, in wei. */
+  readonly balance: bigint
+  readonly gasTank: Address
+  readonly multicall: Address
+  readonly proposer: Address
+  /** A contract that the two calls go to. */
+  readonly target: Address
+  readonly workingCall: Call
+  /** Reverts with a custom error. */
+  readonly failingCall: Call
+  /** Delegates the account to the proposer, in a transaction that somebody else sends. */
+  delegate(): Promise<void>
+  /** Deposits for the account. */
+  deposit(wei: bigint): Promise<void>
+  /** Has the service execute a call of an account in a batch. Resolves with the batch's hash once it is in a block. */
+  batch(call: { account: Address; target: Address; payload: Hex }): Promise<Hex>
+  /** Lets time pass until the chain may have made a block of what was broadcast. */
+  mine(): Promise<void>
+  close(): Promise<void>
+}
+
+const UNKNOWN_HASH: Hex = `0x${'77'.repeat(32)}`
+const STRANGER: Address = '0x00000000000000000000000000000000000abcde'
+const MINE_TRIES_MAX = 200
+const GAS_LIMIT = 120_000n
+const ON_CALL_ARGUMENTS = 2 + 8
+
+/** What the core relies on of the chain that the aggregation service works on, whatever stands behind the port. */
+export function callChainContract(name: string, makeRig: () => Promise<CallChainRig>): void {
+  describe(`call chain contract: ${name}`, () => {
+    let rig: CallChainRig
+    beforeEach(async () => {
+      rig = await makeRig()
+    })
+    afterEach(() => rig.close())
+
+    const account = async () =>
+      answerOf(await rig.callChain.account({ account: rig.signer.address, gasTank: rig.gasTank }))
+
+    /** A call of the account as its owner signs it now, with changes made before the signature. */
+    async function signedCall(changes: Partial<AccountCall> = {}): Promise<Hex> {
+      const { chainId, proposer, signer, workingCall } = rig
+      const view = await account()
+      const verifyingContract = resolveVerifyingContract({
+        answered: view.domain,
+        chainId,
+        proposer,
+        account: signer.address,
+      })
+      if (verifyingContract === undefined) throw new Error('no usable domain')
+      const call: AccountCall = {
+        chainId,
+        account: signer.address,
+        verifyingContract,
+        deadlineSeconds: view.blockTimeSeconds + 600,
+        nonce: view.nestedNonce ?? 0n,
+        target: workingCall.to,
+        value: 0n,
+        calldata: workingCall.data,
+        gasLimit: GAS_LIMIT,
+        ...changes,
+      }
+      return encodeSignedCall(call, signer.signDigest(hashCall(call)))
+    }
+
+    function selfCall(data: Hex) {
+      const { address } = rig.signer
+      return { from: address, to: address, data, value: 0n }
+    }
+
+    /** Sends a call of the account to itself, and waits for its trace. */
+    async function sendSelf(data: Hex): Promise<CallTrace> {
+      const draft = answerOf(await rig.callChain.draft(selfCall(data)))
+      const { raw, hash } = rig.signer.signTransaction(draft)
+      expect(answerOf(await rig.callChain.broadcast(raw))).toBe(hash)
+      for (let tries = 0; tries < MINE_TRIES_MAX; tries++) {
+        const trace = answerOf(await rig.callChain.trace(hash))
+        if (trace !== undefined) return trace
+        await rig.mine()
+      }
+      throw new Error('the transaction was never mined')
+    }
+
+    /** `_data` of a signed onCall: what the multicall hands to the account. */
+    function payloadOf(onCall: Hex): Hex {
+      const words = onCall.slice(ON_CALL_ARGUMENTS)
+      const at = 2 * Number(`0x${words.slice(64, 128)}`)
+      const length = 2 * Number(`0x${words.slice(at, at + 64)}`)
+      return `0x${words.slice(at + 64, at + 64 + length)}`
+    }
+
+    async function batched(): Promise<Hex> {
+      const payload = payloadOf(await signedCall())
+      return rig.batch({ account: rig.signer.address, target: rig.target, payload })
+    }
+
+    test('the chain tells its id, and the same genesis each time', async () => {
+      const first = answerOf(await rig.callChain.identity())
+      expect(first.chainId).toBe(rig.chainId)
+      expect(first.genesisHash).toMatch(/^0x[0-9a-f]{64}$/)
+      expect(answerOf(await rig.callChain.identity())).toEqual(first)
+    })
+
+    test('an account without code has coin, no deposit, and answers nothing', async () => {
+      const view = await account()
+      expect(view).toMatchObject({
+        balance: rig.balance,
+        transactionCount: 0,
+        code: '0x',
+        nestedNonce: undefined,
+        domain: undefined,
+        gasTankBalance: 0n,
+      })
+      expect(view.blockNumber).toBeGreaterThan(0n)
+      expect(view.baseFeePerGas).toBeGreaterThan(0n)
+      expect(Math.abs(view.blockTimeSeconds - Date.now() / 1000)).toBeLessThan(3_600)
+    })
+
+    test('a deposit shows in the GasTank', async () => {
+      await rig.deposit(5_000n)
+      await rig.deposit(1n)
+      expect((await account()).gasTankBalance).toBe(5_001n)
+    })
+
+    test('a GasTank that is no contract has no balance', async () => {
+      const query = { account: rig.signer.address, gasTank: STRANGER }
+      expect(answerOf(await rig.callChain.account(query)).gasTankBalance).toBeUndefined()
+    })
+
+    test('a delegated account shows its delegate, its nonce and a domain that can be signed for', async () => {
+      await rig.delegate()
+      const view = await account()
+      const { chainId, proposer } = rig
+      expect(delegateOf(view.code)).toBe(proposer)
+      expect(view.nestedNonce).toBe(0n)
+      expect(view.domain).toMatchObject({ name: 'TrustlessProposer', version: '1' })
+      const query = { answered: view.domain, chainId, proposer, account: rig.signer.address }
+      expect(resolveVerifyingContract(query)).toBeDefined()
+    })
+
+    test('a signed call of the account to itself is executed, and uses up its nonce', async () => {
+      await rig.delegate()
+      const data = await signedCall()
+      const before = await account()
+      const trace = await sendSelf(data)
+      const { address } = rig.signer
+      expect(trace).toMatchObject({ success: true, from: address, to: address, input: data })
+      expect(trace.gasUsed).toBeGreaterThan(21_000n)
+      expect(trace.effectiveGasPrice).toBeGreaterThan(0n)
+      const after = await account()
+      expect(after.nestedNonce).toBe(1n)
+      expect(after.transactionCount).toBe(before.transactionCount + 1)
+      expect(after.balance).toBe(before.balance - trace.gasUsed * trace.effectiveGasPrice)
+    })
+
+    test('a call passes its simulation, which tells its gas and changes nothing', async () => {
+      await rig.delegate()
+      const data = await signedCall()
+      const { gasUsed } = answerOf(await rig.callChain.simulate(selfCall(data)))
+      expect((await account()).nestedNonce).toBe(0n)
+      const trace = await sendSelf(data)
+      expect(gasUsed).toBeGreaterThanOrEqual(trace.gasUsed)
+      // The proposer wants the call's whole gas limit to be there, used or not.
+      expect(gasUsed).toBeLessThan(trace.gasUsed + 3n * GAS_LIMIT)
+    })
+
+    test('a call that would revert is refused by its simulation and by its draft', async () => {
+      await rig.delegate()
+      const { to, data } = rig.failingCall
+      const broken = [
+        await signedCall({ target: to, calldata: data }),
+        await signedCall({ nonce: 1n }),
+        await signedCall({ deadlineSeconds: 1 }),
+        await signedCall({ verifyingContract: STRANGER }),
+      ]
+      for (const call of broken.map(selfCall)) {
+        expect(await rig.callChain.simulate(call)).toMatchObject({ fault: { tag: 'refused' } })
+        expect(await rig.callChain.draft(call)).toMatchObject({ fault: { tag: 'refused' } })
+      }
+    })
+
+    test('a call that needs more gas than it is given is refused by its simulation', async () => {
+      const call = { from: rig.signer.address, ...rig.workingCall, value: 0n }
+      const { gasUsed } = answerOf(await rig.callChain.simulate(call))
+      expect((await rig.callChain.simulate({ ...call, gas: gasUsed })).ok).toBe(true)
+      const reply = await rig.callChain.simulate({ ...call, gas: gasUsed / 2n })
+      expect(reply).toMatchObject({ fault: { tag: 'refused' } })
+    })
+
+    test('a call with more coin than the account has is told apart', async () => {
+      const call = { from: rig.signer.address, ...rig.workingCall, value: rig.balance + 1n }
+      expect(await rig.callChain.simulate(call)).toMatchObject({
+        fault: { tag: 'insufficientFunds' },
+      })
+    })
+
+    test('a transaction that the chain does not know has no trace', async () => {
+      expect(answerOf(await rig.callChain.trace(UNKNOWN_HASH))).toBeUndefined()
+    })
+
+    test('a mined transaction is found among others, and moves the nonce', async () => {
+      await rig.delegate()
+      const { hash, blockNumber } = await sendSelf(await signedCall())
+      const from = rig.signer.address
+      const found = answerOf(
+        await rig.callChain.transaction({ from, hashes: [UNKNOWN_HASH, hash] }),
+      )
+      expect(found.receipt).toEqual({ hash, success: true, blockNumber })
+      expect(found.latestNonce).toBe((await account()).transactionCount)
+    })
+
+    test('batches that executed a call of the account are found, oldest first', async () => {
+      await rig.delegate()
+      const { blockNumber } = await account()
+      const hashes = [await batched(), await batched()]
+      expect((await account()).nestedNonce).toBe(2n)
+      const query = { contract: rig.multicall, account: rig.signer.address }
+      const calls = answerOf(await rig.callChain.callsOf({ ...query, fromBlock: blockNumber }))
+      expect(calls.map((call) => call.hash)).toEqual(hashes)
+      for (const call of calls) {
+        expect(call).toEqual(answerOf(await rig.callChain.trace(call.hash)))
+        expect(call).toMatchObject({ success: true, to: rig.multicall })
+        expect(call.input).toContain(rig.signer.address.slice(2))
+      }
+      const fromBlock = (calls[0]?.blockNumber ?? 0n) + 1n
+      const later = answerOf(await rig.callChain.callsOf({ ...query, fromBlock }))
+      expect(later.map((call) => call.hash)).toEqual(hashes.slice(1))
+    })
+
+    test('an account that a contract never named has no calls there', async () => {
+      await rig.delegate()
+      await batched()
+      const query = { contract: rig.multicall, account: STRANGER, fromBlock: 0n }
+      expect(answerOf(await rig.callChain.callsOf(query))).toEqual([])
+    })
+
+    test('the chain is not searched from a block that it has not reached', async () => {
+      const query = { contract: rig.multicall, account: STRANGER, fromBlock: 1_000_000n }
+      expect(await rig.callChain.callsOf(query)).toMatchObject({ fault: { tag: 'unavailable' } })
+    })
+  })
+}

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createChain } from '../../../src/adapters/chain/chain-viem.ts'
+import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import type { Hex } from '../../../src/domain/units.ts'
+import { type FakeRpcNode, startFakeRpcNode } from '../../support/chain/fake-rpc-node.ts'
+import {
+  makeViemChainRig,
+  receiptOf,
+  type ViemChainRig,
+} from '../../support/chain/viem-chain-rig.ts'
+import { answerOf, approveCall, chainContract } from './chain.ts'
+
+chainContract('viem on a local EVM node', makeViemChainRig)
+
+describe('chain adapter on a local EVM node', () => {
+  let rig: ViemChainRig
+  let snapshot: string
+  /** Passes batches on to the node and keeps a record of them. */
+  let proxy: FakeRpcNode
+  let viaProxy: ReturnType<typeof createChain>
+
+  beforeAll(async () => {
+    rig = await makeViemChainRig()
+    proxy = await startFakeRpcNode(async (batch) => {
+      const response = await fetch(rig.rpcUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(batch),
+      })
+      return response.json()
+    })
+  })
+  afterEach(() => viaProxy.close())
+  afterAll(async () => {
+    await proxy.close()
+    await rig.close()
+  })
+  beforeEach(async () => {
+    if (snapshot !== undefined) await rig.rpc.call('evm_revert', [snapshot])
+    snapshot = await rig.rpc.call<string>('evm_snapshot')
+    proxy.batches.length = 0
+    viaProxy = connect(rig.chainId, proxy.url)
+  })
+
+  function connect(chainId: number, ...rpcUrls: string[]): ReturnType<typeof createChain> {
+    const { permit2 } = rig
+    return createChain({ chainId, rpcUrls, permit2, observe: () => undefined, clock: Date })
+  }
+
+  function approvalDraft() {
+    const data = approveCall(rig.permit2, 5n)
+    return rig.chain.draft({ from: rig.signer.address, to: rig.token.address, data, value: 0n })
+  }
+
+  test('a view is one HTTP request, and a feed is asked for its decimals once', async () => {
+    const query = {
+      owner: rig.signer.address,
+      tokens: [rig.token],
+      feeds: [rig.feed],
+      permitNonce: 3n,
+    }
+    const decimalsSelector = '313ce567'
+    const views = [answerOf(await viaProxy.view(query)), answerOf(await viaProxy.view(query))]
+    expect(proxy.batches.map((batch) => batch.map((item) => item.method))).toEqual([
+      ['eth_chainId', 'eth_call', 'eth_getCode'],
+      ['eth_chainId', 'eth_call', 'eth_getCode'],
+    ])
+    const sent = proxy.batches.map((batch) => JSON.stringify(batch).includes(decimalsSelector))
+    expect(sent).toEqual([true, false])
+    expect(views[1]?.readings).toEqual(views[0]?.readings)
+  })
+
+  test('a permit view with a transaction is one HTTP request', async () => {
+    const txHash = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
+    const query = { owner: rig.signer.address, nonce: 3n, txHash }
+    expect(answerOf(await viaProxy.permit(query)).transaction?.hash).toBe(txHash)
+    expect(proxy.batches).toHaveLength(1)
+  })
+
+  test('bytes that wait in the pool already may be broadcast again', async () => {
+    const { raw, hash } = rig.signer.signTransaction(answerOf(await approvalDraft()))
+    await rig.rpc.call('evm_setAutomine', [false])
+    await rig.rpc.call('evm_setIntervalMining', [3_600])
+    try {
+      expect(answerOf(await rig.chain.broadcast(raw))).toBe(hash)
+      expect(answerOf(await rig.chain.broadcast(raw))).toBe(hash)
+      const query = { from: rig.signer.address, hashes: [hash] }
+      expect(answerOf(await rig.chain.transaction(query)).receipt).toBeUndefined()
+      expect(
+        answerOf(await rig.chain.permit({ owner: query.from, nonce: 0n, txHash: hash })),
+      ).toMatchObject({
+        transaction: undefined,
+      })
+    } finally {
+      await rig.rpc.call('evm_mine')
+      await rig.rpc.call('evm_setAutomine', [true])
+    }
+  })
+
+  test('a sender without coin is told apart from a refused transaction', async () => {
+    const poor = createSigner(randomBytes(32))
+    const draft = answerOf(await approvalDraft())
+    const { raw } = poor.signTransaction({ ...draft, from: poor.address, nonce: 0 })
+    const reply = await rig.chain.broadcast(raw)
+    expect(reply).toMatchObject({ ok: false, fault: { tag: 'insufficientFunds' } })
+  })
+
+  test('a transaction below its intrinsic gas is refused', async () => {
+    const draft = answerOf(await approvalDraft())
+    const { raw } = rig.signer.signTransaction({ ...draft, gas: 1_000n })
+    const reply = await rig.chain.broadcast(raw)
+    expect(reply).toMatchObject({ ok: false, fault: { tag: 'refused' } })
+  })
+
+  test('a transaction that reverted has a receipt that says so, and no transfers', async () => {
+    const draft = answerOf(await approvalDraft())
+    const { raw, hash } = rig.signer.signTransaction({ ...draft, ...rig.revertingCall })
+    answerOf(await rig.chain.broadcast(raw))
+    await receiptOf(rig.rpc, hash)
+    const { address } = rig.signer
+    const found = answerOf(await rig.chain.transaction({ from: address, hashes: [hash] }))
+    expect(found.receipt?.success).toBe(false)
+    const permit = answerOf(await rig.chain.permit({ owner: address, nonce: 0n, txHash: hash }))
+    expect(permit.transaction).toMatchObject({ success: false, transfers: [] })
+    expect(permit.transaction?.input).toBe(rig.revertingCall.data)
+  })
+
+  test('the refusal of a call that reverts names its error', async () => {
+    const reply = await rig.chain.draft({ from: rig.signer.address, ...rig.revertingCall })
+    expect(reply).toMatchObject({ fault: { message: 'the call reverts: custom error 0xf4d678b8' } })
+  })
+
+  test('a node on another chain is believed in nothing but its identity', async () => {
+    const elsewhere = connect(1, rig.rpcUrl)
+    const { address } = rig.signer
+    const call = { from: address, to: address, data: '0x' as Hex, value: 0n }
+    const message = `node 1 of 1: is on chain ${rig.chainId}, not 1`
+    const replies = await Promise.all([
+      elsewhere.view({ owner: address, tokens: [], feeds: [] }),
+      elsewhere.permit({ owner: address, nonce: 0n }),
+      elsewhere.outgoing({ owner: address, token: rig.token.address, fromBlock: 0n }),
+      elsewhere.draft(call),
+      elsewhere.transaction({ from: address, hashes: [] }),
+    ])
+    for (const reply of replies)
+      expect(reply).toEqual({ ok: false, fault: { tag: 'unavailable', message } })
+    expect(answerOf(await elsewhere.identity()).chainId).toBe(rig.chainId)
+    await elsewhere.close()
+  })
+
+  test('where Permit2 is not deployed, no nonce passes for unused', async () => {
+    await rig.rpc.call('anvil_setCode', [rig.permit2, '0x'])
+    const owner = rig.signer.address
+    const fault = {
+      tag: 'unavailable',
+      message: 'node 1 of 1: Permit2 does not answer at its address',
+    }
+    expect(await rig.chain.permit({ owner, nonce: 0n })).toEqual({ ok: false, fault })
+    expect(await rig.chain.view({ owner, tokens: [], feeds: [], permitNonce: 0n })).toEqual({
+      ok: false,
+      fault,
+    })
+  })
+
+  test('a chain without Multicall3 cannot be viewed, and the message says why', async () => {
+    await rig.rpc.call('anvil_setCode', ['0xcA11bde05977b3631167028862bE2a173976CA11', '0x'])
+    const reply = await rig.chain.view({ owner: rig.signer.address, tokens: [], feeds: [] })
+    expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
+    expect(JSON.stringify(reply)).toContain('no Multicall3 at 0xca11')
+  })
+
+  test('a node that has not reached the first block of a search is unavailable', async () => {
+    const reply = await rig.chain.outgoing({
+      owner: rig.signer.address,
+      token: rig.token.address,
+      fromBlock: 1_000_000n,
+    })
+    expect(reply).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+  })
+})

@@ -1,0 +1,295 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { PriceFeed } from '../../../src/domain/price.ts'
+import type { Token } from '../../../src/domain/token.ts'
+import type { Address, Hex } from '../../../src/domain/units.ts'
+import type { Chain, ChainReply, Signer } from '../../../src/ports.ts'
+
+type Call = { readonly to: Address; readonly data: Hex; readonly value: bigint }
+
+/** A fresh chain with a funded owner, and the means to make things happen on it. */
+export type ChainRig = {
+  readonly chain: Chain
+  readonly chainId: number
+  readonly permit2: Address
+  /** Signs for the owner, who has native coin, some of `token` and none of `otherToken`, no allowances and no code. */
+  readonly signer: Signer
+  readonly token: Token
+  readonly otherToken: Token
+  /** The owner's balance of `token` at the start. */
+  readonly tokenBalance: bigint
+  /** Answers, and has a sequencer feed that answers. */
+  readonly feed: PriceFeed
+  readonly feedAnswer: bigint
+  readonly feedDecimals: number
+  /** An account with nothing at all: neither coin nor code. */
+  readonly stranger: Address
+  /** A call that reverts for the owner. */
+  readonly revertingCall: Call
+  /** Pays `token` from the owner to somebody. Resolves with the transaction's hash once it is in a block. */
+  payOut(token: Token, payment: { to: Address; amount: bigint }): Promise<Hex>
+  /** Gives the owner some of a token, so that it is not the owner who pays. */
+  payIn(token: Token, amount: bigint): Promise<void>
+  /** Marks the owner's Permit2 nonce as used, as a settlement or a cancellation does. */
+  useNonce(nonce: bigint): Promise<void>
+  /** Lets time pass until the chain may have made a block of what was broadcast. */
+  mine(): Promise<void>
+  /** Puts code at the owner's account. */
+  giveCode(): Promise<void>
+  close(): Promise<void>
+}
+
+const HASH = /^0x[0-9a-f]{64}$/
+const MINE_TRIES_MAX = 200
+const UNKNOWN_HASH: Hex = `0x${'77'.repeat(32)}`
+
+/** `approve(address,uint256)`, the one call that every order may begin with. */
+export function approveCall(spender: Address, amount: bigint): Hex {
+  const words = spender.slice(2).padStart(64, '0') + amount.toString(16).padStart(64, '0')
+  return `0x095ea7b3${words}`
+}
+
+export function answerOf<Value>(reply: ChainReply<Value>): Value {
+  if (!reply.ok) throw new Error(`${reply.fault.tag}: ${reply.fault.message}`)
+  return reply.value
+}
+
+/** What the core relies on, whatever stands behind the port. */
+export function chainContract(name: string, makeChain: () => Promise<ChainRig>): void {
+  describe(`chain contract: ${name}`, () => {
+    let rig: ChainRig
+    beforeEach(async () => {
+      rig = await makeChain()
+    })
+    afterEach(() => rig.close())
+
+    function approval(amount: bigint): Call & { readonly from: Address } {
+      const data = approveCall(rig.permit2, amount)
+      return { from: rig.signer.address, to: rig.token.address, data, value: 0n }
+    }
+
+    async function mined(hash: Hex) {
+      const query = { from: rig.signer.address, hashes: [hash] }
+      for (let tries = 0; tries < MINE_TRIES_MAX; tries++) {
+        const found = answerOf(await rig.chain.transaction(query))
+        if (found.receipt !== undefined) return found
+        await rig.mine()
+      }
+      throw new Error('the transaction was never mined')
+    }
+
+    test('the chain tells its id, and the same genesis each time', async () => {
+      const first = answerOf(await rig.chain.identity())
+      expect(first.chainId).toBe(rig.chainId)
+      expect(first.genesisHash).toMatch(HASH)
+      const second = answerOf(await rig.chain.identity())
+      expect(second.genesisHash).toBe(first.genesisHash)
+      expect(second.blockTimeSeconds).toBeGreaterThanOrEqual(first.blockTimeSeconds)
+    })
+
+    test('a view holds balances, allowances, feeds and the head', async () => {
+      const owner = rig.signer.address
+      const view = answerOf(
+        await rig.chain.view({ owner, tokens: [rig.token, rig.otherToken], feeds: [rig.feed] }),
+      )
+      expect(view.balances).toEqual(
+        new Map([
+          [rig.token.address, rig.tokenBalance],
+          [rig.otherToken.address, 0n],
+        ]),
+      )
+      expect(view.allowances).toEqual(
+        new Map([
+          [rig.token.address, 0n],
+          [rig.otherToken.address, 0n],
+        ]),
+      )
+      expect(view.nativeBalance).toBeGreaterThan(0n)
+      expect(view.blockNumber).toBeGreaterThan(0n)
+      expect(view.blockTimeSeconds).toBeGreaterThan(1_600_000_000)
+      expect(view.ownerHasCode).toBe(false)
+      expect(view.permitNonceUsed).toBeUndefined()
+      const reading = view.readings.get(rig.feed.pair)
+      expect(reading).toMatchObject({
+        answer: rig.feedAnswer,
+        decimals: rig.feedDecimals,
+        sequencer: { answer: 0n },
+      })
+      expect(reading?.updatedAtSeconds).toBeLessThanOrEqual(view.blockTimeSeconds)
+      expect(reading?.sequencer?.startedAtSeconds).toBeLessThanOrEqual(view.blockTimeSeconds)
+    })
+
+    test('a second view of the same query is complete too', async () => {
+      const query = { owner: rig.signer.address, tokens: [rig.token], feeds: [rig.feed] }
+      const first = answerOf(await rig.chain.view(query))
+      const second = answerOf(await rig.chain.view(query))
+      expect(second.readings.get(rig.feed.pair)).toMatchObject({
+        answer: rig.feedAnswer,
+        decimals: rig.feedDecimals,
+      })
+      expect(second.balances).toEqual(first.balances)
+      expect(second.blockNumber).toBeGreaterThanOrEqual(first.blockNumber)
+    })
+
+    test('tokens and feeds that do not answer are absent, and the others are there', async () => {
+      const { stranger } = rig
+      const deadToken: Token = { ...rig.token, symbol: 'DEAD', address: stranger }
+      const deadFeed: PriceFeed = { ...rig.feed, pair: 'DEAD/FEED', feed: stranger }
+      const view = answerOf(
+        await rig.chain.view({
+          owner: rig.signer.address,
+          tokens: [deadToken, rig.token],
+          feeds: [deadFeed, rig.feed],
+        }),
+      )
+      expect([...view.balances.keys()]).toEqual([rig.token.address])
+      expect([...view.allowances.keys()]).toEqual([rig.token.address])
+      expect([...view.readings.keys()]).toEqual([rig.feed.pair])
+    })
+
+    test('a feed whose sequencer feed does not answer is absent, not without a sequencer', async () => {
+      const blind: PriceFeed = { ...rig.feed, pair: 'BLIND/FEED', sequencerFeed: rig.stranger }
+      const plain: PriceFeed = { ...rig.feed, pair: 'PLAIN/FEED', sequencerFeed: undefined }
+      const view = answerOf(
+        await rig.chain.view({ owner: rig.signer.address, tokens: [], feeds: [blind, plain] }),
+      )
+      expect(view.readings.has('BLIND/FEED')).toBe(false)
+      expect(view.readings.get('PLAIN/FEED')?.sequencer).toBeUndefined()
+      expect(view.readings.has('PLAIN/FEED')).toBe(true)
+    })
+
+    test('a nonce is unused until it is used, and its neighbours stay unused', async () => {
+      const owner = rig.signer.address
+      const nonce = (5n << 8n) | 255n
+      const used = async (permitNonce: bigint) => {
+        const view = answerOf(await rig.chain.view({ owner, tokens: [], feeds: [], permitNonce }))
+        const permit = answerOf(await rig.chain.permit({ owner, nonce: permitNonce }))
+        expect(view.permitNonceUsed).toBe(permit.nonceUsed)
+        return permit.nonceUsed
+      }
+      expect(await used(nonce)).toBe(false)
+      await rig.useNonce(nonce)
+      expect(await used(nonce)).toBe(true)
+      for (const other of [
+        nonce - 1n,
+        nonce + 1n,
+        nonce + 256n,
+        nonce - 256n,
+        nonce + (1n << 200n),
+      ])
+        expect(await used(other)).toBe(false)
+    })
+
+    test('an account with code is told from one without', async () => {
+      await rig.giveCode()
+      const view = answerOf(
+        await rig.chain.view({ owner: rig.signer.address, tokens: [], feeds: [] }),
+      )
+      expect(view.ownerHasCode).toBe(true)
+    })
+
+    test('a permit view knows no transaction that the chain does not know', async () => {
+      const query = { owner: rig.signer.address, nonce: 1n }
+      expect(answerOf(await rig.chain.permit(query)).transaction).toBeUndefined()
+      const asked = answerOf(await rig.chain.permit({ ...query, txHash: UNKNOWN_HASH }))
+      expect(asked.transaction).toBeUndefined()
+      expect(asked.blockNumber).toBeGreaterThan(0n)
+      expect(asked.blockTimeSeconds).toBeGreaterThan(1_600_000_000)
+    })
+
+    test('a permit view traces the transaction it was asked about', async () => {
+      const owner = rig.signer.address
+      const txHash = await rig.payOut(rig.token, { to: rig.stranger, amount: 7n })
+      const { transaction } = answerOf(await rig.chain.permit({ owner, nonce: 1n, txHash }))
+      expect(transaction).toMatchObject({ hash: txHash, success: true })
+      expect(transaction?.transfers).toMatchObject([
+        { token: rig.token.address, from: owner, to: rig.stranger, amount: 7n },
+      ])
+      expect(transaction?.input ?? '0x').toMatch(/^0x[0-9a-f]*$/)
+    })
+
+    test('outgoing transactions are those of the token and the owner since a block, oldest first', async () => {
+      const owner = rig.signer.address
+      const before = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
+      const start = answerOf(await rig.chain.permit({ owner, nonce: 0n, txHash: before }))
+      const fromBlock = (start.transaction?.blockNumber ?? 0n) + 1n
+      await rig.payIn(rig.otherToken, 50n)
+      const first = await rig.payOut(rig.token, { to: rig.stranger, amount: 2n })
+      await rig.payOut(rig.otherToken, { to: rig.stranger, amount: 3n })
+      await rig.payIn(rig.token, 4n)
+      const second = await rig.payOut(rig.token, { to: rig.stranger, amount: 5n })
+
+      const found = answerOf(
+        await rig.chain.outgoing({ owner, token: rig.token.address, fromBlock }),
+      )
+      expect(found.map((trace) => trace.hash)).toEqual([first, second])
+      expect(found.map((trace) => trace.transfers.map((transfer) => transfer.amount))).toEqual([
+        [2n],
+        [5n],
+      ])
+      const all = answerOf(
+        await rig.chain.outgoing({ owner, token: rig.token.address, fromBlock: fromBlock - 1n }),
+      )
+      expect(all.map((trace) => trace.hash)).toEqual([before, first, second])
+    })
+
+    test('nothing went out of an account that never paid', async () => {
+      const query = { owner: rig.stranger, token: rig.token.address, fromBlock: 0n }
+      expect(answerOf(await rig.chain.outgoing(query))).toEqual([])
+    })
+
+    test('a drafted, signed and broadcast call takes effect once', async () => {
+      const owner = rig.signer.address
+      const before = answerOf(await rig.chain.transaction({ from: owner, hashes: [] }))
+      const draft = answerOf(await rig.chain.draft(approval(123n)))
+      expect(draft).toMatchObject({ ...approval(123n), chainId: rig.chainId })
+      expect(draft.nonce).toBe(before.latestNonce)
+      expect(draft.maxFeePerGas).toBeGreaterThanOrEqual(draft.maxPriorityFeePerGas)
+
+      const { raw, hash } = rig.signer.signTransaction(draft)
+      expect(answerOf(await rig.chain.broadcast(raw))).toBe(hash)
+      const found = await mined(hash)
+      expect(found.receipt).toMatchObject({ hash, success: true })
+      expect(found.latestNonce).toBe(before.latestNonce + 1)
+      const view = answerOf(await rig.chain.view({ owner, tokens: [rig.token], feeds: [] }))
+      expect(view.allowances.get(rig.token.address)).toBe(123n)
+    })
+
+    test('the receipt is found among hashes that never made it', async () => {
+      const { raw, hash } = rig.signer.signTransaction(
+        answerOf(await rig.chain.draft(approval(1n))),
+      )
+      answerOf(await rig.chain.broadcast(raw))
+      await mined(hash)
+      const from = rig.signer.address
+      const found = answerOf(await rig.chain.transaction({ from, hashes: [UNKNOWN_HASH, hash] }))
+      expect(found.receipt?.hash).toBe(hash)
+      const none = answerOf(await rig.chain.transaction({ from, hashes: [UNKNOWN_HASH] }))
+      expect(none.receipt).toBeUndefined()
+    })
+
+    test('another transaction with a nonce that is spent is refused', async () => {
+      const draft = answerOf(await rig.chain.draft(approval(1n)))
+      const { raw, hash } = rig.signer.signTransaction(draft)
+      answerOf(await rig.chain.broadcast(raw))
+      await mined(hash)
+      const late = rig.signer.signTransaction({
+        ...draft,
+        data: approveCall(rig.permit2, 2n),
+      })
+      expect(await rig.chain.broadcast(late.raw)).toEqual({
+        ok: false,
+        fault: { tag: 'refused', message: 'nonce too low' },
+      })
+    })
+
+    test('a call that would revert is refused before it is signed', async () => {
+      const reply = await rig.chain.draft({ from: rig.signer.address, ...rig.revertingCall })
+      expect(reply).toMatchObject({ ok: false, fault: { tag: 'refused' } })
+    })
+
+    test('an account that cannot pay for gas gets no draft', async () => {
+      const reply = await rig.chain.draft({ ...approval(1n), from: rig.stranger })
+      expect(reply).toMatchObject({ ok: false, fault: { tag: 'insufficientFunds' } })
+    })
+  })
+}

@@ -1,4 +1,0 @@
-import { makeSimulatedGaslessRig } from '../support/simulated-gasless-rig.ts'
-import { gaslessContract } from './gasless.ts'
-
-gaslessContract('the simulated service', makeSimulatedGaslessRig)

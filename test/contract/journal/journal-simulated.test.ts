@@ -1,0 +1,37 @@
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { createSimulatedJournal, SimulatedDisk } from '../../../src/simulate/journal.ts'
+import { SimulatedProcess } from '../../../src/simulate/process.ts'
+import { createRandom } from '../../../src/simulate/random.ts'
+import { VirtualClock } from '../../../src/simulate/virtual-clock.ts'
+import { inVirtualTime } from '../../support/simulated-time.ts'
+import { journalContract } from './journal.ts'
+
+journalContract('the simulated journal', (suiteClock) => {
+  const clock = new VirtualClock(suiteClock.now())
+  const disk = new SimulatedDisk()
+  const process = new SimulatedProcess(clock, createRandom('journal contract'))
+  const simulated = createSimulatedJournal({
+    disk,
+    clock,
+    process,
+    crash: () => {
+      throw new Error('nothing was told to crash')
+    },
+  })
+  const journal = inVirtualTime(clock, {
+    state: simulated.state,
+    append(...events: readonly JournalEvent[]) {
+      // The suite sets the time of each append; virtual time only lets it reach the disk.
+      clock.offsetMs = suiteClock.now() - clock.trueMs
+      return simulated.append(...events)
+    },
+    records: () => simulated.records(),
+  })
+  return {
+    journal,
+    failDisk: () => {
+      disk.full = true
+    },
+    dispose: async () => process.die(),
+  }
+})

@@ -1,0 +1,173 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { JournalRecord } from '../../../src/domain/book/journal.ts'
+import { emptyState } from '../../../src/domain/book/state.ts'
+import { InvariantError } from '../../../src/domain/errors.ts'
+import type { Clock, Journal } from '../../../src/ports.ts'
+import {
+  BOUND,
+  exposed,
+  filledSlot,
+  intentOf,
+  opened,
+  scheduled,
+} from '../../support/state/journal-story.ts'
+
+export type JournalUnderTest = {
+  readonly journal: Journal
+  /** From now on the disk takes nothing. */
+  failDisk(): void
+  dispose(): Promise<void>
+}
+
+/** What every Journal does, whatever it writes to. `makeJournal` gives an empty one that takes its times from `clock`. */
+export function journalContract(
+  name: string,
+  makeJournal: (clock: Pick<Clock, 'now'>) => Promise<JournalUnderTest> | JournalUnderTest,
+): void {
+  describe(`${name} as a Journal`, () => {
+    const made: JournalUnderTest[] = []
+    let nowMs = 1_800_000_000_000
+
+    async function make(): Promise<JournalUnderTest> {
+      const underTest = await makeJournal({ now: () => nowMs })
+      made.push(underTest)
+      return underTest
+    }
+
+    async function empty(): Promise<Journal> {
+      return (await make()).journal
+    }
+
+    afterEach(async () => {
+      nowMs = 1_800_000_000_000
+      for (const underTest of made.splice(0)) await underTest.dispose()
+    })
+
+    test('begins with the empty state and no records', async () => {
+      const journal = await empty()
+      expect(journal.state).toEqual(emptyState())
+      expect(await all(journal)).toEqual([])
+    })
+
+    test('shows an event in the state before it is on disk', async () => {
+      const journal = await empty()
+      const written = journal.append(scheduled())
+      expect(journal.state.strategies.size).toBe(1)
+      await written
+    })
+
+    test('keeps the same state object through its whole life', async () => {
+      const journal = await empty()
+      const { state } = journal
+      await journal.append(scheduled())
+      expect(() => journal.append(scheduled('other'), BOUND, BOUND)).toThrow(InvariantError)
+      expect(journal.state).toBe(state)
+      expect(journal.state.strategies).toBe(state.strategies)
+    })
+
+    test('folds exactly as the state table does, at the time each event was appended', async () => {
+      const journal = await empty()
+      const expected = emptyState()
+      for (const event of [scheduled(), ...filledSlot(2_000), ...filledSlot(3_000)]) {
+        nowMs += 1_000
+        await journal.append(event)
+        applyEvent(expected, event, nowMs)
+      }
+      expect(journal.state).toEqual(expected)
+    })
+
+    test('gives the records back in order, numbered from 1, with their times and exact values', async () => {
+      const journal = await empty()
+      const events = [BOUND, scheduled(), ...filledSlot(2_000)]
+      for (const event of events) {
+        nowMs += 1
+        await journal.append(event)
+      }
+      const records = await all(journal)
+      expect(records.map((record) => record.event)).toEqual(events)
+      expect(records.map((record) => record.seq)).toEqual(events.map((_, index) => index + 1))
+      expect(records.map((record) => record.atMs)).toEqual(
+        events.map((_, index) => 1_800_000_000_001 + index),
+      )
+    })
+
+    test('links each record to the one before it by hash', async () => {
+      const journal = await empty()
+      await journal.append(scheduled(), ...filledSlot(2_000))
+      const records = await all(journal)
+      expect(records.slice(1).map((record) => record.prev)).toEqual(
+        records.slice(0, -1).map((record) => record.hash),
+      )
+      expect(new Set(records.map((record) => record.hash)).size).toBe(records.length)
+    })
+
+    test('includes in its records what was appended a moment ago and not waited for', async () => {
+      const journal = await empty()
+      const written = journal.append(scheduled())
+      expect(await all(journal)).toHaveLength(1)
+      await written
+    })
+
+    test('keeps the order of appends that run at once', async () => {
+      const journal = await empty()
+      const names = Array.from({ length: 50 }, (_, index) => `strategy-${index}`)
+      await Promise.all(names.map((strategy) => journal.append(scheduled(strategy))))
+      const records = await all(journal)
+      expect(records.map(({ event }) => 'strategy' in event && event.strategy)).toEqual(names)
+    })
+
+    test('throws at once for an event that the state does not allow and changes nothing', async () => {
+      const journal = await empty()
+      await journal.append(scheduled())
+      const before = structuredClone(journal.state)
+      expect(() => journal.append(exposed(intentOf(2_000)))).toThrow(InvariantError)
+      expect(journal.state).toEqual(before)
+      expect(await all(journal)).toHaveLength(1)
+    })
+
+    test('takes nothing of a batch whose last event is not allowed', async () => {
+      const journal = await empty()
+      await journal.append(scheduled(), ...filledSlot(2_000))
+      const before = structuredClone(journal.state)
+      const intent = intentOf(3_000)
+      expect(() =>
+        journal.append(opened(intent), exposed(intent), scheduled('other'), exposed(intent)),
+      ).toThrow(InvariantError)
+      expect(journal.state).toEqual(before)
+      expect(await all(journal)).toHaveLength(7)
+    })
+
+    test('goes on after a refused event as if it had never been tried', async () => {
+      const journal = await empty()
+      await journal.append(scheduled())
+      expect(() => journal.append(BOUND, BOUND)).toThrow(InvariantError)
+      await journal.append(BOUND)
+      const records = await all(journal)
+      expect(records.map((record) => record.event)).toEqual([scheduled(), BOUND])
+      expect(records[1]?.prev).toBe(records[0]?.hash)
+    })
+
+    test('rejects when the disk does, and then accepts nothing more', async () => {
+      const { journal, failDisk } = await make()
+      await journal.append(scheduled())
+      failDisk()
+      await expect(journal.append(BOUND)).rejects.toThrow('no space left')
+      const before = structuredClone(journal.state)
+      await expect(journal.append(scheduled('other'))).rejects.toThrow('no space left')
+      expect(journal.state).toEqual(before)
+    })
+
+    test('writes no record for an append of nothing', async () => {
+      const journal = await empty()
+      await journal.append()
+      expect(await all(journal)).toEqual([])
+    })
+  })
+}
+
+async function all(journal: Journal): Promise<readonly JournalRecord[]> {
+  const records: JournalRecord[] = []
+  for await (const record of journal.records()) records.push(record)
+  return records
+}

@@ -1,0 +1,304 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encodeFunctionData, type Hex, keccak256, parseEventLogs } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
+import {
+  accountInfo,
+  callsOf,
+  delegatedAccount,
+  ETHER,
+  funds,
+  newAccount,
+  QUIET,
+  rawTransaction,
+  recordData,
+  recordWhen,
+  result,
+  sepoliaClient,
+  submit,
+  submitAndLand,
+  trustlessTransaction,
+} from '../../support/aggregator/aggregator.ts'
+import { DEMO, GAS_TANK, MULTICALL } from '../../support/aggregator/aggregator-abi.ts'
+import { admin, sandboxForSuite } from '../../support/sandbox.ts'
+
+// A window long enough for a handful of submissions on a busy machine.
+const sandbox = sandboxForSuite({ aggregator: { ...QUIET, windowMs: 800 } })
+const FEE_BPS = 1_000n
+
+const tankBalance = ({ address }: PrivateKeyAccount): Promise<bigint> =>
+  sepoliaClient(sandbox()).readContract({
+    address: sandbox().sepolia.contracts.gasTank,
+    abi: GAS_TANK,
+    functionName: 'balanceOf',
+    args: [address],
+  })
+const settle = async () => (await admin(sandbox(), 'POST', '/aggregator/settle', {})).body
+
+/** A request to the node itself. */
+async function node(method: string, params: readonly unknown[]): Promise<void> {
+  const rpc = createRpc(sandbox().sepolia.rpcUrl)
+  await rpc.call(method, params)
+  await rpc.close()
+}
+
+/** A call like every other, and yet with bytes of its own: the same bytes would be the same transaction. */
+let calls = 0x10
+async function recordBy(account: PrivateKeyAccount): Promise<Hex> {
+  calls += 1
+  const to = sandbox().sepolia.contracts.demoTarget
+  return rawTransaction(sandbox(), account, { to, data: recordData(calls.toString(16)) })
+}
+
+/** Lands one call of each account, all submitted at once; the statuses, and what the batch's receipt says. */
+async function batchOf(accounts: readonly PrivateKeyAccount[]) {
+  const raws = await Promise.all(accounts.map(recordBy))
+  const receipts = await Promise.all(raws.map((raw) => submitAndLand(sandbox(), raw)))
+  const batches = new Set<Hex>(receipts.map(({ transactionHash }) => transactionHash))
+  expect(batches.size).toBe(1)
+  const [hash] = batches
+  if (hash === undefined) throw new Error('nothing was submitted')
+  const receipt = await sepoliaClient(sandbox()).getTransactionReceipt({ hash })
+  const events = parseEventLogs({ abi: MULTICALL, eventName: 'Executed', logs: receipt.logs })
+  const statuses = await Promise.all(
+    raws.map((raw) => result(sandbox(), 'agg_transactionStatus', [keccak256(raw)])),
+  )
+  return { receipt, statuses, events }
+}
+
+describe('batches', () => {
+  test('hold calls of several accounts in one transaction, each as its own sender', async () => {
+    const accounts = await Promise.all([
+      delegatedAccount(sandbox(), 'trusted'),
+      delegatedAccount(sandbox(), 'trusted'),
+      delegatedAccount(sandbox(), 'trusted'),
+    ])
+    const { events, statuses } = await batchOf(accounts)
+    expect(events.map(({ args }) => args.account.toLowerCase()).sort()).toEqual(
+      accounts.map(({ address }) => address.toLowerCase()).sort(),
+    )
+    for (const account of accounts) expect(await callsOf(sandbox(), account)).toBe(1n)
+    for (const { tracking } of statuses) expect(tracking.calls_in_batch).toBe(3)
+  })
+
+  test('mix both kinds of proposer', async () => {
+    const [trusted, trustless] = await Promise.all([
+      delegatedAccount(sandbox(), 'trusted'),
+      delegatedAccount(sandbox(), 'trustless'),
+    ])
+    const raws = [await recordBy(trusted), await trustlessTransaction(sandbox(), trustless)]
+    const receipts = await Promise.all(raws.map((raw) => submitAndLand(sandbox(), raw)))
+    expect(receipts[0]?.transactionHash).toBe(receipts[1]?.transactionHash)
+  })
+
+  test('leave out a call that has become impossible, and carry the others', async () => {
+    const [poor, other] = await Promise.all([
+      delegatedAccount(sandbox(), 'trusted'),
+      delegatedAccount(sandbox(), 'trusted'),
+    ])
+    const before = await funds(sandbox(), poor)
+    const to = sandbox().sepolia.contracts.demoTarget
+    const fields = { to, data: recordData('0f'), value: ETHER / 2n }
+    const raw = await rawTransaction(sandbox(), poor, fields)
+    const hash = await result(sandbox(), 'eth_sendRawTransaction', [raw])
+    await node('anvil_setBalance', [poor.address, '0x0'])
+    const { statuses } = await batchOf([other])
+    expect(statuses[0].tracking.calls_in_batch).toBe(1)
+    const record = await recordWhen(sandbox(), hash, ({ state }) => state === 'dropped')
+    expect(record.revertedBatches).toEqual([])
+    expect(await funds(sandbox(), poor)).toEqual(before)
+  })
+
+  test('that fail only as a whole are paid by the service, and each call is tried alone', async () => {
+    const accounts = await Promise.all([
+      delegatedAccount(sandbox(), 'trusted'),
+      delegatedAccount(sandbox(), 'trusted'),
+    ])
+    const before = await Promise.all(accounts.map((account) => funds(sandbox(), account)))
+    // Code that succeeds once and reverts ever after.
+    const once: Hex = `0x${'0e'.repeat(20)}`
+    await node('anvil_setCode', [once, '0x5f54600a5760015f55005b5f5ffd'])
+    const hashes = await Promise.all(
+      accounts.map(async (account) => {
+        const raw = await rawTransaction(sandbox(), account, { to: once })
+        return result(sandbox(), 'eth_sendRawTransaction', [raw])
+      }),
+    )
+    const records = await Promise.all(
+      hashes.map((hash) => recordWhen(sandbox(), hash, ({ state }) => state !== 'queued')),
+    )
+    expect(records.map(({ state }) => state).sort()).toEqual(['dropped', 'landed'])
+    expect(records[0]?.revertedBatches).toHaveLength(1)
+    expect(records[1]?.revertedBatches).toEqual(records[0]?.revertedBatches)
+    for (const [index, account] of accounts.entries()) {
+      const charged = BigInt(records[index]?.charged ?? 0)
+      const { outstanding } = await funds(sandbox(), account)
+      expect(outstanding - (before[index]?.outstanding ?? 0n)).toBe(charged)
+    }
+  })
+})
+
+describe('charges', () => {
+  test('are exact to the wei: a share of the batch, a tenth of the savings, never above direct', async () => {
+    const accounts = await Promise.all(
+      Array.from({ length: 4 }, () => delegatedAccount(sandbox(), 'trusted')),
+    )
+    // A second round, so that the target's slots for the accounts exist and calls are alike.
+    await batchOf(accounts)
+    const before = await Promise.all(accounts.map((account) => funds(sandbox(), account)))
+    const { receipt, statuses } = await batchOf(accounts)
+    const allDirectGas = statuses.reduce((sum, own) => sum + BigInt(own.savings.direct_gas), 0n)
+    const price = receipt.effectiveGasPrice
+    for (const [index, account] of accounts.entries()) {
+      const { costs, savings } = statuses[index]
+      const directGas = BigInt(savings.direct_gas)
+      const execution = (receipt.gasUsed * price * directGas) / allDirectGas
+      const direct = directGas * price
+      expect(BigInt(costs.execution_cost)).toBe(execution)
+      expect(BigInt(savings.direct_cost)).toBe(direct)
+      expect(direct).toBeGreaterThan(execution)
+      const fee = ((direct - execution) * FEE_BPS) / 10_000n
+      expect(BigInt(costs.service_fee)).toBe(fee)
+      expect(BigInt(costs.charged)).toBe(execution + fee)
+      expect(BigInt(savings.saved)).toBe(direct - execution - fee)
+      const { balance, outstanding } = await funds(sandbox(), account)
+      expect(outstanding - (before[index]?.outstanding ?? 0n)).toBe(execution + fee)
+      expect(balance).toBe(before[index]?.balance)
+    }
+  })
+
+  test('compare with what the same transaction costs when it is sent directly', async () => {
+    const [account, twin] = await Promise.all([
+      delegatedAccount(sandbox(), 'trusted'),
+      newAccount(sandbox()),
+    ])
+    await batchOf([account])
+    await submitAndLand(sandbox(), await recordBy(twin))
+    const { statuses } = await batchOf([account])
+    const direct = await submitAndLand(sandbox(), await recordBy(twin))
+    expect(BigInt(statuses[0].savings.direct_gas)).toBe(BigInt(direct.gasUsed))
+  })
+
+  test('without savings there is no fee, and the cost is that of direct submission', async () => {
+    const account = await delegatedAccount(sandbox(), 'trusted')
+    const { statuses, receipt } = await batchOf([account])
+    const { costs, savings } = statuses[0]
+    expect(BigInt(costs.execution_cost)).toBe(receipt.gasUsed * receipt.effectiveGasPrice)
+    expect(BigInt(costs.execution_cost)).toBeGreaterThan(BigInt(savings.direct_cost))
+    expect(costs.service_fee).toBe('0')
+    expect(costs.charged).toBe(savings.direct_cost)
+    expect(savings.saved).toBe('0')
+  })
+
+  test('accrue first and are then taken from the GasTank, and what is available never moves', async () => {
+    const account = await delegatedAccount(sandbox(), 'trusted')
+    await batchOf([account])
+    const { balance, outstanding } = await funds(sandbox(), account)
+    expect(balance).toBe(ETHER / 10n)
+    expect(await tankBalance(account)).toBe(balance)
+    expect(outstanding).toBeGreaterThan(0n)
+    const { transactionHash } = await settle()
+    const after = await funds(sandbox(), account)
+    expect(after).toEqual({ balance: balance - outstanding, outstanding: 0n })
+    expect(await tankBalance(account)).toBe(after.balance)
+    const { logs } = await sepoliaClient(sandbox()).getTransactionReceipt({
+      hash: transactionHash,
+    })
+    const charged = parseEventLogs({ abi: GAS_TANK, eventName: 'Charged', logs })
+    const own = charged.find(({ args }) => args.account === account.address)
+    expect(own?.args.amount).toBe(outstanding)
+    expect(await settle()).toEqual({ transactionHash: null })
+  })
+
+  test('cannot exceed the deposit: what is reserved for calls under way is not available', async () => {
+    const account = await delegatedAccount(sandbox(), 'trusted', { deposit: ETHER / 10n })
+    sandbox().faults.set({ rules: [{ kind: 'neverIncluded' }] })
+    onTestFinished(() => sandbox().faults.set({}))
+    const to = sandbox().sepolia.contracts.demoTarget
+    const answers: (string | undefined)[] = []
+    // Each call burns much, and the deposit covers a few of them only.
+    while (answers.length < 100 && answers.at(-1) === undefined) {
+      const args = [9_000_000n + BigInt(answers.length)] as const
+      const data = encodeFunctionData({ abi: DEMO, functionName: 'burn', args })
+      const raw = await rawTransaction(sandbox(), account, { to, data, gas: 9_900_000n })
+      answers.push((await submit(sandbox(), raw)).body.error?.message)
+    }
+    expect(answers.length).toBeGreaterThan(1)
+    expect(answers.at(-1)).toBe('Insufficient balance.')
+    const { balance, outstanding } = await funds(sandbox(), account)
+    expect(balance - outstanding).toBeGreaterThan(0n)
+  })
+})
+
+describe('deposits', () => {
+  test('show only after their indexing delay, which starts with the block’s second', async () => {
+    const slow = await startSandbox({
+      feedIntervalMs: 0,
+      aggregator: { ...QUIET, indexingDelayMs: 2_000 },
+    })
+    onTestFinished(() => slow.stop())
+    const account = await newAccount(slow, { deposit: 0n })
+    const deposit = (amount: string) =>
+      admin(slow, 'POST', '/aggregator/deposit', { address: account.address, amount })
+    const shown = async (): Promise<string> => {
+      const { body } = await accountInfo(slow, account)
+      return body.error?.message ?? body.result.balance
+    }
+    const shownWithin = async (value: string): Promise<number> => {
+      const startedAt = performance.now()
+      while ((await shown()) !== value) {
+        expect(performance.now() - startedAt).toBeLessThan(5_000)
+        await sleep(10)
+      }
+      return performance.now() - startedAt
+    }
+    await deposit('1000')
+    expect(await shown()).toBe('Account not found')
+    expect(await shownWithin('1000')).toBeGreaterThan(500)
+    await deposit('500')
+    expect(await shown()).toBe('1000')
+    expect(await shownWithin('1500')).toBeGreaterThan(500)
+  })
+
+  test('of the account itself and of others for it count alike', async () => {
+    const account = await newAccount(sandbox(), { deposit: 100n })
+    const to = sandbox().sepolia.contracts.gasTank
+    const client = sepoliaClient(sandbox())
+    const raw = await rawTransaction(sandbox(), account, { to, value: 11n })
+    const hash = await client.sendRawTransaction({ serializedTransaction: raw })
+    await client.waitForTransactionReceipt({ hash, pollingInterval: 10 })
+    expect((await funds(sandbox(), account)).balance).toBe(111n)
+  })
+})
+
+describe('strangers', () => {
+  test('use the service too, so a lone call finds company and saves', async () => {
+    const busy = await startSandbox({
+      feedIntervalMs: 0,
+      aggregator: {
+        ...QUIET,
+        windowMs: 100,
+        settleEveryMs: 200,
+        traffic: { participants: 3, everyMs: 20, patienceMs: 5_000 },
+      },
+    })
+    onTestFinished(() => busy.stop())
+    const account = await delegatedAccount(busy, 'trusted')
+    const to = busy.sepolia.contracts.demoTarget
+    const raw = () => rawTransaction(busy, account, { to, data: recordData('0c') })
+    await submitAndLand(busy, await raw())
+    await sleep(200)
+    const second = await rawTransaction(busy, account, { to, data: recordData('0d') })
+    await submitAndLand(busy, second)
+    const status = await result(busy, 'agg_transactionStatus', [keccak256(second)])
+    expect(status.tracking.calls_in_batch).toBeGreaterThanOrEqual(2)
+    expect(BigInt(status.savings.saved)).toBeGreaterThan(0n)
+    // Charges are settled by themselves.
+    for (let polls = 0; (await funds(busy, account)).outstanding > 0n; polls += 1) {
+      expect(polls).toBeLessThan(500)
+      await sleep(10)
+    }
+  })
+})

@@ -1,0 +1,89 @@
+import { statSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { privateKeyToAddress } from 'viem/accounts'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { loadSettings } from '../../../src/config/settings/load.ts'
+import { renderProblem } from '../../../src/config/yaml/problem.ts'
+import { writeSandboxConfig } from '../../../src/sandbox/config-out.ts'
+import { SANDBOX_TEMPLATE } from '../../../src/sandbox/template.ts'
+import { sandboxForSuite } from '../../support/sandbox.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+
+const sandbox = sandboxForSuite()
+
+async function written() {
+  const directory = temporaryDirectory()
+  const { file, keyFile, operatorKeyFile } = await writeSandboxConfig({
+    sandbox: sandbox(),
+    file: join(directory, 'live.yaml'),
+    stateDir: join(directory, 'state'),
+    strategiesDir: join(directory, 'strategies'),
+  })
+  return { directory, file, keyFile, operatorKeyFile }
+}
+
+test('the written config is a complete live config that the daemon accepts', async () => {
+  const { file } = await written()
+  const loaded = loadSettings({ file, env: {} })
+  if (!loaded.ok)
+    throw new Error(
+      loaded.problems.map((problem) => renderProblem(problem, { color: false })).join('\n'),
+    )
+  const { settings } = loaded
+  expect(settings.mode).toBe('live')
+  expect(settings.gasless?.baseUrl).toBe(sandbox().gaslessUrl)
+  expect(settings.gasless?.spenders).toEqual([sandbox().contracts.settlement])
+})
+
+test('it names the second service, its chain, contracts and a wallet of its own', async () => {
+  const { file, operatorKeyFile } = await written()
+  const { aggregator, chains, wallets } = parse(await readFile(file, 'utf8'))
+  const { rpcUrl, contracts } = sandbox().sepolia
+  expect(chains.sepolia).toEqual({ chainId: 11_155_111, rpcUrls: [rpcUrl] })
+  expect(aggregator).toMatchObject({
+    rpcUrl: sandbox().aggregatorUrl,
+    chain: 'sepolia',
+    wallet: 'operator',
+    proposer: 'trustless',
+    wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
+  })
+  const { demoTarget, ...named } = contracts
+  expect(aggregator.contracts).toEqual(named)
+  expect(aggregator.targets).toEqual([demoTarget])
+  expect(wallets.operator).toEqual({ privateKeyFile: operatorKeyFile })
+  expect(statSync(operatorKeyFile).mode & 0o777).toBe(0o600)
+  const key = (await readFile(operatorKeyFile, 'utf8')).trim()
+  expect(privateKeyToAddress(key as `0x${string}`)).toBe(sandbox().operator.address)
+})
+
+test('config and key are private files, and nothing else is left beside them', async () => {
+  const { directory, file, keyFile } = await written()
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(statSync(keyFile).mode & 0o777).toBe(0o600)
+  expect((await readdir(directory)).sort()).toEqual(['live.yaml', 'operator.key', 'trader.key'])
+  const key = (await readFile(keyFile, 'utf8')).trim()
+  expect(privateKeyToAddress(key as `0x${string}`)).toBe(sandbox().trader.address)
+})
+
+test('writing again replaces the files', async () => {
+  const { directory, file } = await written()
+  await writeSandboxConfig({
+    sandbox: sandbox(),
+    file,
+    stateDir: '/other',
+    strategiesDir: directory,
+  })
+  expect(parse(await readFile(file, 'utf8')).stateDir).toBe('/other')
+  expect(await readdir(directory)).toHaveLength(3)
+})
+
+test('the template has exactly the keys of a real config', () => {
+  const paths = (value: unknown, prefix = ''): string[] =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([key, inner]) => paths(inner, `${prefix}/${key}`))
+      : [prefix]
+  const real = sandbox().config({ stateDir: 's', strategiesDir: 't', keyFile: 'k' })
+  expect(paths(SANDBOX_TEMPLATE)).toEqual(paths(real))
+})

@@ -1,0 +1,151 @@
+import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startAnvil } from '../../../src/sandbox/evm/anvil.ts'
+import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { childScript, killHard, messageFrom } from '../../support/process/child-script.ts'
+import { newTrader, publicClientOf, quoteFor, settled, submit } from '../../support/sandbox.ts'
+
+const ANVIL = createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/bin/anvil')
+const quiet = (): void => undefined
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function endsWithin(pid: number, ms: number): Promise<boolean> {
+  const giveUpAt = Date.now() + ms
+  while (isAlive(pid) && Date.now() < giveUpAt) await sleep(20)
+  return !isAlive(pid)
+}
+
+describe('the EVM node', () => {
+  test('ends within two seconds when its parent is killed hard', async () => {
+    const start = await childScript('test/support/process/sandbox-evm-holder.ts')
+    const parent = start(ANVIL)
+    const pid = Number(await messageFrom(parent))
+    expect(isAlive(pid)).toBe(true)
+    await killHard(parent)
+    expect(await endsWithin(pid, 2_000)).toBe(true)
+  })
+
+  test('ends when it is stopped, and stopping twice is the same as once', async () => {
+    const anvil = await startAnvil({ chainId: 8453, log: quiet })
+    expect(isAlive(anvil.pid)).toBe(true)
+    await Promise.all([anvil.stop(), anvil.stop()])
+    await anvil.stop()
+    expect(isAlive(anvil.pid)).toBe(false)
+  })
+
+  test('has a genesis hash of its own each time', async () => {
+    const hashes = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const anvil = await startAnvil({ chainId: 8453, log: quiet })
+        const rpc = createRpc(anvil.rpcUrl)
+        const { hash } = await rpc.call<{ hash: string }>('eth_getBlockByNumber', ['0x0', false])
+        await rpc.close()
+        await anvil.stop()
+        return hash
+      }),
+    )
+    expect(new Set(hashes).size).toBe(3)
+  })
+
+  test('without a binary the error says what to do', async () => {
+    const missing = startAnvil({ chainId: 8453, bin: '/nonexistent/anvil', log: quiet })
+    await expect(missing).rejects.toThrow(/install Foundry/)
+  })
+
+  test('a binary that fails to start is reported with its exit code', async () => {
+    const broken = startAnvil({ chainId: 8453, bin: '/bin/false', log: quiet })
+    await expect(broken).rejects.toThrow(/ended with code 1 while starting/)
+  })
+})
+
+describe('chain time', () => {
+  test('follows the wall clock while idle', async () => {
+    const sandbox = await startSandbox({ feedIntervalMs: 0 })
+    onTestFinished(() => sandbox.stop())
+    await sleep(2_500)
+    const { timestamp, number } = await publicClientOf(sandbox).getBlock()
+    expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(2.1)
+    await sleep(1_100)
+    expect((await publicClientOf(sandbox).getBlock()).number).toBeGreaterThan(number)
+  })
+
+  test('never runs ahead of the wall clock under a load of orders', async () => {
+    const generous = { limit: 1_000_000, windowMs: 10_000 }
+    const sandbox = await startSandbox({
+      rateLimits: { quote: generous, orders: generous, order: generous },
+    })
+    onTestFinished(() => sandbox.stop())
+    const trader = await newTrader(sandbox, { USDC: '100000000000' })
+    const client = publicClientOf(sandbox)
+    let lead = Number.NEGATIVE_INFINITY
+    const orderOnce = async (): Promise<string> => {
+      const { body } = await submit(sandbox, trader, await quoteFor(sandbox, trader))
+      const { status } = await settled(sandbox, body.orderId)
+      const { timestamp } = await client.getBlock()
+      lead = Math.max(lead, Number(timestamp) - Date.now() / 1000)
+      return status
+    }
+    const statuses = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const own: string[] = []
+        for (let i = 0; i < 25; i += 1) own.push(await orderOnce())
+        return own
+      }),
+    )
+    expect(statuses.flat()).toEqual(Array(200).fill('filled'))
+    expect(lead).toBeLessThanOrEqual(0)
+    expect(lead).toBeGreaterThan(-1.5)
+  })
+})
+
+describe('the sandbox', () => {
+  test('leaves no node behind when a later part of it cannot start', async () => {
+    const first = await startSandbox({ feedIntervalMs: 0 })
+    onTestFinished(() => first.stop())
+    const taken = Number(new URL(first.adminUrl).port)
+    const started: number[] = []
+    const failing = startSandbox({
+      ports: { admin: taken },
+      log: (event, fields) => {
+        if (event === 'evm.started') started.push(Number(fields?.['pid']))
+        if (event === 'evm.exited') started.push(0)
+      },
+    })
+    await expect(failing).rejects.toThrow(/EADDRINUSE/)
+    const [pid = 0] = started
+    expect(pid).toBeGreaterThan(0)
+    expect(isAlive(pid)).toBe(false)
+  })
+
+  test('stops twice without complaint and takes both nodes along', async () => {
+    const sandbox = await startSandbox({ feedIntervalMs: 10 })
+    await sleep(50)
+    await Promise.all([sandbox.stop(), sandbox.stop()])
+    expect(isAlive(sandbox.evmPid)).toBe(false)
+    expect(isAlive(sandbox.sepolia.evmPid)).toBe(false)
+    await expect(fetch(sandbox.aggregatorUrl)).rejects.toThrow()
+    await expect(fetch(`${sandbox.gaslessUrl}/api/v1/tokens`)).rejects.toThrow()
+  })
+
+  test('unknown faults stop it before anything has started', async () => {
+    const events: string[] = []
+    const failing = startSandbox({
+      faults: { rules: [{ kind: 'explode' }] },
+      log: (event) => {
+        events.push(event)
+      },
+    })
+    await expect(failing).rejects.toThrow()
+    expect(events).toEqual([])
+  })
+})

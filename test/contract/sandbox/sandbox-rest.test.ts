@@ -1,0 +1,223 @@
+import { request as httpRequest } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { recordOf } from '../../../src/sandbox/gasless/orders.ts'
+import {
+  createOrderResponseSchema,
+  errorResponseSchema,
+  orderSchema,
+} from '../../../src/wire/gasless.ts'
+import {
+  admin,
+  approve,
+  balanceOf,
+  expectError,
+  expectRateHeaders,
+  newTrader,
+  publicClientOf,
+  quoteFor,
+  rest,
+  sandboxForSuite,
+  settled,
+  signBlindly,
+  submit,
+} from '../../support/sandbox.ts'
+
+const sandbox = sandboxForSuite()
+const usdcAndWeth = { USDC: '1000000000', WETH: '1000000000000000000' }
+
+describe('POST /orders', () => {
+  test('a signed sale is accepted, settles on chain and moves the money', async () => {
+    const trader = await newTrader(sandbox(), usdcAndWeth)
+    const before = await balanceOf(sandbox(), 'WETH', trader.address)
+    const quote = await quoteFor(sandbox(), trader)
+    const response = await submit(sandbox(), trader, quote, 'weekly:1:0:1')
+    expect(response.status).toBe(201)
+    expectRateHeaders(response)
+    const created = createOrderResponseSchema.parse(response.body)
+    expect(created).toMatchObject({ quoteId: quote.id, status: 'pending' })
+    const order = orderSchema.parse(await settled(sandbox(), created.orderId))
+    expect(order).toMatchObject({ status: 'filled', executedSellAmount: '25000000' })
+    const received = (await balanceOf(sandbox(), 'WETH', trader.address)) - before
+    expect(received).toBe(BigInt(order.executedBuyAmount ?? 0))
+    expect(received).toBeGreaterThanOrEqual(BigInt(quote.quote.minBuyAmount))
+    expect(await balanceOf(sandbox(), 'USDC', trader.address)).toBe(975_000_000n)
+    const receipt = await publicClientOf(sandbox()).getTransactionReceipt({
+      hash: order.txHash as `0x${string}`,
+    })
+    expect(receipt.status).toBe('success')
+    expect(receipt.to).toBe(sandbox().contracts.settlement)
+  })
+
+  test('a purchase pays exactly what was asked to a foreign receiver and takes at most the maximum', async () => {
+    const trader = await newTrader(sandbox(), usdcAndWeth)
+    const receiver = '0x00000000000000000000000000000000000000bb'
+    const ask = { kind: 'buy', buyAmountAfterFee: '10000000000000000', receiver }
+    const quote = await quoteFor(sandbox(), trader, ask)
+    const { body } = await submit(sandbox(), trader, quote)
+    const order = await settled(sandbox(), body.orderId)
+    expect(order.executedBuyAmount).toBe('10000000000000000')
+    expect(await balanceOf(sandbox(), 'WETH', receiver)).toBe(10_000_000_000_000_000n)
+    expect(BigInt(order.executedSellAmount ?? 0)).toBeLessThan(BigInt(quote.quote.sellAmount))
+  })
+
+  test('a replay with the same key returns the same order with status 200', async () => {
+    const trader = await newTrader(sandbox(), usdcAndWeth)
+    const quote = await quoteFor(sandbox(), trader)
+    const first = await submit(sandbox(), trader, quote, 'same')
+    const again = await submit(sandbox(), trader, quote, 'same')
+    expect([first.status, again.status]).toEqual([201, 200])
+    expect(again.body.orderId).toBe(first.body.orderId)
+    const other = await submit(sandbox(), trader, await quoteFor(sandbox(), trader), 'same')
+    expect(other.body).toMatchObject({ orderId: first.body.orderId, quoteId: quote.id })
+    await settled(sandbox(), first.body.orderId)
+    const all = (await admin(sandbox(), 'GET', '/orders')).body as ReturnType<typeof recordOf>[]
+    expect(all.filter((order) => order.owner === trader.address.toLowerCase())).toHaveLength(1)
+  })
+
+  test('the same key of another owner is another order', async () => {
+    const [a, b] = [
+      await newTrader(sandbox(), usdcAndWeth),
+      await newTrader(sandbox(), usdcAndWeth),
+    ]
+    const first = await submit(sandbox(), a, await quoteFor(sandbox(), a), 'shared')
+    const second = await submit(sandbox(), b, await quoteFor(sandbox(), b), 'shared')
+    expect(second.status).toBe(201)
+    expect(second.body.orderId).not.toBe(first.body.orderId)
+  })
+
+  test('one quote makes one order', async () => {
+    const trader = await newTrader(sandbox(), usdcAndWeth)
+    const quote = await quoteFor(sandbox(), trader)
+    await submit(sandbox(), trader, quote, 'a')
+    expectError(await submit(sandbox(), trader, quote, 'b'), 400, 'BAD_REQUEST', /fresh quote/)
+  })
+
+  test('refuses the signature of somebody else, and bytes that are none', async () => {
+    const [owner, stranger] = [
+      await newTrader(sandbox(), usdcAndWeth),
+      await newTrader(sandbox(), {}),
+    ]
+    const quote = await quoteFor(sandbox(), owner)
+    for (const signature of [
+      await signBlindly(stranger, quote),
+      '0x12',
+      '0x123',
+      `0x${'ff'.repeat(65)}`,
+    ]) {
+      const body = { quoteId: quote.id, signature }
+      expectError(
+        await rest(sandbox(), 'POST', '/orders', body),
+        400,
+        'BAD_REQUEST',
+        /invalid signature/,
+      )
+    }
+  })
+
+  test.each([
+    ['no quote id', { signature: '0x12' }],
+    ['an empty quote id', { quoteId: '', signature: '0x12' }],
+    ['a quote id of 129 characters', { quoteId: 'q'.repeat(129), signature: '0x12' }],
+    ['a signature that is not hex', { quoteId: 'q', signature: 'sig' }],
+    ['an empty client order id', { quoteId: 'q', signature: '0x12', clientOrderId: '' }],
+    ['a client order id with a blank', { quoteId: 'q', signature: '0x12', clientOrderId: 'a b' }],
+    [
+      'a client order id of 129 characters',
+      { quoteId: 'q', signature: '0x12', clientOrderId: 'c'.repeat(129) },
+    ],
+    ['an unknown quote', { quoteId: 'nothing', signature: '0x12' }],
+  ])('refuses %s', async (_, body) => {
+    expectError(await rest(sandbox(), 'POST', '/orders', body), 400, 'BAD_REQUEST')
+  })
+
+  test('an order that Permit2 cannot execute fails with a reverted transaction', async () => {
+    const trader = await newTrader(sandbox(), {})
+    await approve(sandbox(), trader, 'USDC')
+    const { body } = await submit(sandbox(), trader, await quoteFor(sandbox(), trader))
+    const order = orderSchema.parse(await settled(sandbox(), body.orderId))
+    expect(order).toMatchObject({ status: 'failed', error: { code: 'SETTLEMENT_FAILED' } })
+    const hash = order.txHash as `0x${string}`
+    const receipt = await publicClientOf(sandbox()).getTransactionReceipt({ hash })
+    expect(receipt.status).toBe('reverted')
+  })
+
+  test('an order waits while the market is worse than its minimum and fills when it comes back', async () => {
+    const trader = await newTrader(sandbox(), usdcAndWeth)
+    const quote = await quoteFor(sandbox(), trader)
+    const { market } = sandbox()
+    market.setUsdPrice('WETH', 4000n * 10n ** 18n)
+    const { body } = await submit(sandbox(), trader, quote)
+    await sleep(200)
+    expect((await rest(sandbox(), 'GET', `/orders/${body.orderId}`)).body.status).toBe('pending')
+    market.setUsdPrice('WETH', 3000n * 10n ** 18n)
+    expect((await settled(sandbox(), body.orderId)).status).toBe('filled')
+  })
+})
+
+describe('GET /orders/{orderId}', () => {
+  test('carries the rate-limit headers', async () => {
+    const trader = await newTrader(sandbox(), usdcAndWeth)
+    const { body } = await submit(sandbox(), trader, await quoteFor(sandbox(), trader))
+    const response = await rest(sandbox(), 'GET', `/orders/${body.orderId}`)
+    expect(response.status).toBe(200)
+    expectRateHeaders(response)
+    orderSchema.parse(response.body)
+  })
+
+  test('an unknown id is 404', async () => {
+    expectError(await rest(sandbox(), 'GET', '/orders/nothing'), 404, 'NOT_FOUND')
+  })
+
+  test.each(['', 'x'.repeat(129), '%E0%A4%A'])('the id "%s" is 400', async (id) => {
+    expectError(await rest(sandbox(), 'GET', `/orders/${id}`), 400, 'BAD_REQUEST')
+  })
+})
+
+describe('the envelope', () => {
+  test.each([
+    ['GET', '/nothing'],
+    ['DELETE', '/orders'],
+    ['GET', '/orders/a/b'],
+  ])('%s %s is 404 in the envelope', async (method, path) => {
+    expectError(await rest(sandbox(), method, path), 404, 'NOT_FOUND')
+  })
+
+  test('a path outside the version prefix is 404 in the envelope', async () => {
+    const response = await fetch(`${sandbox().gaslessUrl}/tokens?chainId=8453`)
+    expect(response.status).toBe(404)
+    errorResponseSchema.parse(await response.json())
+  })
+
+  test.each([
+    ['malformed JSON', 'application/json', '{', /well-formed/],
+    ['another content type', 'text/plain', '{}', /content-type/],
+    ['a body that is too large', 'application/json', `"${'x'.repeat(70_000)}"`, /larger/],
+    ['an array', 'application/json', '[]', /./],
+    ['null', 'application/json', 'null', /./],
+  ])('%s is 400 in the envelope', async (_, type, body, message) => {
+    const response = await fetch(`${sandbox().gaslessUrl}/api/v1/quote`, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    })
+    const { status, headers } = response
+    expectError({ status, headers, body: await response.json() }, 400, 'BAD_REQUEST', message)
+  })
+
+  test('a chunked body that grows too large is refused without being read to its end', async () => {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const request = httpRequest(
+        `${sandbox().gaslessUrl}/api/v1/quote`,
+        { method: 'POST', headers: { 'content-type': 'application/json' } },
+        (response) => {
+          resolve(response.statusCode)
+          request.destroy()
+        },
+      )
+      request.on('error', reject)
+      request.write('x'.repeat(70_000))
+    })
+    expect(status).toBe(400)
+  })
+})

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import type { CallServiceFaults } from '../../../src/simulate/aggregator/service.ts'
+import type { CrashPoint } from '../../../src/simulate/journal.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
+import { aSchedule, HOUR, MINUTE } from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+type Story = {
+  readonly name: string
+  readonly faults: Partial<CallServiceFaults>
+}
+
+const STORIES: readonly Story[] = [
+  { name: 'a call that the service executes', faults: {} },
+  { name: 'a call that the service executes late', faults: { delayMs: 120_000 } },
+  { name: 'a call that takes the direct way after a silence', faults: { neverExecutes: true } },
+  {
+    name: 'a call that takes the direct way after a refusal',
+    faults: { rejection: { tag: 'insufficientBalance', message: 'Insufficient balance.' } },
+  },
+  {
+    name: 'a call that is refused and executed all the same',
+    faults: {
+      rejection: { tag: 'rejected', message: 'no' },
+      rejectsButTakes: true,
+    },
+  },
+  { name: 'a call whose answers are all lost', faults: { failsAfter: 1, delayMs: 20_000 } },
+]
+
+async function oneSlot(
+  { name, faults }: Story,
+  { crashAt, restartAfterMs }: { crashAt?: CrashPoint; restartAfterMs: number },
+): Promise<World> {
+  const schedule = aSchedule('0 1 * * *', { missed: 'latest' })
+  const world = callWorld({ seed: name, strategies: [aCallStrategy({ schedule })] })
+  Object.assign(world.aggregation.faults, faults)
+  world.disk.crashAt = crashAt
+  world.restartAfterMs = restartAfterMs
+  world.start()
+  await world.runFor(HOUR + 20 * MINUTE + restartAfterMs)
+  return world
+}
+
+describe.each(STORIES)('$name', (story) => {
+  test('is executed exactly once wherever in its life the machine loses power', async () => {
+    const { appends } = (await oneSlot(story, { restartAfterMs: 3_000 })).disk
+    expect(appends).toBeGreaterThan(5)
+    for (let append = 1; append <= appends; append += 1) {
+      for (const when of ['before', 'after'] as const) {
+        const world = await oneSlot(story, { crashAt: { append, when }, restartAfterMs: 3_000 })
+        const point = `crash ${when} append ${append}`
+        expect([point, outcomes(world, 'claim')]).toEqual([point, ['filled filled']])
+        expect([point, executed(world)]).toEqual([point, 1])
+        expectSound(world)
+      }
+    }
+  })
+
+  test('has one true outcome when power comes back long after its deadline', async () => {
+    const { appends } = (await oneSlot(story, { restartAfterMs: 3_000 })).disk
+    for (let append = 4; append <= appends; append += 1) {
+      for (const when of ['before', 'after'] as const) {
+        const world = await oneSlot(story, { crashAt: { append, when }, restartAfterMs: 2 * HOUR })
+        const point = `crash ${when} append ${append}`
+        const [outcome, ...more] = outcomes(world, 'claim')
+        expect([point, more]).toEqual([point, []])
+        expect([point, executed(world)]).toEqual([point, outcome === 'filled filled' ? 1 : 0])
+        expect([point, world.state.intents.size]).toEqual([point, 0])
+        expectSound(world)
+      }
+    }
+  })
+})

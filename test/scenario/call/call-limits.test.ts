@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest'
+import { nativeOf } from '../../../src/domain/token.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import { CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
+import { World } from '../../../src/simulate/world.ts'
+import {
+  aCallStrategy,
+  callWorld,
+  executed,
+  untilEvent,
+  untilFirstSlot,
+} from '../../support/aggregator/call-world.ts'
+import { aStrategy, capOf, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+describe('caps on the value of calls', () => {
+  test('of a day and in total stop a strategy', async () => {
+    const strategies = [
+      aCallStrategy({
+        name: 'daily',
+        limits: { ...OPEN, perDay: capOf(nativeOf(0), baseUnits(2_500n)) },
+      }),
+      aCallStrategy({
+        name: 'total',
+        limits: { ...OPEN, total: capOf(nativeOf(0), baseUnits(1_000n)) },
+      }),
+    ]
+    const world = callWorld({ seed: 'caps', strategies })
+    world.start()
+    await world.runFor(5 * HOUR + 5 * MINUTE)
+    expect(outcomes(world, 'daily')).toEqual([
+      ...Array(2).fill('filled filled'),
+      ...Array(3).fill('skipped limit-per-day'),
+    ])
+    expect(outcomes(world, 'total')).toEqual([
+      'filled filled',
+      ...Array(4).fill('skipped limit-total'),
+    ])
+    expectSound(world)
+  })
+
+  test('of one order and of the account in a day hold over all strategies', async () => {
+    const world = new World({
+      seed: 'account caps',
+      strategies: [aCallStrategy(), aCallStrategy({ name: 'big', value: baseUnits(5_000n) })],
+      account: {
+        perOrder: capOf(nativeOf(0), baseUnits(4_000n)),
+        perDay: capOf(nativeOf(0), baseUnits(2_000n)),
+      },
+    })
+    world.start()
+    await world.runFor(3 * HOUR + 5 * MINUTE)
+    expect(outcomes(world, 'big')).toEqual(Array(3).fill('skipped limit-account-per-order'))
+    expect(outcomes(world, 'claim')).toEqual([
+      'filled filled',
+      'filled filled',
+      'skipped limit-account-per-day',
+    ])
+    expect(world.aggregation.ledger.balance).toBe(10n ** 19n - 2_000n)
+  })
+
+  test('are full while a call is live', async () => {
+    const limits = { ...OPEN, perDay: capOf(nativeOf(0), baseUnits(1_500n)) }
+    const world = callWorld({ seed: 'a live call', strategies: [aCallStrategy({ limits })] })
+    world.aggregation.faults.neverExecutes = true
+    world.aggregation.chainFaults.noGas = true
+    await untilFirstSlot(world)
+    await untilEvent(world, 'order-accepted')
+    expect([...world.state.exposures.values()]).toMatchObject([{ amount: 1_000n, live: true }])
+  })
+})
+
+describe('a call is not signed', () => {
+  test('when it reverts in simulation', async () => {
+    const world = callWorld({ seed: 'reverts' })
+    world.aggregation.ledger.reverting.add(CALL_TARGET)
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['failed call-reverts'])
+    expect(world.aggregation.watch.signatures).toBe(0)
+  })
+
+  test('when its target is not on the list', async () => {
+    const target = '0x000000000000000000000000000000000000bad0'
+    const world = callWorld({ seed: 'target', strategies: [aCallStrategy({ target })] })
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['refused target-not-allowed'])
+    expect(world.aggregation.watch.signatures).toBe(0)
+  })
+
+  test('when the account does not hold its value', async () => {
+    const world = callWorld({ seed: 'poor' })
+    world.aggregation.ledger.balance = 999n
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['failed insufficient-balance'])
+  })
+
+  test('by another wallet than the one it was decided for', async () => {
+    const world = callWorld({ seed: 'another wallet' })
+    world.aggregation.chainFaults.down = true
+    await untilFirstSlot(world)
+    await untilEvent(world, 'slot-opened')
+    world.crash()
+    world.aggregation.chainFaults.down = false
+    world.aggregation.wallet = '0x00000000000000000000000000000000000000cc'
+    world.start()
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['refused owner-mismatch'])
+    expect(world.aggregation.service.received).toEqual([])
+  })
+})
+
+test('a live call is left alone while the config names another wallet, and resolved when it is back', async () => {
+  const world = callWorld({ seed: 'a wallet for a while' })
+  world.aggregation.faults.failsAfter = 1
+  world.aggregation.faults.delayMs = 30_000
+  await untilFirstSlot(world)
+  await untilEvent(world, 'call-recorded')
+  await world.runFor(2_000)
+  const { wallet, service } = world.aggregation
+  const before = service.received.length
+  world.aggregation.calmDown()
+  world.aggregation.wallet = '0x00000000000000000000000000000000000000cc'
+  world.start()
+  await world.runFor(20 * MINUTE)
+  world.start()
+  await world.runFor(MINUTE)
+  expect(service.received.length).toBe(before)
+  expect(eventTypes(world)).not.toContain('authorization-dead')
+  world.aggregation.wallet = wallet
+  world.start()
+  await world.runFor(MINUTE)
+  expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+  expect(executed(world)).toBe(1)
+})
+
+describe('calls of one account', () => {
+  test('wait for each other, so that one signed call at a time is live', async () => {
+    const names = ['a', 'b', 'c', 'd']
+    const strategies = names.map((name) => aCallStrategy({ name }))
+    const world = callWorld({ seed: 'a queue', strategies })
+    world.start()
+    await world.runFor(HOUR + 10 * MINUTE)
+    for (const name of names) expect(outcomes(world, name)).toEqual(['filled filled'])
+    expect(world.aggregation.ledger.nestedNonce).toBe(4n)
+    expectSound(world)
+  })
+
+  test('do not wait for swaps, nor swaps for them', async () => {
+    const world = new World({ seed: 'both venues', strategies: [aStrategy(), aCallStrategy()] })
+    world.aggregation.faults.neverExecutes = true
+    world.start()
+    await world.runFor(HOUR + 2 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    world.aggregation.faults.neverExecutes = false
+    await world.runFor(10 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+
+  test('end as too late when the one before them stays open past their time', async () => {
+    const fallback = { mode: 'off', deadlineMs: 2 * HOUR } as const
+    const strategies = [aCallStrategy({ name: 'a' }), aCallStrategy({ name: 'b' })]
+    const world = callWorld({ seed: 'too late', strategies, aggregator: { fallback } })
+    world.aggregation.faults.neverExecutes = true
+    world.start()
+    await world.runFor(2 * HOUR + 5 * MINUTE)
+    const ended = [...outcomes(world, 'a'), ...outcomes(world, 'b')]
+    expect(ended).toEqual(['expired too-late'])
+    expectSound(world)
+  })
+})

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import { fingerprint } from '../../../src/simulate/random.ts'
+import {
+  callWorld,
+  executed,
+  routes,
+  untilEvent,
+  untilFirstSlot,
+} from '../../support/aggregator/call-world.ts'
+import { HOUR, MINUTE } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+describe('a receipt that lies', () => {
+  test('of a call that was not executed proves nothing, and does not hold off the fallback', async () => {
+    const world = callWorld({ seed: 'a lie' })
+    world.aggregation.faults.neverExecutes = true
+    const account = world.aggregation.wallet.slice(2)
+    world.aggregation.faults.namesHash = world.aggregation.ledger.strangersTransaction(
+      `0x${account}4e71d92d`,
+    )
+    world.start()
+    await world.runFor(HOUR + 10 * MINUTE)
+    expect(routes(world)).toEqual(['direct'])
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+
+  test.each(['a foreign transaction', 'a transaction that nobody knows'])(
+    'and names %s for a call that was executed is replaced by the real one',
+    async (what) => {
+      const world = callWorld({ seed: what })
+      world.aggregation.faults.namesHash =
+        what === 'a foreign transaction'
+          ? world.aggregation.ledger.strangersTransaction('0x1234')
+          : fingerprint('nowhere')
+      world.start()
+      await world.runFor(HOUR + 5 * MINUTE)
+      expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+      expect(routes(world)).toEqual(['aggregated'])
+      expectSound(world)
+    },
+  )
+})
+
+describe('an executed call', () => {
+  test('is found by its log when the service never shows a receipt', async () => {
+    const world = callWorld({ seed: 'no receipt' })
+    world.aggregation.faults.receipts = 'null'
+    world.start()
+    await world.runFor(HOUR + 10 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+
+  test('is found by its receipt when the search finds no log', async () => {
+    const world = callWorld({ seed: 'no log' })
+    world.aggregation.chainFaults.hidesLogs = true
+    world.start()
+    await world.runFor(HOUR + 5 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+
+  test('that cannot be found ends without another try, and its value counts against the caps', async () => {
+    const world = callWorld({ seed: 'nothing to find' })
+    world.aggregation.chainFaults.hidesLogs = true
+    world.aggregation.faults.receipts = 'null'
+    world.start()
+    await world.runFor(HOUR + 20 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['failed permit-cancelled'])
+    expect(world.aggregation.watch.signatures).toBe(1)
+    expect([...(world.state.strategies.get('claim')?.spent.values() ?? [])]).toEqual([1_000n])
+    expect([...world.state.exposures.values()]).toMatchObject([{ amount: 1_000n, live: false }])
+  })
+
+  test('is not given up while its own direct transaction cannot be read', async () => {
+    const world = callWorld({ seed: 'unreadable receipts' })
+    world.aggregation.faults.neverExecutes = true
+    await untilFirstSlot(world)
+    await untilEvent(world, 'transaction-recorded')
+    world.aggregation.chainFaults.tracesDown = true
+    await world.runFor(30 * MINUTE)
+    expect(eventTypes(world)).not.toContain('authorization-dead')
+    world.aggregation.chainFaults.tracesDown = false
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(routes(world)).toEqual(['direct'])
+    expectSound(world)
+  })
+})

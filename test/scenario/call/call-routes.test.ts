@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import type { FallbackMode } from '../../../src/domain/settings.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import {
+  callWorld,
+  executed,
+  routes,
+  unknowns,
+  untilEvent,
+  untilFirstSlot,
+} from '../../support/aggregator/call-world.ts'
+import { HOUR, MINUTE } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+const REJECTION = { tag: 'insufficientBalance', message: 'Insufficient balance.' } as const
+
+function falling(seed: string, mode: FallbackMode): World {
+  return callWorld({ seed, aggregator: { fallback: { mode, deadlineMs: 180_000 } } })
+}
+
+describe('a call through the service', () => {
+  test('is recorded, accepted, proven on chain and closed', async () => {
+    const world = callWorld({ seed: 'a plain call' })
+    world.start()
+    await world.runFor(HOUR + 2 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(routes(world)).toEqual(['aggregated'])
+    expect(executed(world)).toBe(1)
+    expect(eventTypes(world).slice(-6)).toEqual([
+      'slot-opened',
+      'call-recorded',
+      'order-accepted',
+      'call-proven',
+      'intent-closed',
+      'slot-closed',
+    ])
+    expectSound(world)
+  })
+
+  test('is made in every slot, each with the next nonce', async () => {
+    const world = callWorld({ seed: 'a day of calls' })
+    world.start()
+    await world.runFor(24 * HOUR + 10 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(Array(24).fill('filled filled'))
+    expect(world.aggregation.ledger.nestedNonce).toBe(24n)
+    expect(world.aggregation.watch.signatures).toBe(24)
+    expectSound(world)
+  })
+})
+
+describe('a service that never executes what it accepted', () => {
+  test.each<[FallbackMode, string[], string[]]>([
+    ['after-deadline', ['direct'], ['filled filled']],
+    ['rejected-only', [], ['expired order-expired']],
+    ['off', [], ['expired order-expired']],
+  ])('with fallback %s', async (mode, via, outcome) => {
+    const world = falling(`silent service ${mode}`, mode)
+    world.aggregation.faults.neverExecutes = true
+    world.start()
+    await world.runFor(HOUR + 40 * MINUTE)
+    expect(routes(world)).toEqual(via)
+    expect(outcomes(world, 'claim')).toEqual(outcome)
+    expect(executed(world)).toBe(via.length)
+    expectSound(world)
+  })
+})
+
+describe('a service that refuses a call before it takes it', () => {
+  test.each<[FallbackMode, string[], string[]]>([
+    ['after-deadline', ['direct'], ['filled filled']],
+    ['rejected-only', ['direct'], ['filled filled']],
+    ['off', [], ['failed order-rejected']],
+  ])('with fallback %s', async (mode, via, outcome) => {
+    const world = falling(`refusing service ${mode}`, mode)
+    world.aggregation.faults.rejection = REJECTION
+    world.start()
+    await world.runFor(HOUR + 40 * MINUTE)
+    expect(routes(world)).toEqual(via)
+    expect(outcomes(world, 'claim')).toEqual(outcome)
+    expect(executed(world)).toBe(via.length)
+    expectSound(world)
+  })
+
+  test('but takes it all the same, executes one call: both routes want one nonce', async () => {
+    const world = falling('refuses and takes', 'rejected-only')
+    Object.assign(world.aggregation.faults, { rejection: REJECTION, rejectsButTakes: true })
+    world.start()
+    await world.runFor(HOUR + 20 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+})
+
+describe('a direct call', () => {
+  test('is not made before the operator said it may be', async () => {
+    const world = falling('patience', 'after-deadline')
+    world.aggregation.faults.neverExecutes = true
+    world.start()
+    await world.runFor(HOUR + 175_000)
+    expect(eventTypes(world)).not.toContain('transaction-recorded')
+    await world.runFor(20_000)
+    expect(eventTypes(world)).toContain('transaction-recorded')
+  })
+
+  test('competes with a service that executes late: one of them wins, whichever it is', async () => {
+    for (const delayMs of [160_000, 170_000, 174_000, 176_000, 178_000, 180_000, 190_000]) {
+      const world = falling(`race ${delayMs}`, 'after-deadline')
+      world.aggregation.faults.delayMs = delayMs
+      world.start()
+      await world.runFor(HOUR + 20 * MINUTE)
+      expect([delayMs, executed(world)]).toEqual([delayMs, 1])
+      expect([delayMs, outcomes(world, 'claim')]).toEqual([delayMs, ['filled filled']])
+      expectSound(world)
+    }
+  })
+
+  test('that the account cannot pay for is told, and the call goes on waiting for the service', async () => {
+    const world = falling('no gas', 'after-deadline')
+    world.aggregation.faults.delayMs = 230_000
+    world.aggregation.chainFaults.noGas = true
+    world.start()
+    await world.runFor(HOUR + 10 * MINUTE)
+    expect(unknowns(world)).toContain('not sent directly: not enough ETH for gas and value')
+    expect(routes(world)).toEqual(['aggregated'])
+    expectSound(world)
+  })
+
+  test('that is never mined hides neither the execution by the service nor the next slots', async () => {
+    const world = falling('lost in the mempool', 'after-deadline')
+    world.aggregation.faults.delayMs = 200_000
+    world.aggregation.ledger.losesDirect = true
+    world.start()
+    await world.runFor(HOUR + 4 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    world.aggregation.faults.delayMs = 0
+    await world.runFor(2 * HOUR)
+    expect(outcomes(world, 'claim')).toEqual(Array(3).fill('filled filled'))
+    expect(routes(world)).toEqual(Array(3).fill('aggregated'))
+    expectSound(world)
+  })
+
+  test('on its way is not accompanied by more of the same bytes', async () => {
+    const world = falling('both at once', 'after-deadline')
+    Object.assign(world.aggregation.faults, { failsAfter: 1, neverExecutes: true })
+    world.aggregation.ledger.losesDirect = true
+    await untilFirstSlot(world)
+    await untilEvent(world, 'transaction-recorded')
+    const { received } = world.aggregation.service
+    const before = received.length
+    await world.runFor(MINUTE)
+    expect(received.length).toBe(before)
+  })
+
+  test('that is never mined does not keep the call from dying at its deadline', async () => {
+    const world = falling('dead in the mempool', 'after-deadline')
+    world.aggregation.faults.neverExecutes = true
+    world.aggregation.ledger.losesDirect = true
+    await untilFirstSlot(world)
+    await untilEvent(world, 'authorization-dead')
+    world.aggregation.faults.neverExecutes = false
+    await world.runFor(5 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+})

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import type { CallServiceFaults } from '../../../src/simulate/aggregator/service.ts'
+import {
+  callWorld,
+  executed,
+  untilEvent,
+  untilFirstSlot,
+} from '../../support/aggregator/call-world.ts'
+import { HOUR, MINUTE } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+describe('an answer that says nothing about the call', () => {
+  test.each<[string, Partial<CallServiceFaults>]>([
+    ['silence after it was taken', { failsAfter: 1 }],
+    ['silence before it was taken', { failsBefore: 1 }],
+    ['a service that is gone', { down: true }],
+    [
+      'not found for a call that was just sent',
+      { rejection: { tag: 'transactionNotFound', message: 'Transaction not found' } },
+    ],
+    ['a receipt of null', { receipts: 'null' }],
+    ['a receipt that is not found', { receipts: 'not-found' }],
+  ])('%s is no rejection: one call, no direct one, one outcome', async (_name, faults) => {
+    const fallback = { mode: 'rejected-only', deadlineMs: 180_000 } as const
+    const world = callWorld({ seed: `unknown ${Object.keys(faults)}`, aggregator: { fallback } })
+    await untilFirstSlot(world)
+    await untilEvent(world, 'call-recorded')
+    Object.assign(world.aggregation.faults, faults)
+    await world.runFor(MINUTE)
+    world.aggregation.calmDown()
+    await world.runFor(3 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(executed(world)).toBe(1)
+    expect(world.aggregation.watch.signatures).toBe(1)
+    expect(eventTypes(world)).not.toContain('order-ended')
+    expect(eventTypes(world)).not.toContain('transaction-recorded')
+    expectSound(world)
+  })
+
+  test('makes the daemon send the identical bytes again', async () => {
+    const world = callWorld({ seed: 'the same bytes' })
+    Object.assign(world.aggregation.faults, { failsAfter: 1, delayMs: 60_000 })
+    world.start()
+    await world.runFor(HOUR + 3 * MINUTE)
+    const { received } = world.aggregation.service
+    expect(received.length).toBeGreaterThan(2)
+    expect(new Set(received).size).toBe(1)
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+
+  test('stays unknown when a later answer to the same bytes is a refusal', async () => {
+    const world = callWorld({ seed: 'refused later' })
+    world.aggregation.faults.failsAfter = 1
+    world.aggregation.faults.delayMs = 60_000
+    await untilFirstSlot(world)
+    await untilEvent(world, 'call-recorded')
+    await world.runFor(2_000)
+    Object.assign(world.aggregation.faults, {
+      failsAfter: 0,
+      rejection: { tag: 'rejected', message: 'nonce too low' },
+      rejectsButTakes: true,
+    })
+    await world.runFor(2 * MINUTE)
+    expect(eventTypes(world)).not.toContain('order-ended')
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+})
+
+describe('a deadline', () => {
+  test('that has passed on chain is the only thing that lets a call be signed again', async () => {
+    const fallback = { mode: 'off', deadlineMs: 180_000 } as const
+    const world = callWorld({ seed: 'signed again', aggregator: { fallback } })
+    world.aggregation.faults.neverExecutes = true
+    await untilFirstSlot(world)
+    await untilEvent(world, 'call-recorded')
+    await world.runFor(4 * MINUTE + 50_000)
+    expect(world.aggregation.watch.signatures).toBe(1)
+    world.aggregation.faults.neverExecutes = false
+    await world.runFor(2 * MINUTE)
+    expect(world.aggregation.watch.signatures).toBe(2)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+
+  test('is judged by the chain, not by a clock that was set forward', async () => {
+    const world = callWorld({ seed: 'clock forward' })
+    world.aggregation.faults.delayMs = 60_000
+    await untilFirstSlot(world)
+    await untilEvent(world, 'order-accepted')
+    world.clock.offsetMs = HOUR
+    await world.runFor(30_000)
+    world.clock.offsetMs = 0
+    await world.runFor(5 * MINUTE)
+    expect(world.aggregation.watch.signatures).toBe(1)
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+
+  test('that passes while the node is silent declares nothing dead', async () => {
+    const world = callWorld({ seed: 'silent node' })
+    await untilFirstSlot(world)
+    await untilEvent(world, 'order-accepted')
+    world.aggregation.chainFaults.down = true
+    await world.runFor(20 * MINUTE)
+    expect(eventTypes(world)).not.toContain('authorization-dead')
+    world.aggregation.chainFaults.down = false
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+})

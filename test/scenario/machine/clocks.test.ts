@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import { World } from '../../../src/simulate/world.ts'
+import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+describe('clocks that disagree', () => {
+  test.each([
+    ["the service's clock is 6 s ahead", 6_000, 0],
+    ["the service's clock is 6 s behind", -6_000, 0],
+    ["this machine's clock is 8 s behind", 0, -8_000],
+    ["this machine's clock is ten minutes ahead", 0, 10 * MINUTE],
+  ])('%s: nothing is signed', async (_name, skewMs, offsetMs) => {
+    const world = new World({ seed: 'skew', strategies: [aStrategy()] })
+    world.serviceFaults.skewMs = skewMs
+    world.clock.offsetMs = offsetMs
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    expect(world.watch.signatures).toBe(0)
+    expect(outcomes(world, 'hourly')[0]).toMatch(/^failed (clock-skew|chain-stale)$/)
+    expectSound(world)
+  })
+
+  test('a disagreement within the tolerance trades', async () => {
+    const world = new World({ seed: 'small skew', strategies: [aStrategy()] })
+    world.serviceFaults.skewMs = 3_000
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+
+  test('a clock set back doubles no slot', async () => {
+    const world = new World({ seed: 'back', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(3 * HOUR + 30 * MINUTE)
+    world.clock.offsetMs = -2 * HOUR
+    await world.runFor(2 * HOUR + 29 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('filled filled'))
+    world.clock.offsetMs = 0
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
+    expectSound(world)
+  })
+
+  test('a clock set back over a restart doubles no slot either', async () => {
+    const world = new World({ seed: 'back and restarted', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(3 * HOUR + 30 * MINUTE)
+    world.crash()
+    world.clock.offsetMs = -2 * HOUR
+    world.start()
+    await world.runFor(HOUR)
+    world.clock.offsetMs = 0
+    await world.runFor(HOUR)
+    const slots = world.disk
+      .events()
+      .flatMap((event) => (event.type === 'slot-opened' ? [event.slotSeconds] : []))
+    expect(new Set(slots).size).toBe(slots.length)
+    expectSound(world)
+  })
+
+  test('a clock that jumps ten days ahead and comes back uses up no slot in between', async () => {
+    const world = new World({ seed: 'ahead', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(HOUR + 30 * MINUTE)
+    world.clock.offsetMs = 10 * 24 * HOUR
+    await world.runFor(5 * MINUTE)
+    world.clock.offsetMs = 0
+    await world.runFor(2 * HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('filled filled'))
+    expect(world.observations.some(({ type }) => type === 'clock-trouble')).toBe(true)
+    expectSound(world)
+  })
+
+  test('a daemon started by a clock far ahead uses up no slots whose time has not come', async () => {
+    const world = new World({ seed: 'early', strategies: [aStrategy()] })
+    world.clock.offsetMs = 10 * 24 * HOUR
+    world.start()
+    await world.runFor(MINUTE)
+    world.stop('SIGTERM')
+    await world.runFor(MINUTE)
+    world.clock.offsetMs = 0
+    world.start()
+    await world.runFor(2 * HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('filled filled'))
+    expectSound(world)
+  })
+
+  test('a node that lags two minutes and more is not signed by', async () => {
+    const world = new World({ seed: 'lag', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(MINUTE)
+    world.chainFaults.lagSeconds = 130
+    await world.runFor(HOUR)
+    expect(world.watch.signatures).toBe(0)
+    expect(outcomes(world, 'hourly')).toEqual(['failed chain-stale'])
+    expectSound(world)
+  })
+})

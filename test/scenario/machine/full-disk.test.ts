@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { USDC, WALLET } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
+import { eventTypes, outcomes, untilSigned } from '../../support/sound.ts'
+
+test('a disk that takes no more ends the daemon before anything is signed', async () => {
+  const world = new World({ seed: 'full before', strategies: [aStrategy()] })
+  world.ledger.setAllowance(USDC.address, WALLET, usdc(1_000))
+  world.start()
+  await world.runFor(HOUR)
+  while (!world.observations.some(({ type }) => type === 'slot-opened')) await world.runFor(5)
+  world.disk.full = true
+  await world.runFor(5 * MINUTE)
+  expect(world.ended).toMatchObject({ error: { message: 'no space left on device' } })
+  expect(world.observations.some(({ type }) => type === 'quote-verified')).toBe(true)
+  expect(world.watch.signatures).toBe(0)
+})
+
+test('an order that was signed before the disk failed is taken up when there is space again', async () => {
+  const world = new World({ seed: 'full after', strategies: [aStrategy()] })
+  world.start()
+  await world.runFor(HOUR)
+  await untilSigned(world, 1)
+  world.disk.full = true
+  await world.runFor(5 * MINUTE)
+  expect(world.ended).toMatchObject({ error: { message: 'no space left on device' } })
+  expect(eventTypes(world).at(-1)).toBe('permit-recorded')
+  world.disk.full = false
+  world.start()
+  await world.runFor(MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expect(world.watch.signatures).toBe(1)
+})

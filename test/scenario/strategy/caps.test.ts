@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import { USDC } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+describe('caps', () => {
+  test('of a day stop a strategy and let it go on when the first fill is a day old', async () => {
+    const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(100)) } })
+    const world = new World({ seed: 'per day', strategies: [strategy] })
+    world.start()
+    await world.runFor(30 * HOUR)
+    const results = outcomes(world, 'hourly')
+    expect(results.slice(0, 5)).toEqual([
+      ...Array(4).fill('filled filled'),
+      'skipped limit-per-day',
+    ])
+    expect(results.filter((result) => result === 'filled filled').length).toBeGreaterThan(7)
+    expectSound(world)
+  })
+
+  test('in total are for good, across restarts', async () => {
+    const strategy = aStrategy({ limits: { ...OPEN, total: capOf(USDC, usdc(60)) } })
+    const world = new World({ seed: 'total', strategies: [strategy] })
+    world.start()
+    await world.runFor(3 * HOUR + MINUTE)
+    world.crash()
+    world.start()
+    await world.runFor(40 * HOUR)
+    expect(world.state.strategies.get('hourly')?.spent.get(USDC.address)).toBe(usdc(50))
+    expect(new Set(outcomes(world, 'hourly').slice(2))).toEqual(new Set(['skipped limit-total']))
+    expectSound(world)
+  })
+
+  test('are applied again at the signature, where orders of one slot compete for the rest', async () => {
+    const strategies = ['one', 'two', 'three'].map((name) => aStrategy({ name }))
+    const account = { perDay: capOf(USDC, usdc(60)) }
+    const world = new World({ seed: 'rivals', strategies, account })
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    const results = strategies.flatMap(({ name }) => outcomes(world, name)).sort()
+    expect(results).toEqual(['filled filled', 'filled filled', 'skipped limit-account-per-day'])
+    expect(world.watch.signatures).toBe(2)
+    expectSound(world)
+  })
+
+  test('count a permit in full while nobody knows what became of it', async () => {
+    const strategy = aStrategy({
+      schedule: aSchedule('*/10 * * * *'),
+      limits: { ...OPEN, perDay: capOf(USDC, usdc(60)) },
+    })
+    const world = new World({ seed: 'live permits', strategies: [strategy] })
+    Object.assign(world.serviceFaults, { neverFills: 1, quoteLifetimeMs: 590_000 })
+    world.start()
+    await world.runFor(3 * HOUR)
+    expect(world.watch.signatures).toBeGreaterThan(2)
+    expect(outcomes(world, 'hourly')).toContain('skipped limit-per-day')
+    expectSound(world)
+  })
+
+  test('hold when the clock was set back while a fill was proven', async () => {
+    const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(50)) } })
+    const world = new World({ seed: 'set back', strategies: [strategy] })
+    world.serviceFaults.fillsLate = 1
+    world.start()
+    await world.runFor(HOUR + 30_000)
+    world.clock.offsetMs = -20 * HOUR
+    await world.runFor(5 * MINUTE)
+    world.clock.offsetMs = 0
+    await world.runFor(30 * HOUR)
+    expect(world.state.strategies.get('hourly')?.fills).toBeGreaterThan(2)
+    expectSound(world)
+  })
+
+  test('hold when the clock jumped far ahead while a fill was proven', async () => {
+    const strategy = aStrategy({ limits: { ...OPEN, perDay: capOf(USDC, usdc(50)) } })
+    const world = new World({ seed: 'far ahead', strategies: [strategy] })
+    world.serviceFaults.fillsLate = 1
+    world.start()
+    await world.runFor(2 * HOUR + 30_000)
+    world.clock.offsetMs = 10 * 24 * HOUR
+    world.clock.stall(2 * MINUTE)
+    await world.runFor(3 * MINUTE)
+    world.clock.offsetMs = 0
+    expect(world.state.strategies.get('hourly')?.fills).toBe(2)
+    expect([...world.state.exposures.values()].length).toBe(2)
+    expectSound(world)
+  })
+})
+
+test('a cooldown holds between slots that are caught up with at once', async () => {
+  const strategy = aStrategy({
+    schedule: aSchedule('*/10 * * * *', { missed: 'all' }),
+    limits: { ...OPEN, cooldownMs: 30 * MINUTE, maxOpenIntents: 10 },
+  })
+  const world = new World({ seed: 'cooldown', strategies: [strategy] })
+  world.start()
+  await world.runFor(5 * MINUTE)
+  world.clock.stall(40 * MINUTE)
+  await world.runFor(45 * MINUTE)
+  expect(outcomes(world, 'hourly').sort()).toEqual([
+    'filled filled',
+    ...Array(3).fill('skipped cooldown'),
+  ])
+  expectSound(world)
+})

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { USDC } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+test('a dip is measured from the highest price of the window, across a restart, and ends with the window', async () => {
+  const strategy = aStrategy({
+    schedule: aSchedule('0 * * * *', { missed: 'skip' }),
+    dips: [
+      { dropBps: 2_000, amount: usdc(100) },
+      { dropBps: 1_000, amount: usdc(50) },
+    ],
+    dipWindowMs: 4 * HOUR,
+  })
+  const world = new World({ seed: 'dip', strategies: [strategy] })
+  const spent = () => world.state.strategies.get('hourly')?.spent.get(USDC.address) ?? 0n
+  /** What the slot of the next full hour spends at a price. */
+  const slotAt = async (price: bigint): Promise<bigint> => {
+    const before = spent()
+    await world.runFor(55 * MINUTE)
+    world.market.setPrice(price)
+    await world.runFor(5 * MINUTE)
+    return spent() - before
+  }
+  world.start()
+  await world.runFor(2 * MINUTE)
+  expect(await slotAt(2_500n)).toBe(usdc(25))
+  expect(await slotAt(2_200n)).toBe(usdc(50))
+  world.crash()
+  world.start()
+  expect(await slotAt(1_900n)).toBe(usdc(100))
+  expect(await slotAt(2_300n)).toBe(usdc(25))
+  // The 2,500 is five hours old, the 2,200 was passed since; the 2,300 is what counts.
+  await slotAt(2_300n)
+  expect(await slotAt(2_060n)).toBe(usdc(50))
+  expect(await slotAt(2_300n)).toBe(usdc(25))
+  expect(outcomes(world, 'hourly')).toEqual(Array(7).fill('filled filled'))
+  expectSound(world)
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { World } from '../../../src/simulate/world.ts'
+import { MINUTE, OPEN } from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+import { aThreshold, below, trailing } from '../../unit/decide/decide-fixture.ts'
+
+test('a fall by the drawdown limit pauses the strategy, across a restart, until it is resumed and starts afresh', async () => {
+  const strategy = aThreshold({
+    limits: { ...OPEN, drawdownBps: 2_000 },
+    rungs: [trailing(6_000)],
+  })
+  const world = new World({ seed: 'drawdown', strategies: [strategy] })
+  const last = () => outcomes(world, 'stop').at(-1)
+  world.start()
+  world.market.setPrice(5_000n)
+  await world.runFor(3 * MINUTE)
+  world.market.setPrice(4_500n)
+  await world.runFor(2 * MINUTE)
+  expect(last()).toBe('skipped not-triggered')
+
+  world.crash()
+  world.start()
+  // 50 WETH and 100,000 USDC: from 350,000 at the highest to 270,000.
+  world.market.setPrice(3_400n)
+  await world.runFor(2 * MINUTE)
+  const paused = world.state.strategies.get('stop')?.paused
+  expect(paused?.cause).toBe('drawdown')
+  expect(paused?.detail).toMatch(
+    /^its tokens are worth 270000 USDC, 22\.85% below the highest, 350000 USDC/,
+  )
+  expect(outcomes(world, 'stop').filter((each) => each === 'skipped drawdown')).toHaveLength(1)
+  world.crash()
+  world.start()
+  world.market.setPrice(5_000n)
+  await world.runFor(3 * MINUTE)
+  expect(last()).toBe('skipped paused')
+
+  world.market.setPrice(3_400n)
+  const resumed = world.control.resume('stop')
+  await world.runFor(3 * MINUTE)
+  await resumed
+  expect(last()).toBe('skipped not-triggered')
+  world.market.setPrice(3_000n)
+  await world.runFor(2 * MINUTE)
+  expect(last()).toBe('skipped not-triggered')
+  world.market.setPrice(2_200n)
+  await world.runFor(2 * MINUTE)
+  expect(world.state.strategies.get('stop')?.paused?.cause).toBe('drawdown')
+  expectSound(world)
+})
+
+test('what a strategy remembers of its levels and of its highest value survives fills and restarts side by side', async () => {
+  const strategy = aThreshold({
+    limits: { ...OPEN, drawdownBps: 2_000 },
+    rungs: [below(2_400)],
+    rearmBps: 2_000,
+  })
+  const world = new World({ seed: 'side by side', strategies: [strategy] })
+  const memory = () => world.state.strategies.get('stop')?.memory ?? {}
+  const fills = () => outcomes(world, 'stop').filter((each) => each === 'filled filled').length
+  world.start()
+  await world.runFor(2 * MINUTE)
+  const peak = memory()['drawdown.peak']
+  expect(peak).toBe('225000000000')
+
+  world.market.setPrice(2_300n)
+  await world.runFor(2 * MINUTE)
+  expect(fills()).toBe(1)
+  world.crash()
+  world.start()
+  await world.runFor(3 * MINUTE)
+  expect(fills()).toBe(1)
+  expect(memory()['drawdown.peak']).toBe(peak)
+  expect(Object.keys(memory())).toHaveLength(3)
+
+  world.market.setPrice(1_500n)
+  await world.runFor(2 * MINUTE)
+  expect(world.state.strategies.get('stop')?.paused?.detail).toContain('225000 USDC')
+  expectSound(world)
+})

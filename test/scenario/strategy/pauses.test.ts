@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest'
+import type { Controlled } from '../../../src/engine/control.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+
+/** Lets time pass until an operator's request is answered: its record takes a moment to reach the disk. */
+async function answered(world: World, request: Promise<Controlled>): Promise<Controlled> {
+  const [answer] = await Promise.all([request, world.runFor(1_000)])
+  return answer
+}
+
+/** A daemon at the moment when its first order is signed and not filled. */
+async function withOneOrder(seed: string): Promise<World> {
+  const world = new World({ seed, strategies: [aStrategy()] })
+  world.serviceFaults.fillsLate = 1
+  world.start()
+  await world.runFor(HOUR)
+  await untilSigned(world, 1)
+  return world
+}
+
+describe('a paused strategy', () => {
+  test('opens no slot until it is resumed, while the others go on', async () => {
+    const strategies = [aStrategy(), aStrategy({ name: 'other' })]
+    const world = new World({ seed: 'pause one', strategies })
+    world.start()
+    await world.runFor(MINUTE)
+    const paused = await answered(world, world.control.pause('hourly'))
+    expect(paused).toEqual({ ok: true, changed: ['hourly'], inFlight: [] })
+    await world.runFor(3 * HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('skipped paused'))
+    expect(outcomes(world, 'other')).toEqual(Array(3).fill('filled filled'))
+    const resumed = await answered(world, world.control.resume('hourly'))
+    expect(resumed).toEqual({ ok: true, changed: ['hourly'], inFlight: [] })
+    await world.runFor(2 * HOUR)
+    expect(outcomes(world, 'hourly').slice(3)).toEqual(Array(2).fill('filled filled'))
+    expectSound(world)
+  })
+
+  test('stays paused through a crash and a start', async () => {
+    const world = new World({ seed: 'pause crash', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(MINUTE)
+    await answered(world, world.control.pause('hourly'))
+    world.crash()
+    await world.runFor(10 * MINUTE)
+    world.start()
+    await world.runFor(2 * HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('skipped paused'))
+    expect(world.watch.signatures).toBe(0)
+    expectSound(world)
+  })
+
+  test('has its order in flight reported, and followed to its end', async () => {
+    const world = await withOneOrder('pause in flight')
+    const answer = await answered(world, world.control.pause(undefined))
+    const [order] = world.state.intents.values()
+    expect(answer).toMatchObject({
+      changed: ['hourly'],
+      inFlight: [{ intentId: order?.intent.id, deadlineSeconds: expect.any(Number) }],
+    })
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled', 'skipped paused'])
+    expectSound(world)
+  })
+
+  test('says in each slot why it is paused and what ends that', async () => {
+    const world = new World({ seed: 'pause text', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(MINUTE)
+    await answered(world, world.control.pause('hourly'))
+    await world.runFor(HOUR)
+    const closed = world.disk.events().find(({ type }) => type === 'slot-closed')
+    expect(closed).toMatchObject({
+      detail: 'paused by the operator; `tranched resume hourly` ends it',
+    })
+  })
+
+  test('is not paused twice, and a strategy that nobody knows not at all', async () => {
+    const world = new World({ seed: 'pause twice', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(MINUTE)
+    await answered(world, world.control.pause('hourly'))
+    const again = await answered(world, world.control.pause('hourly'))
+    expect(again).toEqual({ ok: true, changed: [], inFlight: [] })
+    expect(eventTypes(world).filter((type) => type === 'strategy-paused')).toHaveLength(1)
+    expect(await answered(world, world.control.pause('weekly'))).toEqual({
+      ok: false,
+      detail: 'no strategy is named weekly; there are: hourly',
+    })
+  })
+})
+
+describe('a halt', () => {
+  test('lets nothing new be signed, and the order in flight end', async () => {
+    const world = await withOneOrder('halt')
+    const answer = await answered(world, world.control.halt())
+    expect(answer).toMatchObject({ ok: true, changed: ['everything'], inFlight: [{}] })
+    await world.runFor(3 * HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled', ...Array(3).fill('skipped halted')])
+    expect(world.watch.signatures).toBe(1)
+    expectSound(world)
+  })
+
+  test('gives up an order whose permit died, instead of signing another', async () => {
+    const world = new World({ seed: 'halt and retry', strategies: [aStrategy()] })
+    world.serviceFaults.neverFills = 1
+    world.start()
+    await world.runFor(HOUR)
+    await untilSigned(world, 1)
+    await answered(world, world.control.halt())
+    await world.runFor(30 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['skipped halted'])
+    expect(world.watch.signatures).toBe(1)
+    expectSound(world)
+  })
+
+  test('stops an order whose permit is on its way to the disk: it is withdrawn unsigned', async () => {
+    const world = new World({ seed: 'halt at the signature', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(HOUR)
+    while (world.state.exposures.size === 0) await world.runFor(1)
+    expect(world.watch.signatures).toBe(0)
+    await answered(world, world.control.halt())
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['skipped halted'])
+    expect(eventTypes(world)).toContain('authorization-withdrawn')
+    expect(world.watch.signatures).toBe(0)
+    expectSound(world)
+  })
+
+  test('that comes while a quote is awaited keeps even the approval from being signed', async () => {
+    const world = new World({ seed: 'halt before the approval', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(HOUR)
+    while (!eventTypes(world).includes('slot-opened')) await world.runFor(1)
+    await answered(world, world.control.halt())
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['skipped halted'])
+    expect(eventTypes(world)).not.toContain('transaction-recorded')
+    expectSound(world)
+  })
+
+  test('survives a crash in the moment of its record, and signs nothing after the start', async () => {
+    const world = new World({ seed: 'halt crash', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(MINUTE)
+    world.disk.crashAt = { append: world.disk.appends + 1, when: 'after' }
+    void world.control.halt()
+    await world.runFor(3 * HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('skipped halted'))
+    expect(world.watch.signatures).toBe(0)
+    expectSound(world)
+  })
+
+  test('is lifted by resume without a name, which ends every pause as well', async () => {
+    const strategies = [aStrategy(), aStrategy({ name: 'other' })]
+    const world = new World({ seed: 'lift', strategies })
+    world.start()
+    await world.runFor(MINUTE)
+    await answered(world, world.control.pause('other'))
+    await answered(world, world.control.halt())
+    await world.runFor(HOUR)
+    const byName = await answered(world, world.control.resume('other'))
+    expect(byName).toMatchObject({ changed: ['other'] })
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'other')).toEqual(Array(2).fill('skipped halted'))
+    await answered(world, world.control.pause('other'))
+    const all = await answered(world, world.control.resume(undefined))
+    expect(all).toEqual({ ok: true, changed: ['everything', 'other'], inFlight: [] })
+    await world.runFor(HOUR)
+    for (const name of ['hourly', 'other'])
+      expect(outcomes(world, name).slice(2)).toEqual(['filled filled'])
+    expectSound(world)
+  })
+})
+
+describe('failures in a row', () => {
+  const failing = (name: string, maxFailures?: number) =>
+    aStrategy({ name, schedule: aSchedule('0 * * * *'), limits: { ...OPEN, maxFailures } })
+
+  test('pause their strategy with the slot that makes up the number', async () => {
+    const world = new World({ seed: 'streak', strategies: [failing('fragile', 2)] })
+    world.serviceFaults.neverFills = 1
+    world.start()
+    await world.runFor(4 * HOUR + 30 * MINUTE)
+    expect(outcomes(world, 'fragile')).toEqual([
+      ...Array(2).fill('expired order-expired'),
+      ...Array(2).fill('skipped paused'),
+    ])
+    const types = eventTypes(world)
+    expect(types[types.indexOf('strategy-paused') - 1]).toBe('slot-closed')
+    expect(world.state.strategies.get('fragile')?.paused).toMatchObject({
+      cause: 'failure-streak',
+      detail: '2 slots in a row came to nothing, and limits.maxFailures is 2',
+    })
+    expectSound(world)
+  })
+
+  test('are counted afresh after a resume and after a fill', async () => {
+    const world = new World({ seed: 'afresh', strategies: [failing('fragile', 2)] })
+    world.serviceFaults.neverFills = 1
+    world.start()
+    await world.runFor(2 * HOUR + 30 * MINUTE)
+    await answered(world, world.control.resume('fragile'))
+    await world.runFor(HOUR)
+    world.serviceFaults.neverFills = 0
+    await world.runFor(HOUR)
+    world.serviceFaults.neverFills = 1
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'fragile').slice(2)).toEqual([
+      'expired order-expired',
+      'filled filled',
+      'expired order-expired',
+    ])
+    expect(world.state.strategies.get('fragile')?.paused).toBeUndefined()
+    expectSound(world)
+  })
+
+  test('of whatever strategy halt the account, through restarts', async () => {
+    const strategies = [failing('one'), failing('two'), failing('three')]
+    const world = new World({ seed: 'halted', strategies, account: { maxFailures: 3 } })
+    world.serviceFaults.neverFills = 1
+    world.start()
+    await world.runFor(HOUR + 30 * MINUTE)
+    expect(world.state.halted).toMatchObject({
+      cause: 'failure-streak',
+      detail: '3 slots in a row came to nothing, and limits.maxFailures is 3, of any strategy',
+    })
+    world.crash()
+    world.serviceFaults.neverFills = 0
+    world.start()
+    await world.runFor(HOUR)
+    for (const { name } of strategies)
+      expect(outcomes(world, name)).toEqual(['expired order-expired', 'skipped halted'])
+    await answered(world, world.control.resume(undefined))
+    await world.runFor(HOUR)
+    for (const { name } of strategies) expect(outcomes(world, name).at(-1)).toBe('filled filled')
+    expectSound(world)
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
+import { USDC, WALLET } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
+import { expectSound } from '../../support/sound.ts'
+
+function approvals(world: World): number {
+  return world.disk
+    .events()
+    .filter(
+      (event) => event.type === 'transaction-recorded' && event.transaction.purpose === 'approve',
+    ).length
+}
+
+describe('the Permit2 allowance', () => {
+  test('exact: is raised for one order at a time and used up by it', async () => {
+    const world = new World({
+      seed: 'exact',
+      strategies: [aStrategy()],
+      gasless: { approval: 'exact' },
+    })
+    world.start()
+    await world.runFor(3 * HOUR + MINUTE)
+    expect(approvals(world)).toBe(3)
+    expect(world.ledger.allowance(USDC.address, WALLET)).toBe(0n)
+    expectSound(world)
+  })
+
+  test("budget: is what the day's cap still allows, asked for once", async () => {
+    const world = new World({ seed: 'budget', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(3 * HOUR + MINUTE)
+    expect(approvals(world)).toBe(1)
+    expect(world.ledger.allowance(USDC.address, WALLET)).toBe(usdc(1000 - 75))
+    expectSound(world)
+  })
+
+  test('unlimited: is asked for once and for all', async () => {
+    const gasless = { approval: 'unlimited' } as const
+    const world = new World({ seed: 'unlimited', strategies: [aStrategy()], gasless })
+    world.start()
+    await world.runFor(3 * HOUR + MINUTE)
+    expect(approvals(world)).toBe(1)
+    expect(world.ledger.allowance(USDC.address, WALLET)).toBe(2n ** 256n - 1n)
+    expectSound(world)
+  })
+
+  test('exact: orders of one slot never share an allowance that covers only one of them', async () => {
+    const strategies = ['one', 'two', 'three'].map((name) => aStrategy({ name }))
+    const gasless = { approval: 'exact' } as const
+    const world = new World({ seed: 'shared allowance', strategies, gasless })
+    world.start()
+    await world.runFor(5 * HOUR + 2 * MINUTE)
+    for (const { name } of strategies) expect(world.state.strategies.get(name)?.fills).toBe(5)
+    expect(world.ledger.transactions.filter(({ success }) => !success)).toEqual([])
+    expect(imbalances(world)).toEqual([])
+    expectSound(world)
+  })
+
+  test('that is there for one order is not used by two of one slot', async () => {
+    const strategies = ['one', 'two'].map((name) => aStrategy({ name }))
+    const world = new World({ seed: 'found allowance', strategies })
+    world.ledger.setAllowance(USDC.address, WALLET, usdc(25))
+    world.queueDelayMs = 1_000
+    world.start()
+    await world.runFor(HOUR + 2 * MINUTE)
+    for (const { name } of strategies) expect(world.state.strategies.get(name)?.fills).toBe(1)
+    expect(world.ledger.transactions.filter(({ success }) => !success)).toEqual([])
+    expectSound(world)
+  })
+})

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import type { DcaStrategy } from '../../../src/domain/strategy.ts'
+import type { CrashPoint } from '../../../src/simulate/journal.ts'
+import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
+import { World } from '../../../src/simulate/world.ts'
+import {
+  aSchedule,
+  aStrategy,
+  BUY_WETH,
+  ETH,
+  HOUR,
+  MINUTE,
+  milliWeth,
+  SELL_USDC,
+  usdc,
+} from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+const SCHEDULE = aSchedule('0 1 * * *', { missed: 'latest' })
+const STORIES: readonly { readonly name: string; readonly strategy: DcaStrategy }[] = [
+  { name: 'a plain order', strategy: aStrategy({ schedule: SCHEDULE }) },
+  {
+    name: 'an order that sells ETH',
+    strategy: aStrategy({
+      schedule: SCHEDULE,
+      sell: ETH,
+      buy: SELL_USDC,
+      size: { side: 'sell', amount: milliWeth(20) },
+    }),
+  },
+  {
+    name: 'an order that pays with ETH for an exact amount',
+    strategy: aStrategy({
+      schedule: SCHEDULE,
+      sell: ETH,
+      buy: SELL_USDC,
+      size: { side: 'buy', amount: usdc(25) },
+    }),
+  },
+  {
+    name: 'an order that buys ETH',
+    strategy: aStrategy({ schedule: SCHEDULE, buy: { ...BUY_WETH, native: true } }),
+  },
+]
+
+async function oneSlot(strategy: DcaStrategy, crashAt: CrashPoint | undefined): Promise<World> {
+  const world = new World({ seed: 'crash points', strategies: [strategy] })
+  world.disk.crashAt = crashAt
+  world.start()
+  await world.runFor(HOUR + 5 * MINUTE)
+  return world
+}
+
+describe.each(STORIES)('$name', ({ strategy }) => {
+  test('is filled exactly once wherever in its life the machine loses power', async () => {
+    const { appends } = (await oneSlot(strategy, undefined)).disk
+    expect(appends).toBeGreaterThan(5)
+    for (let append = 1; append <= appends; append += 1) {
+      for (const when of ['before', 'after'] as const) {
+        const world = await oneSlot(strategy, { append, when })
+        const point = `crash ${when} append ${append}`
+        expect([point, outcomes(world, 'hourly')]).toEqual([point, ['filled filled']])
+        expect([point, world.watch.signatures]).toEqual([point, 1])
+        expectSound(world)
+        expect([point, imbalances(world)]).toEqual([point, []])
+      }
+    }
+  })
+
+  test('leaves nothing behind when power comes back long after its time', async () => {
+    const { appends } = (await oneSlot(strategy, undefined)).disk
+    for (let append = 3; append <= appends; append += 1) {
+      const world = new World({ seed: 'late power', strategies: [strategy] })
+      world.restartAfterMs = 3 * HOUR
+      world.disk.crashAt = { append, when: 'after' }
+      world.start()
+      await world.runFor(5 * HOUR)
+      const point = `crash after append ${append}`
+      expect([point, outcomes(world, 'hourly').length]).toEqual([point, 1])
+      const { intents, transactions } = world.state
+      // An approval that was never sent waits for the next transaction of the wallet.
+      const open = [...transactions.values()].filter(({ record }) => record.purpose !== 'approve')
+      expect([point, intents.size, open]).toEqual([point, 0, []])
+      expectSound(world)
+      expect([point, imbalances(world)]).toEqual([point, []])
+    }
+  })
+})

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { violationsOf } from '../../../src/simulate/judge/invariants.ts'
+import { USDC, WETH } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aStrategy, HOUR, usdc } from '../../support/builders.ts'
+
+test('an exact-input strategy fills every slot once and books what the chain moved', async () => {
+  const world = new World({ seed: 'exact input', strategies: [aStrategy()] })
+  const before = { usdc: world.balance(USDC.address), weth: world.balance(WETH.address) }
+  world.start()
+  await world.runFor(6 * HOUR + 60_000)
+
+  const record = world.state.strategies.get('hourly')
+  expect(record?.fills).toBe(6)
+  expect(record?.spent.get(USDC.address)).toBe(usdc(150))
+  expect(before.usdc - world.balance(USDC.address)).toBe(usdc(150))
+  expect(world.balance(WETH.address)).toBeGreaterThan(before.weth)
+  expect(world.state.intents.size).toBe(0)
+  expect(violationsOf(world)).toEqual([])
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
+import { USDC } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+test('an order that the service calls failed and settles all the same is booked as filled, and not repeated', async () => {
+  const world = new World({ seed: 'failed but filled', strategies: [aStrategy()] })
+  world.serviceFaults.saysFailedButFills = 1
+  world.start()
+  await world.runFor(HOUR + 2 * MINUTE)
+  expect(eventTypes(world)).toContain('order-ended')
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expect(world.watch.signatures).toBe(1)
+  expectSound(world)
+})
+
+test("a stranger's transaction proves nothing: the fill is found where it really happened", async () => {
+  const world = new World({ seed: 'foreign', strategies: [aStrategy()] })
+  world.serviceFaults.namesForeignHash = 1
+  world.start()
+  await world.runFor(HOUR - 1_000)
+  world.ledger.strangersTransfer(USDC.address, usdc(25))
+  await world.runFor(2 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expectSound(world)
+})
+
+test("another order's settlement, of the same amounts, proves nothing either", async () => {
+  const strategies = [aStrategy({ name: 'one' }), aStrategy({ name: 'two' })]
+  const world = new World({ seed: 'swapped proofs', strategies })
+  world.serviceFaults.namesForeignHash = 1
+  world.start()
+  await world.runFor(8 * HOUR + MINUTE)
+  expect(world.state.strategies.get('one')?.fills).toBe(8)
+  expect(world.state.strategies.get('two')?.fills).toBe(8)
+  expectSound(world)
+})
+
+test('an order that the service calls filled without settling it expires, and is never booked', async () => {
+  const world = new World({ seed: 'claimed fill', strategies: [aStrategy()] })
+  world.serviceFaults.saysFilledButDoesNot = 1
+  world.start()
+  await world.runFor(HOUR + 10 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['expired order-expired'])
+  expect(world.state.strategies.get('hourly')?.fills).toBe(0)
+  expectSound(world)
+})
+
+test('what a settlement takes without delivering still counts against the caps', async () => {
+  const strategy = aStrategy({
+    schedule: aSchedule('*/20 * * * *'),
+    limits: { ...OPEN, perDay: capOf(USDC, usdc(100)) },
+  })
+  const world = new World({ seed: 'thief', strategies: [strategy] })
+  world.serviceFaults.steals = 1
+  world.start()
+  await world.runFor(12 * HOUR)
+  const results = outcomes(world, 'hourly')
+  expect(results.slice(0, 4)).toEqual(Array(4).fill('failed permit-cancelled'))
+  expect(new Set(results.slice(4))).toEqual(new Set(['skipped limit-per-day']))
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})
+
+test('a permit whose nonce the operator cancels ends its intent without another attempt', async () => {
+  const world = new World({ seed: 'cancelled by hand', strategies: [aStrategy()] })
+  world.serviceFaults.neverFills = 1
+  world.start()
+  await world.runFor(HOUR + 10_000)
+  const open = world.state.intents.values().next().value
+  const permit = open?.venue === 'gasless' ? open.permit : undefined
+  if (permit === undefined) throw new Error('no permit is open')
+  world.ledger.invalidateNonce(permit.owner, permit.nonce)
+  await world.runFor(5 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['failed permit-cancelled'])
+  expect(world.watch.signatures).toBe(1)
+  expectSound(world)
+})

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
+import { USDC, WETH } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import {
+  aStrategy,
+  BUY_WETH,
+  ETH,
+  HOUR,
+  MINUTE,
+  milliWeth,
+  SELL_USDC,
+  usdc,
+} from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+const FROM_ETH = aStrategy({
+  sell: ETH,
+  buy: SELL_USDC,
+  size: { side: 'sell', amount: milliWeth(20) },
+})
+
+function transactions(world: World): string[] {
+  return world.disk
+    .events()
+    .flatMap((event) => (event.type === 'transaction-recorded' ? [event.transaction.purpose] : []))
+}
+
+test('selling ETH wraps exactly what is sold', async () => {
+  const world = new World({ seed: 'sell eth', strategies: [FROM_ETH] })
+  const weth = world.balance(WETH.address)
+  const eth = world.balance('native')
+  world.start()
+  await world.runFor(HOUR + 2 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expect(world.balance(WETH.address)).toBe(weth)
+  const gasMost = 10n ** 15n
+  expect(eth - world.balance('native') - milliWeth(20)).toBeLessThan(gasMost)
+  expect(transactions(world)).toEqual(['wrap', 'approve'])
+  expectSound(world)
+})
+
+test('buying an exact amount with ETH unwraps what was not needed', async () => {
+  const strategy = { ...FROM_ETH, size: { side: 'buy', amount: usdc(25) } } as const
+  const world = new World({ seed: 'rest', strategies: [strategy] })
+  world.start()
+  await world.runFor(HOUR + 2 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expect(transactions(world)).toEqual(['wrap', 'approve', 'unwrap'])
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})
+
+test('buying ETH unwraps what was bought', async () => {
+  const strategy = aStrategy({ buy: { ...BUY_WETH, native: true } })
+  const world = new World({ seed: 'buy eth', strategies: [strategy] })
+  const eth = world.balance('native')
+  world.start()
+  await world.runFor(HOUR + 2 * MINUTE)
+  expect(transactions(world)).toEqual(['approve', 'unwrap'])
+  expect(world.balance('native')).toBeGreaterThan(eth + milliWeth(9))
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})
+
+test('an order that never fills gives its ETH back', async () => {
+  const world = new World({ seed: 'give back', strategies: [FROM_ETH] })
+  world.serviceFaults.neverFills = 1
+  world.start()
+  await world.runFor(HOUR + 10 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['expired order-expired'])
+  expect(transactions(world).at(-1)).toBe('unwrap')
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})
+
+test('an intent that was given up before a crash is not taken up again with WETH that is not its own', async () => {
+  const world = new World({ seed: 'given up', strategies: [FROM_ETH] })
+  world.serviceFaults.down = true
+  world.start()
+  await world.runFor(HOUR)
+  while (!transactions(world).includes('unwrap')) await world.runFor(100)
+  world.crash()
+  world.serviceFaults.down = false
+  await world.runFor(10_000)
+  world.start()
+  await world.runFor(5 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['failed attempts-exhausted'])
+  expect(world.balance(USDC.address)).toBe(usdc(100_000))
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})
+
+test('transactions that a node loses are sent again under their one nonce', async () => {
+  const world = new World({ seed: 'lossy', strategies: [FROM_ETH] })
+  world.chainFaults.losesTransaction = 0.7
+  world.start()
+  await world.runFor(6 * HOUR)
+  world.chainFaults.losesTransaction = 0
+  expect(await world.calmDown()).toBe(true)
+  expect(world.state.strategies.get('hourly')?.fills).toBeGreaterThan(3)
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})
+
+test('receipts that a node knows late do not make a mined wrapping lost', async () => {
+  const world = new World({ seed: 'late receipts', strategies: [FROM_ETH] })
+  world.chainFaults.indexingSeconds = 40
+  world.start()
+  await world.runFor(2 * HOUR + 10 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled', 'filled filled'])
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import type { Permit } from '../../../src/domain/permit.ts'
+import type { Quote } from '../../../src/domain/quote.ts'
+import { type Address, baseUnits } from '../../../src/domain/units.ts'
+import { readTypedData } from '../../../src/execute/authority/typed-data.ts'
+import { typedDataOf } from '../../../src/simulate/gasless/offer.ts'
+import { USDC, WALLET } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+const THIEF: Address = '0x00000000000000000000000000000000000bad00'
+
+/** A quote whose typed data asks for something else than the honest permit. */
+function asking(quote: Quote, changes: Partial<Permit>): Quote {
+  const read = readTypedData(quote.typedData, quote.from)
+  if (!read.ok) throw new Error(read.detail)
+  return { ...quote, typedData: typedDataOf({ ...read.permit, ...changes }) }
+}
+
+describe('a service that offers something else than was asked for', () => {
+  test.each<[string, (quote: Quote) => Quote]>([
+    ['owner-mismatch', (quote) => ({ ...quote, from: THIEF })],
+    ['kind-mismatch', (quote) => ({ ...quote, side: 'buy' })],
+    [
+      'amount-above-limit',
+      (quote) => ({ ...asking(quote, { amount: usdc(26) }), sellAmount: usdc(26) }),
+    ],
+    ['amount-mismatch', (quote) => asking(quote, { minAmountOut: baseUnits(1n) })],
+    ['sell-token-mismatch', (quote) => asking(quote, { token: THIEF })],
+    ['buy-token-mismatch', (quote) => asking(quote, { tokenOut: USDC.address })],
+    ['recipient-mismatch', (quote) => asking(quote, { recipient: THIEF })],
+    ['permit2-mismatch', (quote) => asking(quote, { permit2: THIEF })],
+    ['spender-not-allowed', (quote) => ({ ...asking(quote, { spender: THIEF }), spender: THIEF })],
+    [
+      'typed-data-malformed',
+      (quote) => ({ ...quote, typedData: { ...quote.typedData, extra: 1 } }),
+    ],
+    ['digest-mismatch', (quote) => asking(quote, { amount: usdc(24) })],
+    ['witness-type-mismatch', (quote) => ({ ...quote, witnessTypeString: 'x' })],
+    ['deadline-mismatch', (quote) => asking(quote, { deadlineSeconds: quote.validToSeconds + 1 })],
+    [
+      'deadline-too-far',
+      (quote) => {
+        const validToSeconds = quote.validToSeconds + 3_600
+        return { ...asking(quote, { deadlineSeconds: validToSeconds }), validToSeconds }
+      },
+    ],
+    [
+      'minimum-output-too-low',
+      (quote) => ({
+        ...asking(quote, { minAmountOut: baseUnits(1n) }),
+        minBuyAmount: baseUnits(1n),
+      }),
+    ],
+    [
+      'price-deviation',
+      (quote) => {
+        const minBuyAmount = baseUnits((quote.minBuyAmount * 97n) / 100n)
+        const buyAmount = baseUnits((quote.buyAmount * 97n) / 100n)
+        return { ...asking(quote, { minAmountOut: minBuyAmount }), minBuyAmount, buyAmount }
+      },
+    ],
+  ])('is refused by name: %s', async (reason, tamper) => {
+    const world = new World({ seed: `tampered ${reason}`, strategies: [aStrategy()] })
+    world.serviceFaults.tamper = tamper
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual([`refused ${reason}`])
+    expect(world.watch.signatures).toBe(0)
+    expect(world.balance(USDC.address)).toBe(usdc(100_000))
+    expectSound(world)
+  })
+})
+
+test('a wallet that grew code signs nothing more', async () => {
+  const world = new World({ seed: 'code', strategies: [aStrategy()] })
+  world.start()
+  await world.runFor(HOUR + MINUTE)
+  world.ledger.growCode(WALLET)
+  await world.runFor(HOUR)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled', 'refused wallet-has-code'])
+  expect(world.watch.signatures).toBe(1)
+  expectSound(world)
+})

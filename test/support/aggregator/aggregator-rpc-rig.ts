@@ -1,0 +1,123 @@
+import { afterEach, beforeEach } from 'vitest'
+import {
+  type AggregatorRpcOptions,
+  createAggregatorRpc,
+} from '../../../src/adapters/aggregator/rpc.ts'
+import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import type { Observation } from '../../../src/domain/observation.ts'
+import type { Address, Hex } from '../../../src/domain/units.ts'
+import type { Aggregator, AggregatorReply, Signer } from '../../../src/ports.ts'
+import {
+  type ScriptedReply,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../process/scripted-server.ts'
+import { aggregatorGolden } from './aggregator-golden.ts'
+
+export const HASH: Hex = `0x${'7d'.repeat(32)}`
+export const LANDED: Hex = `0x${'5e'.repeat(32)}`
+export const RAW: Hex = `0x02f86b83aa36a7${'ab'.repeat(120)}`
+export const ACCOUNT: Address = `0x${'52'.repeat(20)}`
+export const TOKEN = 'token-of-the-operator'
+
+export type AggregatorMethod =
+  | 'sendRawTransaction'
+  | 'sendBundle'
+  | 'getTransactionReceipt'
+  | 'accountInfo'
+  | 'transactionStatus'
+  | 'getBatchedTransactionReceipt'
+
+export const calls: Readonly<
+  Record<AggregatorMethod, (service: Aggregator) => Promise<AggregatorReply<unknown>>>
+> = {
+  sendRawTransaction: (service) => service.sendRawTransaction(RAW),
+  sendBundle: (service) => service.sendBundle(RAW, 16n),
+  getTransactionReceipt: (service) => service.receipt(HASH),
+  accountInfo: (service) => service.accountInfo(ACCOUNT),
+  transactionStatus: (service) => service.transactionStatus(HASH),
+  getBatchedTransactionReceipt: (service) => service.batchedReceipt(HASH),
+}
+export const methods = Object.keys(calls) as AggregatorMethod[]
+
+/** A result that the interface describes for the method. */
+export const results: Readonly<Record<AggregatorMethod, unknown>> = {
+  sendRawTransaction: HASH,
+  sendBundle: HASH,
+  getTransactionReceipt: aggregatorGolden('receipt').example,
+  accountInfo: aggregatorGolden('account-info').example,
+  transactionStatus: aggregatorGolden('transaction-status').example,
+  getBatchedTransactionReceipt: aggregatorGolden('receipt').example,
+}
+
+type Rest = Omit<ScriptedReply, 'body'>
+type Body = { readonly jsonrpc?: unknown; readonly id?: unknown; readonly error?: unknown }
+
+export type AggregatorRpcRig = {
+  /** Fresh for each test. */
+  readonly server: ScriptedServer
+  readonly observed: readonly Observation[]
+  readonly signer: Signer
+  /** The adapter against the server; closed after the test. */
+  connect(overrides?: Partial<AggregatorRpcOptions>): Aggregator & { close(): Promise<void> }
+  /** Every request is answered with this result under its own id, or with the changes. */
+  answers(result: unknown, rest?: Rest, changes?: Body): void
+  /** Every request is answered with this error. */
+  fails(message: string, rest?: Rest & { code?: number }, changes?: Body): void
+  /** The bodies that arrived. */
+  bodies(): readonly { jsonrpc: string; id: number; method: string; params: unknown[] }[]
+  /** Status labels of the requests so far. */
+  labels(): readonly string[]
+}
+
+/** Gives each test of the calling file a scripted service and what the adapter reported. */
+export function useAggregatorRpc(): AggregatorRpcRig {
+  let server: ScriptedServer
+  let observed: Observation[] = []
+  const signer = createSigner(Buffer.from('11'.repeat(32), 'hex'))
+  const open: { close(): Promise<void> }[] = []
+
+  beforeEach(async () => {
+    server = await startScriptedServer()
+    observed = []
+  })
+  afterEach(async () => {
+    await server.close()
+    for (const service of open.splice(0)) await service.close()
+  })
+
+  function answerWith(fields: object, rest: Rest, changes: Body): void {
+    server.answerWith((request) => {
+      const { id } = JSON.parse(request.body) as { id: number }
+      return { ...rest, body: { jsonrpc: '2.0', id, ...fields, ...changes } }
+    })
+  }
+
+  return {
+    get server() {
+      return server
+    },
+    get observed() {
+      return observed
+    },
+    signer,
+    connect(overrides = {}) {
+      const service = createAggregatorRpc({
+        url: server.url,
+        methodPrefix: 'agg_',
+        signatureHeader: 'X-Relay-Signature',
+        signer,
+        clock: { now: () => Date.now() },
+        observe: (event) => observed.push(event),
+        ...overrides,
+      })
+      open.push(service)
+      return service
+    },
+    answers: (result, rest = {}, changes = {}) => answerWith({ result }, rest, changes),
+    fails: (message, { code = -32_000, ...rest } = {}, changes = {}) =>
+      answerWith({ error: { code, message } }, rest, changes),
+    bodies: () => server.requests.map((request) => JSON.parse(request.body)),
+    labels: () => observed.flatMap((event) => (event.type === 'request' ? [event.status] : [])),
+  }
+}

@@ -1,0 +1,236 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { encodeFunctionData, type Hex, keccak256, parseEventLogs, stringToHex, toHex } from 'viem'
+import { createAggregatorRpc } from '../../../src/adapters/aggregator/rpc.ts'
+import { createCallChain } from '../../../src/adapters/chain/call-chain.ts'
+import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import type { CallIntent } from '../../../src/domain/intent.ts'
+import type { Observation } from '../../../src/domain/observation.ts'
+import { DEFAULT_POLICY, type ExecutionPolicy } from '../../../src/domain/policy.ts'
+import type { AggregatorSettings } from '../../../src/domain/settings.ts'
+import type { CallStrategy, StrategyLimits } from '../../../src/domain/strategy.ts'
+import { type Address, baseUnits } from '../../../src/domain/units.ts'
+import { createTurns, type OrderContext } from '../../../src/execute/context.ts'
+import type { Aggregator, CallChain, Clock, Journal, Signer } from '../../../src/ports.ts'
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import { ACCOUNT, GASLESS } from '../../../src/simulate/stage.ts'
+import { aSchedule, OPEN } from '../builders.ts'
+import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
+import { DEMO, PROPOSER } from './aggregator-abi.ts'
+
+/** The daemon's call venue on the sandbox: its real adapters and real journal, without the rest of the daemon. */
+
+const lower = (address: string): Address => address.toLowerCase() as Address
+
+/** The machine's time, without the heartbeat that only the calendar needs. */
+export const WALL_CLOCK: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    pause(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined),
+  wake: (atMs, signal) => WALL_CLOCK.sleep(Math.max(0, atMs - Date.now()), signal),
+}
+
+/** Quick enough for a test, patient enough for two cores. */
+export const QUICK_POLICY: ExecutionPolicy = {
+  ...DEFAULT_POLICY,
+  backoffMsMin: 20,
+  backoffMsMax: 200,
+  pollMsMin: 40,
+  pollMsMax: 100,
+}
+
+export function aggregatorSettingsOf(
+  sandbox: Sandbox,
+  changes: Partial<AggregatorSettings> = {},
+): AggregatorSettings {
+  const { contracts } = sandbox.sepolia
+  return {
+    rpcUrl: sandbox.aggregatorUrl,
+    chain: 'sepolia',
+    wallet: 'operator',
+    proposer: 'trustless',
+    contracts: {
+      gasTank: lower(contracts.gasTank),
+      multicall: lower(contracts.multicall),
+      trustedProposer: lower(contracts.trustedProposer),
+      trustlessProposer: lower(contracts.trustlessProposer),
+    },
+    targets: [lower(contracts.demoTarget)],
+    fallback: { mode: 'rejected-only', deadlineMs: 60_000 },
+    gasTank: { alertBelowWei: undefined, topUp: undefined },
+    wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
+    ...changes,
+  }
+}
+
+/** A new key whose account has coin, a deposit and the proposer's code. */
+export async function delegatedKey(
+  sandbox: Sandbox,
+  proposer: AggregatorSettings['proposer'] = 'trustless',
+): Promise<Hex> {
+  const key = toHex(randomBytes(32))
+  await delegatedAccount(sandbox, proposer, { key })
+  return key
+}
+
+/** A new key whose account has coin alone, or a deposit too. */
+export async function fundedKey(sandbox: Sandbox, deposit = 0n, coin = ETHER): Promise<Hex> {
+  const key = toHex(randomBytes(32))
+  await newAccount(sandbox, { key, deposit, coin })
+  return key
+}
+
+export function signerOf(key: Hex): Signer {
+  return createSigner(Buffer.from(key.slice(2), 'hex'))
+}
+
+/** The service and the chain as one process talks to them. */
+export type Lines = {
+  readonly service: Aggregator & { close(): Promise<void> }
+  readonly chain: CallChain & { close(): Promise<void> }
+}
+
+export function openLines(
+  sandbox: Sandbox,
+  signer: Signer,
+  observe: (event: Observation) => void = () => undefined,
+): Lines {
+  const { methodPrefix, signatureHeader } = aggregatorSettingsOf(sandbox).wire
+  const clock = WALL_CLOCK
+  return {
+    service: createAggregatorRpc({
+      url: sandbox.aggregatorUrl,
+      ...{ methodPrefix, signatureHeader, signer, clock, observe },
+    }),
+    chain: createCallChain({
+      chainId: SEPOLIA,
+      rpcUrls: [sandbox.sepolia.rpcUrl],
+      ...{ clock, observe },
+    }),
+  }
+}
+
+export type CallContextOptions = {
+  readonly signer: Signer
+  readonly lines: { readonly service: Aggregator; readonly chain: CallChain }
+  readonly journal: Journal
+  readonly settings: AggregatorSettings
+  readonly strategies: readonly CallStrategy[]
+  readonly observe?: (event: Observation) => void
+  readonly policy?: ExecutionPolicy
+  readonly closing?: AbortSignal
+  readonly stop?: AbortSignal
+}
+
+/** A context for calls alone: whatever the gasless venue is asked for throws. */
+export function callContext(options: CallContextOptions): OrderContext {
+  const { signer, lines, journal, settings, strategies } = options
+  const wallet = { chain: lines.chain, chainId: SEPOLIA, signer, turn: createTurns() }
+  const never = new AbortController().signal
+  return {
+    ports: {
+      clock: WALL_CLOCK,
+      random: { jitter: Math.random },
+      gasless: unasked('the gasless service'),
+      chain: unasked("the gasless service's chain"),
+      signer,
+      journal,
+      queue: unasked("the gasless service's queue"),
+      observe: options.observe ?? (() => undefined),
+    },
+    policy: options.policy ?? QUICK_POLICY,
+    chainId: SEPOLIA,
+    gasless: GASLESS,
+    account: ACCOUNT,
+    strategies: new Map(strategies.map((strategy) => [strategy.name, strategy])),
+    mode: 'sandbox',
+    pricePath: () => undefined,
+    hashPermit: () => {
+      throw new Error('no permit is made for a call')
+    },
+    closing: options.closing ?? never,
+    stop: options.stop ?? never,
+    wallet,
+    aggregator: { settings, service: lines.service, chain: lines.chain, wallet },
+  }
+}
+
+function unasked<Port extends object>(what: string): Port {
+  return new Proxy({} as Port, {
+    get: (_port, property) => {
+      throw new Error(`${what} was asked for ${String(property)}`)
+    },
+  })
+}
+
+const NO_LIMITS: StrategyLimits = { ...OPEN, maxOpenIntents: 10 }
+
+/** A strategy that records `label` at the DemoTarget, where every label is counted apart. */
+export function recordStrategy(sandbox: Sandbox, label: string): CallStrategy {
+  return {
+    kind: 'call',
+    name: label,
+    file: `${label}.yaml`,
+    enabled: true,
+    schedule: aSchedule('* * * * * *'),
+    limits: NO_LIMITS,
+    target: lower(sandbox.sepolia.contracts.demoTarget),
+    calldata: recordCalldata(label),
+    value: baseUnits(0n),
+    gasLimit: 120_000n,
+    label: 'record(bytes32)',
+  }
+}
+
+/** The intent of one slot of a strategy whose calldata records a label of its own. */
+export function recordIntent(
+  strategy: CallStrategy,
+  slot: { readonly owner: Address; readonly slotSeconds: number; readonly label: string },
+): CallIntent {
+  const { owner, slotSeconds, label } = slot
+  return {
+    id: `${strategy.name}:${slotSeconds}:0`,
+    venue: 'aggregated',
+    strategy: strategy.name,
+    ...{ slotSeconds, leg: 0, owner, calldata: recordCalldata(label) },
+    startBeforeMs: Date.now() + strategy.schedule.maxLatenessMs,
+    target: strategy.target,
+    value: strategy.value,
+    gasLimit: strategy.gasLimit,
+    label: strategy.label,
+  }
+}
+
+export function memoOf(label: string): Hex {
+  return keccak256(stringToHex(label))
+}
+
+function recordCalldata(label: string): Hex {
+  return encodeFunctionData({ abi: DEMO, functionName: 'record', args: [memoOf(label)] })
+}
+
+/** A call as the DemoTarget saw it. */
+export type SeenCall = { readonly caller: Address; readonly memo: Hex; readonly txHash: Hex }
+
+/** Every call that the DemoTarget ever counted, in order. */
+export async function callsSeen(sandbox: Sandbox): Promise<readonly SeenCall[]> {
+  const logs = await sepoliaClient(sandbox).getLogs({
+    address: sandbox.sepolia.contracts.demoTarget,
+    fromBlock: 0n,
+  })
+  return parseEventLogs({ abi: DEMO, logs, eventName: 'Called' }).map(
+    ({ args, transactionHash }) => ({
+      caller: lower(args.caller),
+      memo: args.memo,
+      txHash: transactionHash,
+    }),
+  )
+}
+
+export function nestedNonceOf(sandbox: Sandbox, account: Hex): Promise<bigint> {
+  return sepoliaClient(sandbox).readContract({
+    address: account,
+    abi: PROPOSER,
+    functionName: 'nestedNonce',
+  })
+}

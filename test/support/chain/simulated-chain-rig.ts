@@ -1,0 +1,94 @@
+import type { PriceFeed } from '../../../src/domain/price.ts'
+import type { Token } from '../../../src/domain/token.ts'
+import type { Address } from '../../../src/domain/units.ts'
+import { createSimulatedChain } from '../../../src/simulate/chain/chain.ts'
+import { BLOCK_SECONDS, POOL } from '../../../src/simulate/chain/ledger.ts'
+import { SimulatedProcess } from '../../../src/simulate/process.ts'
+import { createRandom, fingerprint } from '../../../src/simulate/random.ts'
+import { createSimulatedSigner } from '../../../src/simulate/signer.ts'
+import {
+  PERMIT2,
+  SIMULATED_CHAIN_ID,
+  USDC,
+  WALLET,
+  WETH,
+  WETH_USDC,
+} from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import type { ChainRig } from '../../contract/chain/chain.ts'
+import { inVirtualTime } from '../simulated-time.ts'
+
+const SEQUENCER_FEED: Address = '0x00000000000000000000000000000000000f0003'
+const FEED: PriceFeed = {
+  ...WETH_USDC,
+  feed: '0x00000000000000000000000000000000000f0002',
+  sequencerFeed: SEQUENCER_FEED,
+}
+const FEED_ANSWER = 2_500n * 10n ** 8n
+const FEED_DECIMALS = 8
+/** Calldata of `withdraw(1)`, which reverts at the WETH contract for who has none. */
+const WITHDRAW_ONE = `0x2e1a7d4d${'1'.padStart(64, '0')}` as const
+
+/** The chain of a world without a daemon, as a node's client sees it that waits in virtual time. */
+export async function makeSimulatedChainRig(): Promise<ChainRig> {
+  const world = new World({ seed: 'chain contract', strategies: [] })
+  const { clock, ledger, mempool, chainFaults } = world
+  const random = createRandom('chain contract client')
+  const process = new SimulatedProcess(clock, random.fork('net'))
+  const nextBlock = () => world.runFor(BLOCK_SECONDS * 1_000)
+  let payments = 0
+
+  /** A plain transfer in a block of its own. */
+  const transfer = async (token: Token, path: { from: Address; to: Address; amount: bigint }) => {
+    await nextBlock()
+    payments += 1
+    const asset = token.address
+    const mined = ledger.mine({
+      hash: fingerprint(`payment ${payments}`),
+      input: '0xa9059cbb',
+      call: () => (ledger.move({ asset, ...path }) ? [{ token: asset, ...path }] : undefined),
+    })
+    if (!mined.success) throw new Error(`no balance to pay ${path.amount} ${token.symbol}`)
+    return mined.hash
+  }
+
+  ledger.setBalance(WETH.address, WALLET, 0n)
+  ledger.setReading(FEED.feed, { answer: FEED_ANSWER, decimals: FEED_DECIMALS })
+  ledger.setReading(SEQUENCER_FEED, { answer: 0n, decimals: 0 })
+  return {
+    chain: inVirtualTime(
+      clock,
+      createSimulatedChain({
+        ledger,
+        mempool,
+        faults: chainFaults,
+        random: random.fork('client'),
+        process,
+        chainId: SIMULATED_CHAIN_ID,
+      }),
+    ),
+    chainId: SIMULATED_CHAIN_ID,
+    permit2: PERMIT2,
+    signer: createSimulatedSigner({ address: WALLET, process, onSign: () => undefined }),
+    token: USDC,
+    otherToken: WETH,
+    tokenBalance: world.balance(USDC.address),
+    feed: FEED,
+    feedAnswer: FEED_ANSWER,
+    feedDecimals: FEED_DECIMALS,
+    stranger: '0x00000000000000000000000000000000000abcde',
+    revertingCall: { to: WETH.address, data: WITHDRAW_ONE, value: 0n },
+    async payOut(token, { to, amount }) {
+      const hash = await transfer(token, { from: WALLET, to, amount })
+      mempool.useNonce(WALLET)
+      return hash
+    },
+    async payIn(token, amount) {
+      await transfer(token, { from: POOL, to: WALLET, amount })
+    },
+    useNonce: async (nonce) => ledger.invalidateNonce(WALLET, nonce),
+    mine: nextBlock,
+    giveCode: async () => ledger.growCode(WALLET),
+    close: async () => process.die(),
+  }
+}

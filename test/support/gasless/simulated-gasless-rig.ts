@@ -1,0 +1,86 @@
+import { hashTypedData, type TypedDataDefinition } from 'viem'
+import type { Route } from '../../../src/domain/observation.ts'
+import type { Quote } from '../../../src/domain/quote.ts'
+import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
+import type { Gasless } from '../../../src/ports.ts'
+import { noServiceFaults, type ServiceFaults } from '../../../src/simulate/gasless/faults.ts'
+import { createSimulatedGasless } from '../../../src/simulate/gasless/gasless.ts'
+import { SimulatedProcess } from '../../../src/simulate/process.ts'
+import { createRandom } from '../../../src/simulate/random.ts'
+import { simulatedSignature } from '../../../src/simulate/signer.ts'
+import { USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import type { GaslessFault, GaslessUnderTest } from '../../contract/gasless/gasless.ts'
+import { inVirtualTime } from '../simulated-time.ts'
+
+const SELL_AMOUNT = baseUnits(25_000_000n)
+const BUY_AMOUNT = baseUnits(5_000_000_000_000_000n)
+const RETRY_AFTER_MS = 2_000
+const STRANGER: Address = '0x00000000000000000000000000000000000000bb'
+
+/** A cut connection and an error in words are one and the same to a client of the simulated service. */
+const FAULTS: Readonly<Record<GaslessFault, Partial<ServiceFaults>>> = {
+  rateLimit: { rateLimited: 1 },
+  errorBefore: { failsBefore: 1 },
+  dropBefore: { failsBefore: 1 },
+  errorAfter: { failsAfter: 1 },
+  dropAfter: { failsAfter: 1 },
+}
+
+/** The simulated service of a world without a daemon, as a client sees it that waits in virtual time. */
+export function makeSimulatedGaslessRig(): GaslessUnderTest {
+  const world = new World({ seed: 'gasless contract', strategies: [] })
+  const { clock, service, serviceFaults } = world
+  const random = createRandom('gasless contract client')
+  const process = new SimulatedProcess(clock, random.fork('net'))
+  const armed = new Map<Route, GaslessFault>()
+  const client = createSimulatedGasless({
+    service,
+    faults: serviceFaults,
+    // The one number it draws from a range is how long a limited client has to wait.
+    random: { ...random.fork('client'), between: () => RETRY_AFTER_MS },
+    process,
+    clock,
+    tokens: [USDC, WETH],
+  })
+
+  const failing = async <Answer>(route: Route, ask: () => Promise<Answer>): Promise<Answer> => {
+    const fault = armed.get(route)
+    armed.delete(route)
+    if (fault !== undefined) Object.assign(serviceFaults, FAULTS[fault])
+    const answer = await ask()
+    Object.assign(serviceFaults, noServiceFaults())
+    return answer
+  }
+  const gasless: Gasless = {
+    tokens: () => failing('tokens', () => client.tokens()),
+    quote: (request) => failing('quote', () => client.quote(request)),
+    submit: (order) => failing('submit', () => client.submit(order)),
+    order: (orderId) => failing('poll', () => client.order(orderId)),
+    clockOffsetMs: () => client.clockOffsetMs(),
+  }
+
+  world.ledger.setAllowance(USDC.address, WALLET, SELL_AMOUNT)
+  return {
+    gasless: inVirtualTime(clock, gasless),
+    owner: WALLET,
+    sellToken: USDC.address,
+    buyToken: WETH.address,
+    sellAmount: SELL_AMOUNT,
+    buyAmount: BUY_AMOUNT,
+    serviceNowMs: () => service.nowMs,
+    sign: (quote) => simulatedSignature(WALLET, digestOf(quote)),
+    signAsStranger: (quote) => simulatedSignature(STRANGER, digestOf(quote)),
+    elapse: (ms) => world.runFor(ms),
+    expire: (quote) => world.runFor(quote.expirationMs - service.nowMs + 1),
+    failNext: (route, fault) => {
+      armed.set(route, fault)
+    },
+    dispose: async () => process.die(),
+  }
+}
+
+/** By the general implementation, not by the daemon's own. */
+function digestOf({ typedData }: Quote): Hex {
+  return hashTypedData(typedData as unknown as TypedDataDefinition)
+}

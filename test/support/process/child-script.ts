@@ -1,0 +1,50 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { onTestFinished } from 'vitest'
+import { temporaryDirectory } from '../state/state-directory.ts'
+
+export type Script = (...args: readonly string[]) => ChildProcess
+
+/** Bundles a TypeScript file, because Node cannot run it as it is, and gives what starts it. Children end with the test. */
+export async function childScript(entry: string): Promise<Script> {
+  const outfile = join(temporaryDirectory(), 'child.mjs')
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'silent',
+  })
+  return (...args) => {
+    const child = fork(outfile, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: [] })
+    onTestFinished(() => {
+      child.kill('SIGKILL')
+    })
+    return child
+  }
+}
+
+/** The child's next message; rejects if it exits first. */
+export async function messageFrom(child: ChildProcess): Promise<unknown> {
+  const heard = new AbortController()
+  const { signal } = heard
+  try {
+    return await Promise.race([
+      once(child, 'message', { signal }).then(([message]) => message),
+      once(child, 'exit', { signal }).then(([code]) => {
+        throw new Error(`child exited with ${code} without a word`)
+      }),
+    ])
+  } finally {
+    heard.abort()
+  }
+}
+
+export async function killHard(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}

@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished, vi } from 'vitest'
+
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+/** The program as it is shipped. TRANCHED_BIN puts another build of it to the test. */
+const PROGRAM = process.env['TRANCHED_BIN'] ?? join(ROOT, 'dist/tranched.js')
+const SEEN_WITHIN_MS = 30_000
+const ENDED_WITHIN_MS = 40_000
+const LOOK_EVERY_MS = 10
+
+export type StartOptions = {
+  readonly cwd?: string | undefined
+  readonly env?: Readonly<Record<string, string>> | undefined
+}
+
+export type Ended = {
+  /** Null when a signal ended it. */
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The program in a process group of its own, whose output is kept from its first byte. */
+export type Running = {
+  readonly pid: number
+  /** Resolves once it has ended, however it did; rejects if it takes too long from this call on. */
+  ended(): Promise<Ended>
+  /** Everything printed so far, on both streams. */
+  output(): string
+  /** The first match of `pattern` in what is printed on either stream; rejects if the program ends without it. */
+  sees(pattern: RegExp): Promise<RegExpExecArray>
+  /** Signals the program alone, as a supervisor does. */
+  signal(name: NodeJS.Signals): void
+  /** Ends it as a power cut would, and waits until it is gone. */
+  killHard(): Promise<void>
+  /** SIGTERM, and what came of it. */
+  stop(): Promise<Ended>
+}
+
+/** Starts the built program. Whatever the test does, the process group is gone after it. */
+export function start(args: readonly string[], options: StartOptions = {}): Running {
+  if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is not built: run npm run build`)
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    cwd: options.cwd,
+    env: { ...inherited(), ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const { pid } = child
+  if (pid === undefined) throw new Error('the program could not be started')
+  const printed = collectOutput(child)
+  const ended = once(child, 'close').then(
+    ([code, signal]): Ended => ({ code, signal, stdout: printed.stdout, stderr: printed.stderr }),
+  )
+  let isOver = false
+  void ended.then(() => {
+    isOver = true
+  })
+  const output = (): string => printed.stdout + printed.stderr
+  const untilEnded = (): Promise<Ended> =>
+    within(ended, () => `the program did not end; it printed:\n${output()}`)
+  const killHard = async (): Promise<void> => {
+    if (!isOver) killGroup(pid)
+    await ended
+  }
+  onTestFinished(killHard)
+  return {
+    pid,
+    ended: untilEnded,
+    output,
+    killHard,
+    signal: (name) => void child.kill(name),
+    stop() {
+      child.kill('SIGTERM')
+      return untilEnded()
+    },
+    sees: (pattern) =>
+      vi.waitFor(
+        () => {
+          const found = pattern.exec(output())
+          if (found === null) throw new Error(`no ${pattern} in what was printed:\n${output()}`)
+          return found
+        },
+        { timeout: SEEN_WITHIN_MS, interval: LOOK_EVERY_MS },
+      ),
+  }
+}
+
+/** Runs a command to its end. */
+export function run(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
+  return start(args, options).ended()
+}
+
+/** Without the variables that change a config; the marker by which survivors are found stays. */
+function inherited(): Record<string, string | undefined> {
+  const kept = ['PATH', 'HOME', 'ANVIL_BIN', 'TRANCHED_TEST_RUN']
+  return Object.fromEntries(kept.map((name) => [name, process.env[name]]))
+}
+
+function collectOutput(child: ChildProcess): { stdout: string; stderr: string } {
+  const printed = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      printed[name] += text
+    })
+  }
+  return printed
+}
+
+async function within(ended: Promise<Ended>, describe: () => string): Promise<Ended> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(describe())), ENDED_WITHIN_MS)
+  })
+  try {
+    return await Promise.race([ended, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // The whole group ended by itself just now.
+  }
+}

@@ -1,0 +1,90 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { vi } from 'vitest'
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+
+const LOOK_EVERY_MS = 2
+
+type Status = { readonly pid: number; readonly parent: number }
+
+/** Every process under `pid`, read from /proc: children, their children, and so on. */
+export function descendantsOf(pid: number): readonly number[] {
+  const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? statusOf(name) : []))
+  const found: number[] = []
+  for (let generation = [pid]; generation.length > 0; ) {
+    const parents = new Set(generation)
+    generation = all.filter(({ parent }) => parents.has(parent)).map((each) => each.pid)
+    found.push(...generation)
+  }
+  return found
+}
+
+/** Resolves once none of the processes runs any more. One that waits to be reaped counts as ended. */
+export function untilGone(pids: readonly number[], withinMs: number): Promise<void> {
+  return vi.waitFor(
+    () => {
+      const alive = pids.filter((pid) => statusOf(String(pid)).length > 0)
+      if (alive.length > 0) throw new Error(`still running: ${alive.join(', ')}`)
+    },
+    { timeout: withinMs, interval: 20 },
+  )
+}
+
+/** Empty for a process that has ended, reaped or not. Fields as in proc_pid_stat(5), counted behind the name. */
+function statusOf(pid: string): readonly Status[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [state, parent] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return state === 'Z' || state === 'X' ? [] : [{ pid: Number(pid), parent: Number(parent) }]
+  } catch {
+    return []
+  }
+}
+
+/** A place in a journal from which to watch what is appended. */
+export type JournalMark = { readonly file: string; readonly bytes: number }
+
+/** The end of the journal as it is now, whether it exists yet or not. */
+export function markJournal(stateDir: string): JournalMark {
+  const file = join(stateDir, 'journal.jsonl')
+  return { file, bytes: existsSync(file) ? statSync(file).size : 0 }
+}
+
+/**
+ * Resolves with true a few milliseconds after an event of this type stands in the journal behind the mark, or with
+ * false when time is up.
+ */
+export async function untilJournaled(
+  mark: JournalMark,
+  type: JournalEvent['type'],
+  withinMs: number,
+): Promise<boolean> {
+  const deadline = performance.now() + withinMs
+  const wanted = `"event":{"type":"${type}"`
+  while (!textAfter(mark).includes(wanted)) {
+    if (performance.now() > deadline) return false
+    await sleep(LOOK_EVERY_MS)
+  }
+  return true
+}
+
+function textAfter({ file, bytes }: JournalMark): string {
+  if (!existsSync(file)) return ''
+  const fd = openSync(file, 'r')
+  try {
+    const data = Buffer.alloc(Math.max(0, fstatSync(fd).size - bytes))
+    return data.toString('latin1', 0, readSync(fd, data, 0, data.length, bytes))
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,35 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { acquireLock } from '../../../src/adapters/state/state-lock.ts'
+import { StateLockedError } from '../../../src/domain/errors.ts'
+
+/** Child process: takes the lock and gives it back again and again, and tells if it ever was not alone. */
+const [dir = '', cycles = '0'] = process.argv.slice(2)
+const marker = join(dir, 'marker')
+
+async function take(): Promise<() => void> {
+  for (;;) {
+    try {
+      return await acquireLock(dir, { pid: process.pid, command: 'cycler', startedAtMs: 0 })
+    } catch (error) {
+      if (!(error instanceof StateLockedError)) throw error
+    }
+  }
+}
+
+async function cycle(): Promise<string> {
+  for (let n = 0; n < Number(cycles); n += 1) {
+    const release = await take()
+    try {
+      writeFileSync(marker, '', { flag: 'wx' })
+    } catch {
+      return 'somebody else held it, too'
+    }
+    rmSync(marker)
+    release()
+  }
+  return 'done'
+}
+
+process.send?.(await cycle())
+process.disconnect()

@@ -1,0 +1,88 @@
+import { cpSync } from 'node:fs'
+import type { Aggregator, CallChain, Journal } from '../../../src/ports.ts'
+import { never } from '../../../src/simulate/process.ts'
+import { temporaryDirectory } from '../state/state-directory.ts'
+
+/**
+ * A process that can die between any two steps that outlive it: just before and just after each append to its journal,
+ * and after each request that moves money, before it hears the answer. What it had asked for still happens.
+ */
+export class Mortal {
+  /** Steps so far. */
+  steps = 0
+  readonly died: Promise<'died'>
+  readonly #diesAt: number | undefined
+  #alive = true
+  #tell: () => void = () => undefined
+
+  /** It dies at that step, counted from 1, or never. */
+  constructor(diesAt: number | undefined) {
+    this.#diesAt = diesAt
+    this.died = new Promise((resolve) => {
+      this.#tell = () => resolve('died')
+    })
+  }
+
+  journal(journal: Journal): Journal {
+    return {
+      state: journal.state,
+      records: () => journal.records(),
+      append: async (...events) => {
+        if (this.#dies()) return never()
+        await journal.append(...events)
+        return this.#dies() ? never() : undefined
+      },
+    }
+  }
+
+  service(service: Aggregator): Aggregator {
+    return {
+      sendRawTransaction: (raw) => this.#send(() => service.sendRawTransaction(raw)),
+      sendBundle: (raw, block) => this.#send(() => service.sendBundle(raw, block)),
+      receipt: (hash) => this.#ask(() => service.receipt(hash)),
+      batchedReceipt: (hash) => this.#ask(() => service.batchedReceipt(hash)),
+      accountInfo: (account) => this.#ask(() => service.accountInfo(account)),
+      transactionStatus: (hash, token) => this.#ask(() => service.transactionStatus(hash, token)),
+    }
+  }
+
+  chain(chain: CallChain): CallChain {
+    return {
+      identity: () => this.#ask(() => chain.identity()),
+      draft: (call) => this.#ask(() => chain.draft(call)),
+      broadcast: (raw) => this.#send(() => chain.broadcast(raw)),
+      transaction: (query) => this.#ask(() => chain.transaction(query)),
+      account: (query) => this.#ask(() => chain.account(query)),
+      simulate: (call) => this.#ask(() => chain.simulate(call)),
+      trace: (hash) => this.#ask(() => chain.trace(hash)),
+      callsOf: (query) => this.#ask(() => chain.callsOf(query)),
+    }
+  }
+
+  async #ask<Answer>(request: () => Promise<Answer>): Promise<Answer> {
+    if (!this.#alive) return never()
+    const answer = await request()
+    return this.#alive ? answer : never()
+  }
+
+  async #send<Answer>(request: () => Promise<Answer>): Promise<Answer> {
+    const answer = await this.#ask(request)
+    return this.#dies() ? never() : answer
+  }
+
+  #dies(): boolean {
+    if (!this.#alive) return true
+    this.steps += 1
+    if (this.steps !== this.#diesAt) return false
+    this.#alive = false
+    this.#tell()
+    return true
+  }
+}
+
+/** A directory with what the disk of a dead process holds. Its open files stay its own. */
+export function inheritJournal(dir: string): string {
+  const heir = temporaryDirectory()
+  cpSync(dir, heir, { recursive: true })
+  return heir
+}

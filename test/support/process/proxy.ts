@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+  request as send,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+import { createPrng } from '../../../src/sandbox/market/prng.ts'
+
+const MISHAPS = ['dropRequest', 'dropReply', 'delay', 'repeat'] as const
+type Mishap = (typeof MISHAPS)[number]
+
+export type Proxy = {
+  readonly url: string
+  /** How often each mishap has happened. */
+  readonly happened: Readonly<Record<Mishap, number>>
+  /** From now on everything passes as it is. */
+  calm(): void
+}
+
+export type ProxyOptions = {
+  readonly target: string
+  readonly seed: number
+  /** Chance of each mishap for each request; at most 0.25. */
+  readonly probability: number
+  readonly delayMsMax: number
+}
+
+type Reply = {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/**
+ * A plain HTTP proxy on loopback that loses requests before and replies after they were forwarded, holds replies back,
+ * and forwards requests twice. Which request meets what is drawn from the seed. It ends with the test.
+ */
+export async function startProxy(options: ProxyOptions): Promise<Proxy> {
+  const prng = createPrng(options.seed, 'proxy')
+  const happened = { dropRequest: 0, dropReply: 0, delay: 0, repeat: 0 }
+  let isCalm = false
+  const draw = (): Mishap | undefined => {
+    const mishap = MISHAPS[Math.floor(prng.next() / options.probability)]
+    if (isCalm || mishap === undefined) return undefined
+    happened[mishap] += 1
+    return mishap
+  }
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await buffer(request)
+    const mishap = draw()
+    if (mishap === 'dropRequest') return void request.socket.destroy()
+    const first = await forward(options.target, request, body)
+    const reply = mishap === 'repeat' ? await forward(options.target, request, body) : first
+    if (mishap === 'dropReply') return void request.socket.destroy()
+    if (mishap === 'delay') await sleep(prng.next() * options.delayMsMax)
+    response.writeHead(reply.status, reply.headers).end(reply.body)
+  }
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => request.socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    happened,
+    calm() {
+      isCalm = true
+    },
+  }
+}
+
+async function forward(target: string, request: IncomingMessage, body: Buffer): Promise<Reply> {
+  const { method = 'GET', headers, url = '/' } = request
+  const { connection: _, host: __, ...kept } = headers
+  const outgoing = send(new URL(url, target), { method, headers: kept, agent: false })
+  outgoing.end(body)
+  const [incoming]: [IncomingMessage] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const { 'transfer-encoding': ___, connection: ____, ...replied } = incoming.headers
+  return {
+    status: incoming.statusCode ?? 502,
+    headers: replied,
+    body: await buffer(incoming),
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import {
+  type JournalOptions,
+  type OpenedJournal,
+  openJournal,
+} from '../../../src/adapters/state/journal-file.ts'
+import type { JournalRecord } from '../../../src/domain/book/journal.ts'
+
+/** A directory that is gone after the test. */
+export function temporaryDirectory(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'tranched-state-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** Opens a journal that is closed after the test; a disk fault fails it unless `onFatal` is given. */
+export async function openForTest(
+  dir: string,
+  options: Partial<JournalOptions> = {},
+): Promise<OpenedJournal> {
+  const opened = await openJournal({
+    dir,
+    clock: { now: () => 1_800_000_000_000 },
+    onFatal: (error) => {
+      throw error
+    },
+    ...options,
+  })
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+export async function collect(
+  records: AsyncIterable<JournalRecord>,
+): Promise<readonly JournalRecord[]> {
+  const all: JournalRecord[] = []
+  for await (const record of records) all.push(record)
+  return all
+}

@@ -1,0 +1,133 @@
+import type { AggregatorTools } from '../../../../src/cli/aggregator-tools.ts'
+import type { AggregatorSettings } from '../../../../src/domain/settings.ts'
+import type { Address, Hex } from '../../../../src/domain/units.ts'
+import { type AggregatorContext, createTurns } from '../../../../src/execute/context.ts'
+import type {
+  AccountView,
+  Aggregator,
+  AggregatorReply,
+  GasTankAccount,
+  Signer,
+  TransactionDraft,
+} from '../../../../src/ports.ts'
+
+export const SEPOLIA = 11_155_111
+const address = (byte: string): Address => `0x${byte.repeat(20)}`
+
+const SETTINGS: AggregatorSettings = {
+  rpcUrl: 'https://agg.example',
+  chain: 'sepolia',
+  wallet: 'operator',
+  proposer: 'trustless',
+  contracts: {
+    gasTank: address('01'),
+    multicall: address('02'),
+    trustedProposer: address('03'),
+    trustlessProposer: address('04'),
+  },
+  targets: [],
+  fallback: { mode: 'after-deadline', deadlineMs: 180_000 },
+  gasTank: { alertBelowWei: undefined, topUp: undefined },
+  wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
+}
+
+/** A clock that moves when somebody sleeps, and does what was set for the time it passes. Starts at 0. */
+function sleepyClock() {
+  let nowMs = 0
+  const plans: { atMs: number; act: () => void }[] = []
+  return {
+    now: () => nowMs,
+    async sleep(ms: number) {
+      nowMs += ms
+      for (const plan of plans.filter(({ atMs }) => atMs <= nowMs)) {
+        plans.splice(plans.indexOf(plan), 1)
+        plan.act()
+      }
+    },
+    wake: () => Promise.reject(new Error('no command waits for a slot')),
+    at: (atMs: number, act: () => void) => void plans.push({ atMs, act }),
+  }
+}
+
+const unasked = (): never => {
+  throw new Error('nothing here asks for this')
+}
+
+/** An account, its chain and its service, all as the test says; what was sent is kept. */
+export function fakeAggregator({ signer }: { signer: Signer }) {
+  const account: { -readonly [Key in keyof AccountView]: AccountView[Key] } = {
+    blockNumber: 1n,
+    blockTimeSeconds: 0,
+    baseFeePerGas: 1_000_000_000n,
+    balance: 10n ** 18n,
+    transactionCount: 0,
+    code: '0x',
+    nestedNonce: undefined,
+    domain: undefined,
+    gasTankBalance: 0n,
+  }
+  const sent: Hex[] = []
+  const told: string[] = []
+  const broadcast: Hex[] = []
+  const answers: {
+    accountInfo: () => AggregatorReply<GasTankAccount>
+    sendRawTransaction: (raw: Hex) => AggregatorReply<Hex>
+    /** What the chain does with a transaction of the wallet; false leaves it unmined. */
+    mines: (draft: TransactionDraft) => boolean
+  } = {
+    accountInfo: () => ({ ok: false, fault: { tag: 'accountNotFound', message: 'unknown' } }),
+    sendRawTransaction: unasked,
+    mines: () => true,
+  }
+  const service: Aggregator = {
+    accountInfo: async () => answers.accountInfo(),
+    async sendRawTransaction(raw) {
+      sent.push(raw)
+      return answers.sendRawTransaction(raw)
+    },
+    sendBundle: unasked,
+    receipt: unasked,
+    batchedReceipt: unasked,
+    transactionStatus: unasked,
+  }
+  let drafted: TransactionDraft | undefined
+  let mined = false
+  const chain: AggregatorContext['chain'] = {
+    account: async () => ({ ok: true, value: { ...account } }),
+    async draft({ from, to, data, value }) {
+      const fees = { gas: 50_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
+      const nonce = account.transactionCount
+      drafted = { chainId: SEPOLIA, from, to, data, value, nonce, ...fees }
+      return { ok: true, value: drafted }
+    },
+    async broadcast(raw) {
+      broadcast.push(raw)
+      mined = drafted !== undefined && answers.mines(drafted)
+      if (mined) account.transactionCount += 1
+      return { ok: true, value: raw }
+    },
+    async transaction({ hashes: [hash = '0x'] }) {
+      const receipt = mined ? { hash, success: true, blockNumber: 2n } : undefined
+      return { ok: true, value: { receipt, latestNonce: account.transactionCount } }
+    },
+    identity: unasked,
+    simulate: unasked,
+    trace: unasked,
+    callsOf: unasked,
+  }
+  const clock = sleepyClock()
+  const stopping = new AbortController()
+  const tools: Pick<AggregatorTools, 'aggregator' | 'account' | 'clock' | 'stop' | 'tell'> = {
+    aggregator: {
+      settings: SETTINGS,
+      service,
+      chain,
+      wallet: { chain, chainId: SEPOLIA, signer, turn: createTurns() },
+    },
+    account: signer.address,
+    clock,
+    stop: stopping.signal,
+    tell: (line) => void told.push(line),
+  }
+  return { tools, account, answers, sent, broadcast, told, clock, stopping }
+}

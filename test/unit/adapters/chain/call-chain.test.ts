@@ -1,0 +1,316 @@
+import { encodeAbiParameters } from 'viem'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createCallChain } from '../../../../src/adapters/chain/call-chain.ts'
+import type { Observation } from '../../../../src/domain/observation.ts'
+import type { Address, Hex } from '../../../../src/domain/units.ts'
+import { answerOf } from '../../../contract/chain/chain.ts'
+import {
+  type BatchItem,
+  type FakeRpcNode,
+  startFakeRpcNode,
+} from '../../../support/chain/fake-rpc-node.ts'
+
+const ACCOUNT: Address = `0x${'11'.repeat(20)}`
+const CONTRACT: Address = `0x${'22'.repeat(20)}`
+const GAS_TANK: Address = `0x${'33'.repeat(20)}`
+
+type Script = Record<string, (params: readonly unknown[]) => unknown>
+
+let script: Script
+let node: FakeRpcNode
+let observed: Observation[]
+let chain: ReturnType<typeof createCallChain>
+
+beforeEach(async () => {
+  script = { eth_chainId: () => '0x1' }
+  observed = []
+  node = await startFakeRpcNode((batch) => batch.map(answer))
+  chain = createCallChain({
+    chainId: 1,
+    rpcUrls: [node.url],
+    observe: (event) => observed.push(event),
+    clock: { now: () => 0 },
+  })
+})
+afterEach(async () => {
+  await chain.close()
+  await node.close()
+})
+
+function answer({ id, method, params }: BatchItem): unknown {
+  const make = script[method]
+  if (make === undefined) return { jsonrpc: '2.0', id, error: { code: -32_601, message: method } }
+  const result = make(params)
+  if (result instanceof Refusal)
+    return { jsonrpc: '2.0', id, error: { code: result.code, message: result.message } }
+  return { jsonrpc: '2.0', id, result }
+}
+
+/** An error object in the place of a result. */
+class Refusal {
+  readonly code: number
+  readonly message: string
+
+  constructor(code: number, message: string) {
+    this.code = code
+    this.message = message
+  }
+}
+
+const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`
+const word = (value: number | bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`
+const topic = (address: Address): Hex => `0x${address.slice(2).padStart(64, '0')}`
+
+function multicall(...results: readonly (Hex | undefined)[]): Hex {
+  const components = [
+    { name: 'success', type: 'bool' },
+    { name: 'returnData', type: 'bytes' },
+  ] as const
+  const tuples = results.map((returnData) => ({
+    success: returnData !== undefined,
+    returnData: returnData ?? '0x',
+  }))
+  return encodeAbiParameters([{ type: 'tuple[]', components }], [tuples])
+}
+
+describe('an account', () => {
+  const ask = () => chain.account({ account: ACCOUNT, gasTank: GAS_TANK })
+
+  beforeEach(() => {
+    Object.assign(script, {
+      eth_call: () => multicall(word(9), word(1_000), word(77), word(3), undefined, word(5)),
+      eth_getBlockByNumber: () => ({
+        number: hex(10),
+        timestamp: hex(1_012),
+        baseFeePerGas: '0x7',
+      }),
+      eth_getTransactionCount: () => '0x4',
+      eth_getCode: () => `0xEF0100${'AB'.repeat(20)}`,
+    })
+  })
+
+  test('is told with the time and the nonce of one block, though the node has moved on', async () => {
+    expect(answerOf(await ask())).toEqual({
+      blockNumber: 9n,
+      blockTimeSeconds: 1_000,
+      baseFeePerGas: 7n,
+      balance: 77n,
+      transactionCount: 4,
+      code: `0xef0100${'ab'.repeat(20)}`,
+      nestedNonce: 3n,
+      domain: undefined,
+      gasTankBalance: 5n,
+    })
+    expect(observed).toEqual([
+      { type: 'request', service: 'rpc', route: 'account', status: '200', durationMs: 0 },
+    ])
+  })
+
+  test.each<[string, Script]>([
+    ['no Multicall3', { eth_call: () => '0x' }],
+    ['answers to fewer reads', { eth_call: () => multicall(word(9), word(1), word(1), word(1)) }],
+    ['no block number', { eth_call: () => multicall('0x', ...Array(5).fill(word(1))) }],
+    ['no base fee', { eth_getBlockByNumber: () => ({ number: '0x1' }) }],
+    ['no block', { eth_getBlockByNumber: () => null }],
+    ['no transaction count', { eth_getTransactionCount: () => null }],
+    ['no code', { eth_getCode: () => null }],
+  ])('is not told from %s', async (_, changes) => {
+    Object.assign(script, changes)
+    expect(await ask()).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+  })
+})
+
+describe('a simulation', () => {
+  const ask = () =>
+    chain.simulate({ from: ACCOUNT, to: CONTRACT, data: '0xabcd', value: 9n, gas: 50_000n })
+
+  test('runs the call and estimates it, within the same gas', async () => {
+    Object.assign(script, { eth_call: () => '0x', eth_estimateGas: () => hex(30_000) })
+    expect(answerOf(await ask())).toEqual({ gasUsed: 30_000n })
+    const call = { from: ACCOUNT, to: CONTRACT, data: '0xabcd', value: '0x9', gas: hex(50_000) }
+    expect(node.batches[0]?.map((item) => item.params)).toEqual([[], [call, 'latest'], [call]])
+  })
+
+  test('is refused when only the estimate fails', async () => {
+    const refusal = new Refusal(-32_000, 'gas required exceeds allowance (50000)')
+    Object.assign(script, { eth_call: () => '0x', eth_estimateGas: () => refusal })
+    expect(await ask()).toMatchObject({ ok: false, fault: { tag: 'refused' } })
+  })
+
+  test('tells nothing when the node fails at its own work', async () => {
+    const refusal = new Refusal(-32_603, 'header not found')
+    Object.assign(script, { eth_call: () => refusal, eth_estimateGas: () => hex(30_000) })
+    expect(await ask()).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+  })
+})
+
+describe('a trace', () => {
+  const HASH = word(1)
+  const receipt = {
+    transactionHash: HASH,
+    blockNumber: '0x10',
+    status: '0x1',
+    logs: [],
+    gasUsed: '0x5208',
+    effectiveGasPrice: '0x3',
+  }
+  const transaction = { hash: HASH, from: ACCOUNT, to: CONTRACT, input: '0xABCD' }
+
+  test('joins receipt and transaction', async () => {
+    script['eth_getTransactionReceipt'] = () => receipt
+    script['eth_getTransactionByHash'] = () => transaction
+    expect(answerOf(await chain.trace(HASH))).toEqual({
+      hash: HASH,
+      success: true,
+      from: ACCOUNT,
+      to: CONTRACT,
+      blockNumber: 16n,
+      gasUsed: 21_000n,
+      effectiveGasPrice: 3n,
+      input: '0xabcd',
+    })
+  })
+
+  test('does not exist while the transaction waits', async () => {
+    script['eth_getTransactionReceipt'] = () => null
+    script['eth_getTransactionByHash'] = () => transaction
+    expect(answerOf(await chain.trace(HASH))).toBeUndefined()
+  })
+
+  test.each<[string, object | null, object | null]>([
+    ['a receipt without its transaction', receipt, null],
+    ['the receipt of another transaction', { ...receipt, transactionHash: word(2) }, transaction],
+    ['another transaction', receipt, { ...transaction, hash: word(2) }],
+    ['a receipt without gas', { ...receipt, gasUsed: undefined }, transaction],
+    ['a receipt without a price', { ...receipt, effectiveGasPrice: undefined }, transaction],
+    ['a transaction without a sender', receipt, { ...transaction, from: null }],
+    ['a transaction without input', receipt, { ...transaction, input: null }],
+  ])('is not made of %s', async (_, receiptAnswer, transactionAnswer) => {
+    script['eth_getTransactionReceipt'] = () => receiptAnswer
+    script['eth_getTransactionByHash'] = () => transactionAnswer
+    expect(await chain.trace(HASH)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+  })
+})
+
+describe('a search for calls', () => {
+  type Filter = {
+    readonly address: Address
+    readonly fromBlock: Hex
+    readonly toBlock: Hex
+    readonly topics: readonly (Hex | null)[]
+  }
+  const search = (fromBlock: bigint) =>
+    chain.callsOf({ contract: CONTRACT, account: ACCOUNT, fromBlock })
+  const filters = (): readonly Filter[] =>
+    node.batches.flatMap((batch) =>
+      batch.flatMap((item) => (item.method === 'eth_getLogs' ? [item.params[0] as Filter] : [])),
+    )
+  const log = (transaction: number, place: { block: number; index: number }) => ({
+    transactionHash: word(transaction),
+    blockNumber: hex(place.block),
+    logIndex: hex(place.index),
+  })
+
+  /** The node has these logs, as if each filter found them by the topic in its place. */
+  function holds(head: number, found: (filter: Filter) => readonly object[]): void {
+    Object.assign(script, {
+      eth_blockNumber: () => hex(head),
+      eth_getLogs: ([filter]: readonly unknown[]) => found(filter as Filter),
+      eth_getTransactionReceipt: ([hash]: readonly unknown[]) => ({
+        transactionHash: hash,
+        blockNumber: '0x10',
+        status: '0x1',
+        logs: [],
+        gasUsed: '0x1',
+        effectiveGasPrice: '0x1',
+      }),
+      eth_getTransactionByHash: ([hash]: readonly unknown[]) => ({
+        hash,
+        from: ACCOUNT,
+        to: CONTRACT,
+        input: '0x',
+      }),
+    })
+  }
+
+  test('asks for the account in every place that a log can name it', async () => {
+    holds(50, () => [])
+    expect(answerOf(await search(40n))).toEqual([])
+    const range = { address: CONTRACT, fromBlock: hex(40), toBlock: hex(50) }
+    expect(filters()).toEqual([
+      { ...range, topics: [null, topic(ACCOUNT)] },
+      { ...range, topics: [null, null, topic(ACCOUNT)] },
+      { ...range, topics: [null, null, null, topic(ACCOUNT)] },
+    ])
+  })
+
+  test('finds a transaction once, in the order of the chain, whichever place named the account', async () => {
+    holds(50, ({ topics }) => {
+      if (topics.length === 2)
+        return [log(3, { block: 45, index: 1 }), log(1, { block: 41, index: 9 })]
+      if (topics.length === 3) return [log(2, { block: 45, index: 0 })]
+      return [log(3, { block: 45, index: 2 })]
+    })
+    const calls = answerOf(await search(40n))
+    expect(calls.map((call) => call.hash)).toEqual([word(1), word(2), word(3)])
+  })
+
+  test('covers a long stretch in ranges without gap or overlap, a few a request', async () => {
+    const head = 9_999
+    holds(head, () => [])
+    await search(1n)
+    const ranges = filters().filter(({ topics }) => topics.length === 2)
+    expect(ranges.map(({ fromBlock, toBlock }) => [Number(fromBlock), Number(toBlock)])).toEqual([
+      [1, 2_000],
+      [2_001, 4_000],
+      [4_001, 6_000],
+      [6_001, 8_000],
+      [8_001, 9_999],
+    ])
+    for (const batch of node.batches) expect(batch.length).toBeLessThanOrEqual(13)
+  })
+
+  test('is bounded: a hundred thousand blocks are searched, one more is too many', async () => {
+    holds(100_000, () => [])
+    expect((await search(1n)).ok).toBe(true)
+    const asked = node.batches.length
+    expect(await search(0n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+    expect(node.batches.length).toBe(asked + 1)
+  })
+
+  test('gives two hundred transactions, and never a list cut short', async () => {
+    let count = 200
+    holds(50, ({ topics }) =>
+      topics.length > 2
+        ? []
+        : Array.from({ length: count }, (_, index) => log(index + 1, { block: 41, index })),
+    )
+    expect(answerOf(await search(40n))).toHaveLength(200)
+    for (const batch of node.batches) expect(batch.length).toBeLessThanOrEqual(40)
+    count = 201
+    expect(await search(40n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+  })
+
+  test('looks on where two hundred were found, as there may be one more', async () => {
+    holds(20_000, ({ topics, fromBlock }) => {
+      if (topics.length > 2) return []
+      const block = Number(fromBlock)
+      if (block === 1)
+        return Array.from({ length: 200 }, (_, index) => log(index + 1, { block, index }))
+      return block > 18_000 ? [log(999, { block, index: 0 })] : []
+    })
+    expect(await search(1n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+  })
+
+  test('is unavailable on a node that is behind the block it begins at', async () => {
+    holds(39, () => [])
+    expect(await search(40n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+    expect(filters()).toEqual([])
+  })
+
+  test('is unavailable on a node that has a log without its receipt', async () => {
+    holds(50, () => [log(1, { block: 41, index: 0 })])
+    script['eth_getTransactionReceipt'] = () => null
+    expect(await search(40n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+  })
+})

@@ -1,0 +1,333 @@
+import { encodeErrorResult, keccak256, parseAbi } from 'viem'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createChain } from '../../../../src/adapters/chain/chain-viem.ts'
+import type { Address, Hex } from '../../../../src/domain/units.ts'
+import {
+  type BatchItem,
+  type FakeRpcNode,
+  startFakeRpcNode,
+} from '../../../support/chain/fake-rpc-node.ts'
+
+const OWNER: Address = `0x${'11'.repeat(20)}`
+const TOKEN: Address = `0x${'22'.repeat(20)}`
+const OTHER: Address = `0x${'33'.repeat(20)}`
+const PERMIT2: Address = '0x000000000022d473030f116ddee9f6b43ac78ba3'
+const TRANSFER = keccak256(new TextEncoder().encode('Transfer(address,address,uint256)'))
+const RAW: Hex = `0x02${'ab'.repeat(120)}`
+
+type Script = Record<string, (params: readonly unknown[]) => unknown>
+
+class NodeError extends Error {
+  readonly code: number
+  readonly data: unknown
+  constructor(error: { code: number; message: string; data?: unknown }) {
+    super(error.message)
+    this.code = error.code
+    this.data = error.data
+  }
+}
+
+let script: Script
+let node: FakeRpcNode
+let chain: ReturnType<typeof createChain>
+
+beforeEach(async () => {
+  script = { eth_chainId: () => '0x2105' }
+  node = await startFakeRpcNode((batch) => batch.map(answer))
+  chain = createChain({
+    chainId: 8453,
+    rpcUrls: [node.url],
+    permit2: PERMIT2,
+    observe: () => undefined,
+    clock: { now: () => 0 },
+  })
+})
+afterEach(async () => {
+  await chain.close()
+  await node.close()
+})
+
+function answer({ id, method, params }: BatchItem): unknown {
+  try {
+    const make = script[method]
+    if (make === undefined) throw new NodeError({ code: -32601, message: `no ${method}` })
+    return { jsonrpc: '2.0', id, result: make(params) }
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error
+    const { code, message, data } = error
+    return { jsonrpc: '2.0', id, error: { code, message, data } }
+  }
+}
+
+const fails = (code: number, message: string, data?: unknown) => () => {
+  throw new NodeError({ code, message, data })
+}
+const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`
+const word = (value: number | bigint | Address): Hex =>
+  `0x${BigInt(value).toString(16).padStart(64, '0')}`
+
+function scriptDraft(changes: Script = {}): void {
+  Object.assign(script, {
+    eth_getTransactionCount: () => '0x7',
+    eth_estimateGas: () => hex(50_001),
+    eth_maxPriorityFeePerGas: () => hex(5),
+    eth_getBlockByNumber: () => ({ hash: word(1), baseFeePerGas: hex(100) }),
+    eth_getBalance: () => hex(10n ** 18n),
+    ...changes,
+  })
+}
+const CALL = { from: OWNER, to: TOKEN, data: '0x1234' as Hex, value: 9n }
+
+test('a draft has three tenths more gas, rounded up, and room for the base fee to double', async () => {
+  scriptDraft()
+  expect(await chain.draft(CALL)).toEqual({
+    ok: true,
+    value: {
+      ...CALL,
+      chainId: 8453,
+      nonce: 7,
+      gas: 65_002n,
+      maxFeePerGas: 205n,
+      maxPriorityFeePerGas: 5n,
+    },
+  })
+  expect(node.batches).toHaveLength(1)
+})
+
+test('a node that suggests no tip does not stop a draft', async () => {
+  scriptDraft({ eth_maxPriorityFeePerGas: fails(-32601, 'method not found') })
+  const reply = await chain.draft(CALL)
+  expect(reply).toMatchObject({ ok: true, value: { maxPriorityFeePerGas: 1_000_000n } })
+})
+
+test('one wei less than gas and value at most cost is too little', async () => {
+  const needed = 65_002n * 205n + 9n
+  scriptDraft({ eth_getBalance: () => hex(needed) })
+  expect((await chain.draft(CALL)).ok).toBe(true)
+  scriptDraft({ eth_getBalance: () => hex(needed - 1n) })
+  expect(await chain.draft(CALL)).toMatchObject({ fault: { tag: 'insufficientFunds' } })
+})
+
+const reverts = (reason: string) =>
+  encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: [reason] })
+const estimates: readonly (readonly [string, () => never, unknown])[] = [
+  [
+    'a reason',
+    fails(3, 'execution reverted', reverts('not today')),
+    { tag: 'refused', message: 'the call reverts: not today' },
+  ],
+  [
+    'a reason with control characters',
+    fails(3, 'execution reverted', reverts('a\u001b[2Jb\nc')),
+    { tag: 'refused', message: 'the call reverts: a [2Jb c' },
+  ],
+  [
+    'a panic',
+    fails(3, 'execution reverted', `0x4e487b71${word(17).slice(2)}`),
+    { tag: 'refused', message: 'the call reverts: Panic(17)' },
+  ],
+  [
+    'a custom error',
+    fails(-32000, 'execution reverted', '0xdeadbeef'),
+    { tag: 'refused', message: 'the call reverts: custom error 0xdeadbeef' },
+  ],
+  [
+    'no reason',
+    fails(-32000, 'execution reverted'),
+    { tag: 'refused', message: 'execution reverted' },
+  ],
+  [
+    'a Nethermind revert',
+    fails(-32015, 'VM execution error.', `Reverted ${reverts('nope')}`),
+    { tag: 'refused', message: 'the call reverts: nope' },
+  ],
+  [
+    'a balance below the value',
+    fails(-32000, 'insufficient funds for transfer'),
+    { tag: 'insufficientFunds', message: 'insufficient funds for transfer' },
+  ],
+  [
+    'trouble of the node',
+    fails(-32000, 'header not found'),
+    { tag: 'unavailable', message: 'node 1 of 1: error -32000: header not found' },
+  ],
+]
+test.each(estimates)('an estimate that fails with %s', async (_, eth_estimateGas, fault) => {
+  scriptDraft({ eth_estimateGas })
+  expect(await chain.draft(CALL)).toEqual({ ok: false, fault })
+})
+
+const broadcasts: readonly (readonly [string, number, unknown])[] = [
+  ['already known', -32000, { ok: true }],
+  ['transaction already imported', -32003, { ok: true }],
+  ['AlreadyKnown', -32010, { ok: true }],
+  [
+    'nonce too low: next nonce 5, tx nonce 4',
+    -32000,
+    { fault: { tag: 'refused', message: 'nonce too low' } },
+  ],
+  ['OldNonce', -32010, { fault: { tag: 'refused', message: 'nonce too low' } }],
+  ['insufficient funds for gas * price + value', -32000, { fault: { tag: 'insufficientFunds' } }],
+  ['Insufficient funds for gas * price + value', -32003, { fault: { tag: 'insufficientFunds' } }],
+  ['replacement transaction underpriced', -32000, { fault: { tag: 'refused' } }],
+  ['intrinsic gas too low', -32000, { fault: { tag: 'refused' } }],
+  ['internal error', -32603, { fault: { tag: 'unavailable' } }],
+  ['daily limit', -32005, { fault: { tag: 'unavailable' } }],
+]
+test.each(broadcasts)('a broadcast answered with "%s"', async (message, code, expected) => {
+  Object.assign(script, { eth_sendRawTransaction: fails(code, message) })
+  const reply = await chain.broadcast(RAW)
+  expect(reply).toMatchObject(expected as object)
+  if (reply.ok) expect(reply.value).toBe(keccak256(RAW))
+})
+
+test('a broadcast is its own hash, and any other is not believed', async () => {
+  Object.assign(script, { eth_sendRawTransaction: () => keccak256(RAW) })
+  expect(await chain.broadcast(RAW)).toEqual({ ok: true, value: keccak256(RAW) })
+  Object.assign(script, { eth_sendRawTransaction: () => word(5) })
+  expect(await chain.broadcast(RAW)).toMatchObject({ fault: { tag: 'unavailable' } })
+})
+
+test('no fault of a broadcast repeats the raw transaction', async () => {
+  Object.assign(script, { eth_sendRawTransaction: fails(-32000, `rlp: cannot decode ${RAW}`) })
+  expect(JSON.stringify(await chain.broadcast(RAW))).not.toContain('abababab')
+})
+
+const HASH = word(0xfeed)
+const log = (fields: object = {}) => ({
+  address: TOKEN,
+  topics: [TRANSFER, word(OWNER), word(OTHER)],
+  data: word(12),
+  logIndex: '0x3',
+  transactionHash: HASH,
+  blockNumber: '0x10',
+  ...fields,
+})
+const receipt = (fields: object = {}) => ({
+  transactionHash: HASH,
+  status: '0x1',
+  blockNumber: '0x10',
+  logs: [log()],
+  ...fields,
+})
+function scriptTrace(found: unknown, transaction: unknown = { hash: HASH, input: '0xABCD' }): void {
+  Object.assign(script, {
+    eth_blockNumber: () => '0x20',
+    eth_getLogs: () => [log()],
+    eth_getTransactionReceipt: () => found,
+    eth_getTransactionByHash: () => transaction,
+  })
+}
+const outgoing = (fromBlock = 1n) => chain.outgoing({ owner: OWNER, token: TOKEN, fromBlock })
+
+test('a trace holds ERC-20 transfers in lower case and nothing else', async () => {
+  scriptTrace(
+    receipt({
+      logs: [
+        log({ address: TOKEN.toUpperCase().replace('0X', '0x') }),
+        log({ topics: [TRANSFER, word(OWNER), word(OTHER), word(1)], data: '0x' }),
+        log({ topics: [word(1), word(OWNER), word(OTHER)] }),
+        log({ topics: [] }),
+      ],
+    }),
+  )
+  expect(await outgoing()).toEqual({
+    ok: true,
+    value: [
+      {
+        hash: HASH,
+        success: true,
+        blockNumber: 16n,
+        transfers: [{ token: TOKEN, from: OWNER, to: OTHER, amount: 12n, logIndex: 3 }],
+        input: '0xabcd',
+      },
+    ],
+  })
+})
+
+test('calldata that the node no longer has is left out of a trace', async () => {
+  scriptTrace(receipt(), null)
+  expect(await outgoing()).toMatchObject({ ok: true, value: [{ input: undefined }] })
+})
+
+const unusable: readonly (readonly [string, unknown, unknown])[] = [
+  ['the receipt of another transaction', receipt({ transactionHash: word(1) }), undefined],
+  ['another transaction', receipt(), { hash: word(1), input: '0x' }],
+  ['no receipt for a log', null, undefined],
+  ['a receipt without status', receipt({ status: undefined }), undefined],
+  ['a receipt without logs', receipt({ logs: null }), undefined],
+  [
+    'a log with a broken topic',
+    receipt({ logs: [log({ topics: [TRANSFER, '0x1', '0x2'] })] }),
+    undefined,
+  ],
+  ['odd hex', receipt({ logs: [log({ data: '0x123' })] }), undefined],
+]
+test.each(unusable)('a node that answers %s is unavailable', async (_, found, transaction) => {
+  scriptTrace(found, transaction)
+  expect(await outgoing()).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+})
+
+test('a receipt that is in no block yet is no receipt', async () => {
+  Object.assign(script, {
+    eth_getTransactionCount: () => '0x1',
+    eth_getTransactionReceipt: () => receipt({ blockNumber: null }),
+  })
+  const reply = await chain.transaction({ from: OWNER, hashes: [HASH] })
+  expect(reply).toEqual({ ok: true, value: { receipt: undefined, latestNonce: 1 } })
+})
+
+function scriptLogs(
+  head: number,
+  logs: (from: number, to: number) => unknown[],
+): [number, number][] {
+  const ranges: [number, number][] = []
+  Object.assign(script, {
+    eth_blockNumber: () => hex(head),
+    eth_getLogs([filter]: [{ fromBlock: Hex; toBlock: Hex }]) {
+      const range: [number, number] = [Number(filter.fromBlock), Number(filter.toBlock)]
+      ranges.push(range)
+      return logs(...range)
+    },
+    eth_getTransactionReceipt: ([transactionHash]: [Hex]) => receipt({ transactionHash }),
+    eth_getTransactionByHash: ([hash]: [Hex]) => ({ hash, input: '0x' }),
+  })
+  return ranges
+}
+
+test('a search covers every block once, in ranges that nodes answer', async () => {
+  const ranges = scriptLogs(5_000, () => [])
+  expect(await outgoing(999n)).toEqual({ ok: true, value: [] })
+  expect(ranges).toEqual([
+    [999, 2_998],
+    [2_999, 4_998],
+    [4_999, 5_000],
+  ])
+})
+
+test('a search of one block asks for that block', async () => {
+  const ranges = scriptLogs(999, () => [])
+  expect((await outgoing(999n)).ok).toBe(true)
+  expect(ranges).toEqual([[999, 999]])
+})
+
+test('a search is bounded, and a longer one fails before it asks', async () => {
+  const ranges = scriptLogs(100_000, () => [])
+  expect((await outgoing(1n)).ok).toBe(true)
+  expect(ranges).toHaveLength(50)
+  expect(await outgoing(0n)).toMatchObject({
+    fault: { tag: 'unavailable', message: expect.stringContaining('too many to search') },
+  })
+  expect(ranges).toHaveLength(50)
+})
+
+test('of very many transactions the oldest hundred are traced, whatever order the node lists them in', async () => {
+  scriptLogs(300, () =>
+    Array.from({ length: 150 }, (_, index) =>
+      log({ transactionHash: word(1_000 + index), blockNumber: hex(10 + index) }),
+    ).reverse(),
+  )
+  const reply = await outgoing()
+  const hashes = reply.ok ? reply.value.map((trace) => trace.hash) : []
+  expect(hashes).toEqual(Array.from({ length: 100 }, (_, index) => word(1_000 + index)))
+})

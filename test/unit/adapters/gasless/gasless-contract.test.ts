@@ -1,0 +1,47 @@
+import { createGaslessHttp } from '../../../../src/adapters/gasless/http.ts'
+import type { Route } from '../../../../src/domain/observation.ts'
+import { baseUnits } from '../../../../src/domain/units.ts'
+import { gaslessContract } from '../../../contract/gasless/gasless.ts'
+import {
+  createGaslessModel,
+  MODEL_TOKENS,
+  modelSignature,
+} from '../../../support/gasless/gasless-model.ts'
+import { startScriptedServer } from '../../../support/process/scripted-server.ts'
+
+const MODEL_ROUTES = { tokens: 'tokens', quote: 'quote', submit: 'orders', poll: 'order' } as const
+
+// Both sides of the suite at once: that it can be met, and that the live adapter meets it over a keyless service.
+gaslessContract('the live adapter over a model of the service', async () => {
+  const server = await startScriptedServer()
+  const model = createGaslessModel()
+  server.answerWith(model.answer)
+  const gasless = createGaslessHttp({
+    baseUrl: server.url,
+    wire: { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' },
+    routingPreference: 'auto',
+    // The daemon's clock goes along with the service's, as if the time had passed.
+    clock: { now: model.nowMs },
+    observe: () => {},
+    onRateLimit: () => {},
+    onRetryAfter: () => {},
+  })
+  return {
+    gasless,
+    owner: '0x1111111111111111111111111111111111111111',
+    sellToken: MODEL_TOKENS.sell,
+    buyToken: MODEL_TOKENS.buy,
+    sellAmount: baseUnits(1_000_000n),
+    buyAmount: baseUnits(250_000_000_000_000n),
+    serviceNowMs: model.nowMs,
+    sign: (quote) => modelSignature(quote.id),
+    signAsStranger: (quote) => modelSignature(`stranger:${quote.id}`),
+    elapse: async (ms) => model.elapse(ms),
+    expire: async (quote) => model.elapse(quote.expirationMs - model.nowMs() + 1),
+    failNext: (route: Route, fault) => model.failNext(MODEL_ROUTES[route], fault),
+    dispose: async () => {
+      await server.close()
+      await gasless.close()
+    },
+  }
+})

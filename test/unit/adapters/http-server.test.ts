@@ -1,0 +1,151 @@
+import { connect, type Socket } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
+import { afterEach, expect, test } from 'vitest'
+import {
+  createHttpServer,
+  type HttpServer,
+  PortInUseError,
+  type Probe,
+} from '../../../src/adapters/control/http-server.ts'
+
+const fine: Probe = { ok: true, reasons: [] }
+const running: HttpServer[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.close()))
+})
+
+type Overrides = { health?: () => Probe; ready?: () => Probe; render?: () => Promise<string> }
+
+async function start(overrides: Overrides = {}): Promise<HttpServer> {
+  const { health = () => fine, ready = () => fine, render = async () => 'up 1\n' } = overrides
+  const server = await createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', render },
+    health,
+    ready,
+  })
+  running.push(server)
+  return server
+}
+
+test('metrics are served with the content type of the exposition format', async () => {
+  const { address } = await start()
+  const response = await fetch(`${address}/metrics`)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  expect(await response.text()).toBe('up 1\n')
+})
+
+test('probes answer 200 with details while all is well', async () => {
+  const { address } = await start({ health: () => ({ ...fine, details: { lastTickAgeMs: 12 } }) })
+  const response = await fetch(`${address}/healthz?verbose`)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(await response.json()).toEqual({ status: 'ok', reasons: [], lastTickAgeMs: 12 })
+})
+
+test('probes answer 503 with the reasons, each for itself', async () => {
+  const reasons = ['state not loaded', 'chain base does not answer']
+  const { address } = await start({ ready: () => ({ ok: false, reasons }) })
+  const response = await fetch(`${address}/readyz`)
+  expect(response.status).toBe(503)
+  expect(await response.json()).toEqual({ status: 'unavailable', reasons })
+  expect((await fetch(`${address}/healthz`)).status).toBe(200)
+})
+
+test('unknown paths are 404 and other methods 405 with what is allowed', async () => {
+  const { address } = await start()
+  expect((await fetch(`${address}/`)).status).toBe(404)
+  expect((await fetch(`${address}/metrics/x`)).status).toBe(404)
+  const post = await fetch(`${address}/metrics`, { method: 'POST', body: 'x'.repeat(100_000) })
+  expect(post.status).toBe(405)
+  expect(post.headers.get('allow')).toBe('GET')
+  expect((await fetch(`${address}/metrics`, { method: 'HEAD' })).status).toBe(405)
+})
+
+test('a request that brings a body is answered without reading it, and its connection ends', async () => {
+  const { port } = await start()
+  const answer = await exchange(
+    port,
+    'POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000000\r\n\r\nabc',
+  )
+  expect(answer).toMatch(/^HTTP\/1\.1 405 /)
+  expect(answer.toLowerCase()).toContain('connection: close')
+})
+
+test('a fault while answering is a 500 that tells nothing, and the server lives on', async () => {
+  const { address } = await start({
+    render: () => Promise.reject(new Error('secret detail')),
+    health: () => {
+      throw new Error('secret detail')
+    },
+  })
+  for (const path of ['/metrics', '/healthz']) {
+    const response = await fetch(`${address}${path}`)
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('secret')
+  }
+  expect((await fetch(`${address}/readyz`)).status).toBe(200)
+})
+
+test('a port in use is refused with its number and the remedy', async () => {
+  const { port } = await start()
+  const second = createHttpServer({
+    host: '127.0.0.1',
+    port,
+    metrics: { contentType: 'text/plain', render: async () => '' },
+    health: () => fine,
+    ready: () => fine,
+  })
+  await expect(second).rejects.toThrow(PortInUseError)
+  await expect(second).rejects.toThrow(
+    new RegExp(`http port ${port} on 127\\.0\\.0\\.1 is in use: .*http\\.port`),
+  )
+})
+
+test('an address that this machine does not have is refused with the remedy', async () => {
+  const server = createHttpServer({
+    host: '192.0.2.1',
+    port: 0,
+    metrics: { contentType: 'text/plain', render: async () => '' },
+    health: () => fine,
+    ready: () => fine,
+  })
+  await expect(server).rejects.toThrow(/cannot be opened \(EADDRNOTAVAIL\): set http\.host/)
+})
+
+test('closing cuts off a client that keeps its connection open without a word', async () => {
+  const { port, close } = await start()
+  const socket = await open(port)
+  const ended = textOf(socket)
+  const startedAt = performance.now()
+  await close()
+  expect(performance.now() - startedAt).toBeLessThan(3_000)
+  expect(await ended).toBe('')
+})
+
+test('connections above the limit are dropped and leave room once others end', async () => {
+  const { port, address } = await start()
+  const sockets = await Promise.all(Array.from({ length: 64 }, () => open(port)))
+  const extra = await open(port)
+  await new Promise((resolve) => extra.once('close', resolve))
+  for (const socket of sockets) socket.destroy()
+  await expect
+    .poll(() => fetch(`${address}/healthz`).then(({ status }) => status, String))
+    .toBe(200)
+})
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.once('connect', () => resolve(socket)).once('error', reject)
+    socket.resume()
+  })
+}
+
+async function exchange(port: number, request: string): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  socket.write(request)
+  return textOf(socket)
+}

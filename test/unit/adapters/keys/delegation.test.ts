@@ -1,0 +1,204 @@
+import { parseTransaction, recoverTransactionAddress, zeroAddress } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { recoverAuthorizationAddress } from 'viem/utils'
+import { describe, expect, test } from 'vitest'
+import { signDelegation } from '../../../../src/adapters/keys/delegation.ts'
+import { createSigner } from '../../../../src/adapters/keys/signer.ts'
+import { changeDelegation, NO_DELEGATE } from '../../../../src/cli/delegation-change.ts'
+import type { Address, Hex } from '../../../../src/domain/units.ts'
+import type { AggregatorReply } from '../../../../src/ports.ts'
+import { fakeAggregator, SEPOLIA } from '../aggregator/aggregator-fixture.ts'
+
+const KEY: Hex = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
+const account = privateKeyToAccount(KEY)
+const TRUSTLESS: Address = `0x${'04'.repeat(20)}`
+const TRUSTED: Address = `0x${'03'.repeat(20)}`
+const codeOf = (delegate: Address): Hex => `0xef0100${delegate.slice(2)}`
+
+const newSigner = () => createSigner(Uint8Array.from(Buffer.from(KEY.slice(2), 'hex')))
+
+describe('a signed delegation', () => {
+  const draft = {
+    chainId: SEPOLIA,
+    delegate: TRUSTLESS,
+    authorizationNonces: [7, 8],
+    nonce: 7,
+    gas: 150_000n,
+    maxFeePerGas: 3_000_000_000n,
+    maxPriorityFeePerGas: 1_000_000_000n,
+  }
+
+  test('is byte for byte the type-4 transaction to the zero address that viem signs', async () => {
+    const { authorizationNonces, delegate, ...fields } = draft
+    const authorizationList = await Promise.all(
+      authorizationNonces.map((nonce) =>
+        account.signAuthorization({ contractAddress: delegate, chainId: SEPOLIA, nonce }),
+      ),
+    )
+    const raw = await account.signTransaction({
+      ...fields,
+      type: 'eip7702',
+      to: zeroAddress,
+      authorizationList,
+    })
+    expect(signDelegation(newSigner(), draft).raw).toBe(raw)
+  })
+
+  test.each([0, -1, 1.5, Number.NaN])('is not made for chain id %s', (chainId) => {
+    expect(() => signDelegation(newSigner(), { ...draft, chainId })).toThrow(RangeError)
+  })
+})
+
+/** Authorizations of a raw transaction as the chain reads them. */
+async function readSent(raw: Hex) {
+  const transaction = parseTransaction(raw as `0x04${string}`)
+  const list = transaction.authorizationList ?? []
+  for (const authorization of list)
+    expect(await recoverAuthorizationAddress({ authorization })).toBe(account.address)
+  expect(await recoverTransactionAddress({ serializedTransaction: raw as `0x04${string}` })).toBe(
+    account.address,
+  )
+  return {
+    nonce: transaction.nonce ?? 0,
+    nonces: list.map(({ nonce }) => nonce),
+    delegates: list.map(({ address }) => address.toLowerCase()),
+    chains: list.map(({ chainId }) => chainId),
+  }
+}
+
+type Service = (raw: Hex, sent: number) => AggregatorReply<Hex>
+
+function stage(service: Service, start: { code?: Hex } = {}) {
+  const fake = fakeAggregator({ signer: newSigner() })
+  fake.account.code = start.code ?? '0x'
+  fake.account.transactionCount = 7
+  fake.answers.sendRawTransaction = (raw) => service(raw, fake.sent.length)
+  const change = (delegate: Address) => changeDelegation({ ...fake.tools, delegate })
+  return { ...fake, change }
+}
+
+const TAKEN = { ok: true, value: `0x${'ab'.repeat(32)}` } as const
+const refused = (message: string) => ({ ok: false, fault: { tag: 'rejected', message } }) as const
+
+describe('changing the delegation', () => {
+  test('sends both authorizations for this chain, and ends when the chain shows the code', async () => {
+    const { change, sent, account: state, clock } = stage(() => TAKEN)
+    clock.at(5_000, () => {
+      state.code = codeOf(TRUSTLESS)
+      state.transactionCount = 9
+    })
+    expect(await change(TRUSTLESS)).toMatchObject({ tag: 'changed' })
+    expect(await Promise.all(sent.map(readSent))).toEqual([
+      {
+        nonce: 7,
+        nonces: [7, 8],
+        delegates: [TRUSTLESS, TRUSTLESS],
+        chains: [SEPOLIA, SEPOLIA],
+      },
+    ])
+  })
+
+  test('is nothing when the account has the code, or none is wanted and none is there', async () => {
+    const set = stage(() => TAKEN, { code: codeOf(TRUSTED) })
+    expect(await set.change(TRUSTED)).toMatchObject({ tag: 'unchanged' })
+    const clear = stage(() => TAKEN)
+    expect(await clear.change(NO_DELEGATE)).toMatchObject({ tag: 'unchanged' })
+    expect([...set.sent, ...clear.sent]).toEqual([])
+  })
+
+  test('tries one authorization at a time where two are refused, all around one nonce', async () => {
+    const {
+      change,
+      sent,
+      account: state,
+    } = stage(
+      (_raw, count) => {
+        if (count < 3) return refused('exactly one authorization')
+        state.code = '0x'
+        return TAKEN
+      },
+      { code: codeOf(TRUSTLESS) },
+    )
+    expect(await change(NO_DELEGATE)).toMatchObject({ tag: 'changed' })
+    const read = await Promise.all(sent.map(readSent))
+    expect(read.map(({ nonces }) => nonces)).toEqual([[7, 8], [7], [8]])
+    expect(read.map(({ nonce }) => nonce)).toEqual([7, 7, 7])
+    expect(new Set(read.flatMap(({ delegates }) => delegates))).toEqual(new Set([NO_DELEGATE]))
+  })
+
+  test('goes on from the new nonce when a transaction was executed without effect', async () => {
+    const {
+      change,
+      sent,
+      account: state,
+    } = stage((_raw, count) => {
+      if (count === 1) return refused('one at a time')
+      state.transactionCount = 8
+      if (count === 3) state.code = codeOf(TRUSTLESS)
+      return TAKEN
+    })
+    expect(await change(TRUSTLESS)).toMatchObject({ tag: 'changed' })
+    const read = await Promise.all(sent.map(readSent))
+    expect(read.map(({ nonce, nonces }) => [nonce, nonces])).toEqual([
+      [7, [7, 8]],
+      [7, [7]],
+      [8, [9]],
+    ])
+  })
+
+  test('says why when every form is refused', async () => {
+    const { change, sent } = stage(() => refused('not today'))
+    const outcome = await change(TRUSTLESS)
+    expect(outcome).toMatchObject({ tag: 'failed', message: expect.stringMatching(/not today/) })
+    expect(sent).toHaveLength(3)
+  })
+
+  test('without an answer sends the same bytes again and leaves the rest to the chain', async () => {
+    const {
+      change,
+      sent,
+      account: state,
+      clock,
+    } = stage((_raw, count) =>
+      count < 3 ? { ok: false, fault: { tag: 'unavailable', message: 'gone' } } : TAKEN,
+    )
+    clock.at(60_000, () => {
+      state.code = codeOf(TRUSTLESS)
+    })
+    expect(await change(TRUSTLESS)).toMatchObject({ tag: 'changed' })
+    expect(sent).toHaveLength(3)
+    expect(new Set(sent).size).toBe(1)
+  })
+
+  test('gives up after five minutes, and tells of the wait meanwhile', async () => {
+    const { change, clock, told } = stage(() => TAKEN)
+    const outcome = await change(TRUSTLESS)
+    expect(outcome).toMatchObject({ tag: 'failed', message: expect.stringMatching(/not show it/) })
+    expect(clock.now()).toBe(300_000)
+    expect(told.filter((line) => /does not show it yet/.test(line)).length).toBeGreaterThan(10)
+  })
+
+  test('names the remedy of a missing deposit', async () => {
+    const { change } = stage(() => ({
+      ok: false,
+      fault: { tag: 'accountNotFound', message: 'Account not found' },
+    }))
+    expect((await change(TRUSTLESS)).message).toMatch(/gastank deposit/)
+  })
+
+  test.each([
+    ['other code', '0x6001'],
+    ['a delegation to code that the config does not name', codeOf(`0x${'99'.repeat(20)}`)],
+  ] as const)('never touches an account with %s', async (_what, code) => {
+    const { change, sent } = stage(() => TAKEN, { code })
+    for (const delegate of [TRUSTLESS, NO_DELEGATE])
+      expect(await change(delegate)).toMatchObject({ tag: 'failed' })
+    expect(sent).toEqual([])
+  })
+
+  test('never authorizes what the config does not name', async () => {
+    const { change, sent } = stage(() => TAKEN)
+    await expect(change(`0x${'99'.repeat(20)}`)).rejects.toThrow(/no proposer/)
+    expect(sent).toEqual([])
+  })
+})

@@ -1,0 +1,310 @@
+import { describe, expect, test } from 'vitest'
+import { createServiceClock } from '../../../../src/adapters/gasless/service-clock.ts'
+import { createPacer, type Pacer } from '../../../../src/adapters/pace/pacer.ts'
+import { readRateLimit, readRetryAfterMs } from '../../../../src/adapters/pace/rate-limit.ts'
+import { ROUTES, routeWindows } from '../../../../src/adapters/pace/route-shares.ts'
+
+const NOW = Date.UTC(2026, 10, 20, 12)
+
+describe('rate-limit headers', () => {
+  const headers = (limit: string, remaining: string, reset: string) => ({
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': remaining,
+    'x-ratelimit-reset': reset,
+  })
+
+  test('with a reset as a duration are read', () => {
+    expect(readRateLimit(headers('10', '4', '1500'), NOW)).toEqual({
+      limit: 10,
+      remaining: 4,
+      resetInMs: 1_500,
+    })
+  })
+
+  test.each([
+    [NOW + 1_500, 1_500],
+    [NOW - 1_500, 0],
+    [NOW + 3_600_000, 60_000],
+    [99_999_999_999, 60_000],
+    [60_001, 60_000],
+    [0, 0],
+  ])('a reset of %i is a wait of %i ms', (reset, resetInMs) => {
+    expect(readRateLimit(headers('10', '4', String(reset)), NOW)?.resetInMs).toBe(resetInMs)
+  })
+
+  test('never leave more than the limit', () => {
+    expect(readRateLimit(headers('10', '11', '0'), NOW)?.remaining).toBe(10)
+  })
+
+  test.each([
+    '',
+    ' 1',
+    '1 ',
+    '+1',
+    '-1',
+    '1.5',
+    '1e3',
+    '0x10',
+    'ten',
+    '1, 2',
+    '1'.repeat(16),
+    '\u0661',
+  ])('are passed over when one of them is "%s"', (text) => {
+    expect(readRateLimit(headers(text, '4', '1500'), NOW)).toBeUndefined()
+    expect(readRateLimit(headers('10', text, '1500'), NOW)).toBeUndefined()
+    expect(readRateLimit(headers('10', '4', text), NOW)).toBeUndefined()
+  })
+
+  test('are passed over when one is missing, repeated, or allows nothing at all', () => {
+    const { 'x-ratelimit-reset': _, ...two } = headers('10', '4', '1500')
+    expect(readRateLimit(two, NOW)).toBeUndefined()
+    expect(readRateLimit({ ...two, 'x-ratelimit-reset': ['1', '2'] }, NOW)).toBeUndefined()
+    expect(readRateLimit(headers('0', '0', '1500'), NOW)).toBeUndefined()
+  })
+})
+
+describe('retry-after', () => {
+  test.each([
+    ['0', 0],
+    ['1', 1_000],
+    ['300', 300_000],
+    ['301', 300_000],
+    ['31536000', 300_000],
+    ['9'.repeat(400), 300_000],
+    ['', 1_000],
+    ['1.5', 1_000],
+    ['-1', 1_000],
+    ['1e9', 1_000],
+    ['soon', 1_000],
+    ['Fri, 20 Nov 2026 12:00:30 GMT', 1_000],
+    [undefined, 1_000],
+  ])('of "%s" is a wait of %i ms', (value, ms) => {
+    expect(readRetryAfterMs({ 'retry-after': value })).toBe(ms)
+  })
+})
+
+describe('shares of the ceiling', () => {
+  test.each([4, 4.9, 5, 6, 7, 10, 13, 20, 100, 999, 10_000])(
+    'of %d a second add up to no more, in any second',
+    (ceiling) => {
+      const windows = routeWindows(ceiling)
+      const sum = ROUTES.reduce((total, route) => total + windows[route].cap, 0)
+      expect(sum).toBe(Math.floor(ceiling))
+      for (const route of ROUTES) expect(windows[route].windowMs).toBe(1_000)
+    },
+  )
+
+  test('leave every route some, and quotes the most', () => {
+    expect(ROUTES.map((route) => routeWindows(5)[route].cap)).toEqual([2, 1, 1, 1])
+    expect(ROUTES.map((route) => routeWindows(20)[route].cap)).toEqual([8, 6, 5, 1])
+    expect(ROUTES.map((route) => routeWindows(100)[route].cap)).toEqual([40, 30, 25, 5])
+  })
+
+  test.each([0.1, 1, 3.9])('of %d a second are one a route and longer window', (ceiling) => {
+    for (const route of ROUTES)
+      expect(routeWindows(ceiling)[route]).toEqual({ cap: 1, windowMs: 4_000 / ceiling })
+  })
+
+  test.each([0, -1, Number.NaN])('of %d a second cannot be', (ceiling) => {
+    expect(() => routeWindows(ceiling)).toThrow(RangeError)
+  })
+})
+
+describe('pacing', () => {
+  /** A pacer on a clock of its own; `spend` lets requests start and be answered as soon as they may. */
+  function setUp(requestsPerSecond = 100): {
+    pacer: Pacer
+    at: (ms: number) => void
+    spend: (count: number) => void
+  } {
+    let nowMs = 0
+    const pacer = createPacer({ requestsPerSecond, monotonicMs: () => nowMs })
+    const spend = (count: number) => {
+      for (let index = 0; index < count; index++) {
+        nowMs += pacer.delayMs('quote')
+        pacer.started('quote')
+        pacer.finished('quote')
+      }
+    }
+    return {
+      pacer,
+      at: (ms) => {
+        nowMs = ms
+      },
+      spend,
+    }
+  }
+
+  test('lets the cap of a route start in any sliding second and no more', () => {
+    const { pacer, at } = setUp(5)
+    at(900)
+    pacer.started('quote')
+    at(1_000)
+    expect(pacer.delayMs('quote')).toBe(0)
+    pacer.started('quote')
+    expect(pacer.delayMs('quote')).toBe(900)
+    at(1_900)
+    expect(pacer.delayMs('quote')).toBe(0)
+    pacer.started('quote')
+    expect(pacer.delayMs('quote')).toBe(100)
+  })
+
+  test('does not let one route take the room of another', () => {
+    const { pacer } = setUp(5)
+    pacer.started('quote')
+    pacer.started('quote')
+    expect(pacer.delayMs('quote')).toBe(1_000)
+    for (const route of ['poll', 'submit', 'tokens'] as const) expect(pacer.delayMs(route)).toBe(0)
+  })
+
+  test('counts nothing at a rate that no process reaches', () => {
+    const { pacer } = setUp(1_000_000)
+    for (let count = 0; count < 100_000; count++) pacer.started('quote')
+    expect(pacer.delayMs('quote')).toBe(0)
+  })
+
+  test('waits for the reset when nothing remains', () => {
+    const { pacer, at } = setUp()
+    pacer.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 700 })
+    expect(pacer.delayMs('quote')).toBe(700)
+    expect(pacer.delayMs('poll')).toBe(0)
+    at(700)
+    expect(pacer.delayMs('quote')).toBe(0)
+  })
+
+  test('counts its own requests since the last reply', () => {
+    const { pacer, spend } = setUp()
+    pacer.onRateLimit('quote', { limit: 4, remaining: 2, resetInMs: 500 })
+    spend(2)
+    expect(pacer.delayMs('quote')).toBe(500)
+  })
+
+  test('counts requests that are still on their way when a reply comes', () => {
+    const { pacer } = setUp()
+    for (let count = 0; count < 4; count++) pacer.started('quote')
+    pacer.onRateLimit('quote', { limit: 10, remaining: 3, resetInMs: 500 })
+    expect(pacer.delayMs('quote')).toBe(500)
+  })
+
+  test('spreads the last fifth of a window over the time left', () => {
+    const { pacer, at } = setUp(1_000)
+    pacer.started('quote')
+    pacer.finished('quote')
+    pacer.onRateLimit('quote', { limit: 100, remaining: 20, resetInMs: 1_000 })
+    expect(pacer.delayMs('quote')).toBe(0)
+    pacer.onRateLimit('quote', { limit: 100, remaining: 19, resetInMs: 1_000 })
+    expect(pacer.delayMs('quote')).toBe(50)
+    at(50)
+    pacer.started('quote')
+    pacer.finished('quote')
+    expect(pacer.delayMs('quote')).toBeCloseTo(50)
+  })
+
+  test('does not hold the first request on account of a spread', () => {
+    const { pacer } = setUp()
+    pacer.onRateLimit('quote', { limit: 100, remaining: 1, resetInMs: 1_000 })
+    expect(pacer.delayMs('quote')).toBe(0)
+  })
+
+  test('gives the last fifth away before the window ends, not after it', () => {
+    const { pacer, at, spend } = setUp(1_000)
+    spend(1)
+    pacer.onRateLimit('quote', { limit: 100, remaining: 19, resetInMs: 1_000 })
+    spend(19)
+    at(999)
+    expect(pacer.delayMs('quote')).toBeCloseTo(1)
+  })
+
+  test('starts a new window with the whole limit until a reply says otherwise', () => {
+    const { pacer, at } = setUp(1_000)
+    pacer.onRateLimit('quote', { limit: 3, remaining: 0, resetInMs: 500 })
+    at(500)
+    for (let count = 0; count < 3; count++) {
+      expect(pacer.delayMs('quote')).toBe(0)
+      pacer.started('quote')
+    }
+    expect(pacer.delayMs('quote')).toBe(500)
+  })
+
+  test('believes a later reply that leaves more', () => {
+    const { pacer } = setUp()
+    pacer.onRateLimit('quote', { limit: 10, remaining: 0, resetInMs: 500 })
+    pacer.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 500 })
+    expect(pacer.delayMs('quote')).toBe(0)
+  })
+
+  test('a 429 blocks its route alone, and a shorter one after it does not lift it', () => {
+    const { pacer, at } = setUp()
+    pacer.onRetryAfter('quote', 5_000)
+    pacer.onRetryAfter('quote', 1_000)
+    expect(pacer.delayMs('quote')).toBe(5_000)
+    expect(pacer.delayMs('submit')).toBe(0)
+    at(5_000)
+    expect(pacer.delayMs('quote')).toBe(0)
+  })
+
+  test('a 429 holds although the headers leave room', () => {
+    const { pacer } = setUp()
+    pacer.onRetryAfter('quote', 5_000)
+    pacer.onRateLimit('quote', { limit: 10, remaining: 10, resetInMs: 100 })
+    expect(pacer.delayMs('quote')).toBe(5_000)
+  })
+})
+
+describe("the service's clock", () => {
+  const date = (ms: number) => new Date(ms).toUTCString()
+
+  test('is taken at the middle of the exchange, half a second into the second named', () => {
+    const clock = createServiceClock()
+    clock.sample({ sentMs: NOW, receivedMs: NOW + 200, date: date(NOW + 7_000) })
+    expect(clock.offsetMs(NOW + 200)).toBe(7_400)
+  })
+
+  test('is not taken from a slow exchange, a clock that went back, or no date', () => {
+    const clock = createServiceClock()
+    clock.sample({ sentMs: NOW, receivedMs: NOW + 2_001, date: date(NOW) })
+    clock.sample({ sentMs: NOW, receivedMs: NOW - 1, date: date(NOW) })
+    clock.sample({ sentMs: NOW, receivedMs: NOW, date: 'yesterday' })
+    clock.sample({ sentMs: NOW, receivedMs: NOW, date: undefined })
+    expect(clock.offsetMs(NOW + 5_000)).toBeUndefined()
+    clock.sample({ sentMs: NOW, receivedMs: NOW + 2_000, date: date(NOW) })
+    expect(clock.offsetMs(NOW + 5_000)).toBe(-500)
+  })
+
+  test('is believed from the shortest of the last eight exchanges', () => {
+    const clock = createServiceClock()
+    clock.sample({ sentMs: NOW, receivedMs: NOW + 20, date: date(NOW) })
+    for (let index = 1; index < 8; index++)
+      clock.sample({ sentMs: NOW, receivedMs: NOW + 900, date: date(NOW) })
+    expect(clock.offsetMs(NOW + 1_000)).toBe(490)
+    clock.sample({ sentMs: NOW, receivedMs: NOW + 900, date: date(NOW) })
+    expect(clock.offsetMs(NOW + 1_000)).toBe(50)
+  })
+
+  test('is believed from the later of two equally short exchanges', () => {
+    const clock = createServiceClock()
+    clock.sample({ sentMs: NOW, receivedMs: NOW + 20, date: date(NOW) })
+    clock.sample({ sentMs: NOW + 900, receivedMs: NOW + 920, date: date(NOW) })
+    expect(clock.offsetMs(NOW + 1_000)).toBe(-410)
+  })
+
+  test('is forgotten after ten minutes', () => {
+    const clock = createServiceClock()
+    clock.sample({ sentMs: NOW, receivedMs: NOW, date: date(NOW) })
+    expect(clock.offsetMs(NOW + 600_000)).toBe(500)
+    expect(clock.offsetMs(NOW + 600_001)).toBeUndefined()
+  })
+
+  test('drops what it knew when a clock has been set', () => {
+    const clock = createServiceClock()
+    clock.sample({ sentMs: NOW, receivedMs: NOW + 10, date: date(NOW) })
+    clock.sample({ sentMs: NOW, receivedMs: NOW + 800, date: date(NOW + 60_000) })
+    expect(clock.offsetMs(NOW + 1_000)).toBe(60_100)
+  })
+
+  test('drops samples from before the local clock was set back', () => {
+    const clock = createServiceClock()
+    clock.sample({ sentMs: NOW, receivedMs: NOW, date: date(NOW) })
+    expect(clock.offsetMs(NOW - 3_600_000)).toBeUndefined()
+  })
+})

@@ -1,0 +1,198 @@
+import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { encodeRecords, GENESIS } from '../../../../src/adapters/state/journal-codec.ts'
+import { readJournal } from '../../../../src/adapters/state/journal-file.ts'
+import { StateCorruptError } from '../../../../src/domain/errors.ts'
+import {
+  BOUND,
+  exposed,
+  filledSlot,
+  intentOf,
+  scheduled,
+} from '../../../support/state/journal-story.ts'
+import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+let dir = ''
+let journalFile = ''
+let snapshotFile = ''
+
+/** Eight records; the snapshot goes up to the second, as after a crash. */
+beforeEach(async () => {
+  dir = temporaryDirectory()
+  journalFile = join(dir, 'journal.jsonl')
+  snapshotFile = join(dir, 'state.json')
+  const first = await openForTest(dir)
+  await first.journal.append(BOUND)
+  await first.journal.append(scheduled())
+  await first.close()
+  copyFileSync(snapshotFile, join(dir, 'kept'))
+  const second = await openForTest(dir)
+  for (const event of filledSlot(2_000)) await second.journal.append(event)
+  await second.close()
+  copyFileSync(join(dir, 'kept'), snapshotFile)
+})
+
+const lines = (): string[] => readFileSync(journalFile, 'utf8').split('\n').slice(0, -1)
+const rewrite = (texts: readonly string[], end = '\n'): void =>
+  writeFileSync(journalFile, texts.join('\n') + end)
+
+async function refusal(): Promise<StateCorruptError> {
+  const files = () => [readFileSync(journalFile, 'utf8'), readFileSync(snapshotFile, 'utf8')]
+  const before = files()
+  const error = await openForTest(dir).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(files()).toEqual(before)
+  if (!(error instanceof StateCorruptError)) throw new Error(`opened or failed otherwise: ${error}`)
+  await expect(readJournal(dir)).rejects.toThrow(error.message)
+  return error
+}
+
+describe('an append cut short at the end', () => {
+  test.each([1, 20, 200])(
+    'is removed with a warning when %i bytes of it are missing',
+    async (missing) => {
+      truncateSync(journalFile, readFileSync(journalFile).length - missing)
+      const { journal, warnings } = await openForTest(dir)
+      expect(warnings).toEqual([expect.stringContaining('journal.jsonl: the append after line 7')])
+      expect(lines()).toHaveLength(7)
+      expect(journal.state.strategies.get('weekly-eth')?.openSlots).toMatchObject([
+        { slotSeconds: 2_000 },
+      ])
+      await journal.append({
+        type: 'slot-closed',
+        strategy: 'weekly-eth',
+        slotSeconds: 2_000,
+        outcome: 'filled',
+        reason: 'filled',
+      })
+      expect(await collect(journal.records())).toHaveLength(8)
+    },
+  )
+
+  test('is removed as a whole when it held several records', async () => {
+    const first = await openForTest(dir)
+    await first.journal.append(scheduled('a'), scheduled('b'), scheduled('c'))
+    await first.close()
+    copyFileSync(join(dir, 'kept'), snapshotFile)
+    const all = lines()
+    rewrite(all.slice(0, 10))
+    const { journal } = await openForTest(dir)
+    expect([...journal.state.strategies.keys()]).toEqual(['weekly-eth'])
+    expect(lines()).toEqual(all.slice(0, 8))
+  })
+
+  test('is told once: the next start finds nothing to say', async () => {
+    truncateSync(journalFile, readFileSync(journalFile).length - 5)
+    await (await openForTest(dir)).close()
+    expect((await openForTest(dir)).warnings).toEqual([])
+  })
+})
+
+describe('a journal that is not as it was written stops the daemon', () => {
+  test('when a value in the middle was changed', async () => {
+    rewrite(lines().map((line) => line.replace('"amount":"25000000n"', '"amount":"25000001n"')))
+    const { message, file, remedy } = await refusal()
+    expect(message).toContain('journal.jsonl: line 3 was altered')
+    expect(file).toBe(journalFile)
+    expect(remedy).toContain('tranched state restore')
+  })
+
+  test('when a value in a record that the snapshot covers was changed', async () => {
+    rewrite(lines().map((line) => line.replace('"mode":"sandbox"', '"mode":"dry-run"')))
+    expect((await refusal()).message).toContain('line 1 was altered')
+  })
+
+  test('when the last line is complete and wrong', async () => {
+    rewrite([...lines().slice(0, 7), '{"seq":8,'])
+    expect((await refusal()).message).toContain('line 8 is not a journal record')
+  })
+
+  test('when a line in the middle is missing', async () => {
+    rewrite(lines().filter((_, index) => index !== 4))
+    expect((await refusal()).message).toContain('line 5 holds record 6 where record 5 should be')
+  })
+
+  test('when a line is there twice', async () => {
+    rewrite(lines().flatMap((line, index) => (index === 4 ? [line, line] : [line])))
+    expect((await refusal()).message).toContain('line 6 holds record 5 where record 6 should be')
+  })
+
+  test('when an empty line is in the middle', async () => {
+    rewrite(lines().flatMap((line, index) => (index === 4 ? ['', line] : [line])))
+    expect((await refusal()).message).toContain('line 5 is not a journal record')
+  })
+
+  test('when a record is exchanged for one with a right hash of its own', async () => {
+    const { text } = encodeRecords({ seq: 4, hash: GENESIS.hash }, [scheduled('x')], 1)
+    rewrite(lines().map((line, index) => (index === 4 ? text.trimEnd() : line)))
+    expect((await refusal()).message).toContain('line 5 does not follow the record before it')
+  })
+
+  test('when a whole journal with right hashes is put in its place', async () => {
+    rewrite([encodeRecords(GENESIS, [scheduled('x'), scheduled('y')], 1).text], '')
+    expect((await refusal()).message).toContain(
+      'line 2 is not the record that state.json was made from',
+    )
+  })
+
+  test('when it is shorter than its snapshot', async () => {
+    rewrite(lines().slice(0, 1))
+    expect((await refusal()).message).toContain(
+      'ends after line 1, but state.json goes up to record 2',
+    )
+  })
+
+  test('when it is empty', async () => {
+    writeFileSync(journalFile, '')
+    expect((await refusal()).message).toContain(
+      'ends after line 0, but state.json goes up to record 2',
+    )
+  })
+
+  test('when zeros fill its end beyond any record', async () => {
+    writeFileSync(journalFile, Buffer.alloc(5 * 1024 * 1024), { flag: 'a' })
+    expect((await refusal()).message).toContain('line 9 is longer than any record')
+  })
+
+  test('when a record with a right hash breaks the state table', async () => {
+    const { text } = encodeRecords(GENESIS, [BOUND, scheduled(), exposed(intentOf(2_000))], 1)
+    rewrite([text], '')
+    rmSync(snapshotFile)
+    const fresh = temporaryDirectory()
+    await (await openForTest(fresh)).close()
+    copyFileSync(join(fresh, 'state.json'), snapshotFile)
+    expect((await refusal()).message).toContain('line 3 does not fit the records before it')
+  })
+})
+
+describe('a state.json that is not as it was written stops the daemon', () => {
+  test.each([
+    ['is empty', () => '', 'is cut short or is no snapshot'],
+    ['holds null', () => 'null\n', 'is cut short or is no snapshot'],
+    ['holds an empty object', () => '{}', 'is cut short or is no snapshot'],
+    ['lost its end', (text: string) => text.slice(0, -30), 'is cut short or is no snapshot'],
+    ['was edited', (text: string) => text.replace('"seq":2', '"seq":1'), 'was altered'],
+  ])('when it %s', async (_, change, detail) => {
+    writeFileSync(snapshotFile, change(readFileSync(snapshotFile, 'utf8')))
+    const { message, file } = await refusal()
+    expect(message).toContain(detail)
+    expect(file).toBe(snapshotFile)
+  })
+})
+
+describe('one file without the other stops the daemon', () => {
+  test('when state.json is missing', async () => {
+    rmSync(snapshotFile)
+    await expect(openForTest(dir)).rejects.toThrow(/state\.json: it is missing although/)
+    expect(lines()).toHaveLength(8)
+  })
+
+  test('when journal.jsonl is missing', async () => {
+    rmSync(journalFile)
+    await expect(openForTest(dir)).rejects.toThrow(/journal\.jsonl: it is missing although/)
+    await expect(openForTest(dir)).rejects.toThrow(StateCorruptError)
+  })
+})

@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest'
+import { GroupCommit, type LogFile } from '../../../../src/adapters/state/group-commit.ts'
+import { openJournal } from '../../../../src/adapters/state/journal-file.ts'
+import { scheduled } from '../../../support/state/journal-story.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+type Disk = LogFile & {
+  readonly written: () => string
+  readonly syncs: () => number
+  release(): void
+}
+
+/** A disk in memory. `takes` bytes a write at most; `fault` may throw at a write or a sync. */
+function memoryDisk(
+  options: { takes?: number; held?: boolean; fault?: (call: string, written: number) => void } = {},
+): Disk {
+  let text = ''
+  let syncs = 0
+  let release = () => {}
+  const gate = options.held ? new Promise<void>((resolve) => (release = resolve)) : undefined
+  return {
+    write: async (data, offset) => {
+      options.fault?.('write', text.length)
+      const part = data.subarray(offset, offset + (options.takes ?? data.length))
+      text += Buffer.from(part).toString()
+      return part.length
+    },
+    datasync: async () => {
+      await gate
+      options.fault?.('datasync', text.length)
+      syncs += 1
+    },
+    close: async () => {},
+    written: () => text,
+    syncs: () => syncs,
+    release: () => release(),
+  }
+}
+
+function noSpace(): never {
+  throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+}
+
+function commitTo(file: LogFile): { log: GroupCommit; fatal: Error[]; commits: number[] } {
+  const fatal: Error[] = []
+  const commits: number[] = []
+  const log = new GroupCommit({
+    name: 'journal.jsonl',
+    file,
+    bytes: 0,
+    onCommit: ({ records }) => commits.push(records),
+    onFatal: (error) => fatal.push(error),
+  })
+  return { log, fatal, commits }
+}
+
+describe('group commit', () => {
+  test('resolves an append only when it has been synced', async () => {
+    const disk = memoryDisk({ held: true })
+    const { log } = commitTo(disk)
+    let done = false
+    const written = log.append('a\n', 1).then(() => {
+      done = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect({ done, text: disk.written(), bytes: log.bytes }).toEqual({
+      done: false,
+      text: 'a\n',
+      bytes: 0,
+    })
+    disk.release()
+    await written
+    expect({ done, bytes: log.bytes }).toEqual({ done: true, bytes: 2 })
+  })
+
+  test('writes everything that came during a flush with the next one', async () => {
+    const disk = memoryDisk({ held: true })
+    const { log, commits } = commitTo(disk)
+    const first = log.append('a\n', 1)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const others = ['b\n', 'c\n', 'd\n'].map((text) => log.append(text, 1))
+    disk.release()
+    await Promise.all([first, ...others])
+    expect(disk.written()).toBe('a\nb\nc\nd\n')
+    expect(disk.syncs()).toBe(2)
+    await log.close()
+    expect(commits).toEqual([1, 3])
+  })
+
+  test('writes on where a short write stopped', async () => {
+    const disk = memoryDisk({ takes: 3 })
+    const { log } = commitTo(disk)
+    await log.append('0123456789 abc\n', 1)
+    expect(disk.written()).toBe('0123456789 abc\n')
+    expect(log.bytes).toBe(15)
+  })
+
+  test('gives up on a disk that takes no bytes at all', async () => {
+    const { log } = commitTo(memoryDisk({ takes: 0 }))
+    await expect(log.append('a\n', 1)).rejects.toThrow('the disk takes no more bytes')
+  })
+
+  test.each(['write', 'datasync'])('ends for good at the first failing %s', async (failing) => {
+    let calls = 0
+    const disk = memoryDisk({
+      fault: (call) => {
+        calls += 1
+        if (call === failing) noSpace()
+      },
+    })
+    const { log, fatal } = commitTo(disk)
+    const results = await Promise.allSettled([log.append('a\n', 1), log.append('b\n', 1)])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    const callsThen = calls
+    await expect(log.append('c\n', 1)).rejects.toThrow(/journal\.jsonl: cannot be written: ENOSPC/)
+    expect(calls).toBe(callsThen)
+    expect(fatal).toHaveLength(1)
+  })
+
+  test('rejects what waits behind the flush that failed', async () => {
+    let failing = false
+    const disk = memoryDisk({
+      held: true,
+      fault: (call) => {
+        if (failing && call === 'datasync') noSpace()
+      },
+    })
+    const { log, fatal } = commitTo(disk)
+    const first = log.append('a\n', 1)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const second = log.append('b\n', 1)
+    failing = true
+    disk.release()
+    const results = await Promise.allSettled([first, second])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(disk.written()).toBe('a\n')
+    expect(fatal).toHaveLength(1)
+  })
+
+  test('finishes what waits before it closes, and tells of a disk that fails then', async () => {
+    const { log, fatal } = commitTo(memoryDisk({ fault: () => noSpace() }))
+    const written = log.append('a\n', 1)
+    const closed = log.close()
+    await expect(written).rejects.toThrow('ENOSPC')
+    await closed
+    expect(fatal).toHaveLength(1)
+  })
+})
+
+test('a journal on a full disk calls onFatal once, applies nothing more and takes no snapshot', async () => {
+  const fatal: Error[] = []
+  const { journal, close } = await openJournal({
+    dir: temporaryDirectory(),
+    clock: { now: () => 1 },
+    snapshotEvery: 1,
+    onFatal: (error) => fatal.push(error),
+    openLog: async () => memoryDisk({ fault: noSpace }),
+  })
+  await expect(journal.append(scheduled('a'))).rejects.toThrow('ENOSPC')
+  await expect(journal.append(scheduled('b'))).rejects.toThrow('ENOSPC')
+  await close()
+  expect([...journal.state.strategies.keys()]).toEqual(['a'])
+  expect(fatal).toHaveLength(1)
+})

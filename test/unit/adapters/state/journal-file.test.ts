@@ -1,0 +1,242 @@
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openLogFile } from '../../../../src/adapters/state/group-commit.ts'
+import { readJournal } from '../../../../src/adapters/state/journal-file.ts'
+import { emptyState } from '../../../../src/domain/book/state.ts'
+import type { Observation } from '../../../../src/domain/observation.ts'
+import {
+  BOUND,
+  filledSlot,
+  intentOf,
+  opened,
+  scheduled,
+} from '../../../support/state/journal-story.ts'
+import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+const seqOf = (dir: string): number => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8')).seq
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500 && !condition(); tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  expect(condition()).toBe(true)
+}
+
+describe('a first start', () => {
+  test('makes a private directory with a private, empty journal and its snapshot', async () => {
+    const dir = join(temporaryDirectory(), 'deep', 'state')
+    const { firstStart, warnings } = await openForTest(dir)
+    expect({ firstStart, warnings }).toEqual({ firstStart: true, warnings: [] })
+    const modes = [dir, join(dir, 'journal.jsonl'), join(dir, 'state.json')].map(
+      (file) => statSync(file).mode & 0o777,
+    )
+    expect(modes).toEqual([0o700, 0o600, 0o600])
+    expect(seqOf(dir)).toBe(0)
+  })
+
+  test('that died between its two files is begun again', async () => {
+    const dir = temporaryDirectory()
+    writeFileSync(join(dir, 'journal.jsonl'), '')
+    const { firstStart } = await openForTest(dir)
+    expect(firstStart).toBe(true)
+  })
+
+  test('that died before the first record was complete is still a first start', async () => {
+    const dir = temporaryDirectory()
+    const first = await openForTest(dir)
+    await first.close()
+    appendFileSync(join(dir, 'journal.jsonl'), '{"seq":1,"at')
+    const { firstStart, warnings } = await openForTest(dir)
+    expect(firstStart).toBe(true)
+    expect(warnings).toHaveLength(1)
+  })
+})
+
+describe('a later start', () => {
+  test('finds the state that was left, from the snapshot alone and from the journal behind it', async () => {
+    const dir = temporaryDirectory()
+    const first = await openForTest(dir)
+    await first.journal.append(BOUND, scheduled(), ...filledSlot(2_000))
+    await first.journal.append(opened(intentOf(3_000)))
+    const left = structuredClone(first.journal.state)
+    expect(seqOf(dir)).toBeLessThan(9)
+    expect((await readJournal(dir)).state).toEqual(left)
+    await first.close()
+    expect(seqOf(dir)).toBe(9)
+    const second = await openForTest(dir)
+    expect(second.firstStart).toBe(false)
+    expect(second.journal.state).toEqual(left)
+  })
+
+  test('numbers and links its records after those of the last run', async () => {
+    const dir = temporaryDirectory()
+    const first = await openForTest(dir)
+    await first.journal.append(BOUND)
+    await first.close()
+    const second = await openForTest(dir)
+    await second.journal.append(scheduled())
+    const records = await collect(second.journal.records())
+    expect(records.map(({ seq }) => seq)).toEqual([1, 2])
+    expect(records[1]?.prev).toBe(records[0]?.hash)
+  })
+
+  test('removes what a killed snapshot left behind and no other file', async () => {
+    const dir = temporaryDirectory()
+    writeFileSync(join(dir, 'state.json.0a1b2c.tmp'), '{"ver')
+    writeFileSync(join(dir, 'notes.tmp'), 'mine')
+    await openForTest(dir)
+    expect(readdirSync(dir).sort()).toEqual(['journal.jsonl', 'notes.tmp', 'state.json'])
+  })
+})
+
+describe('snapshots', () => {
+  test('are taken after the first record and then every so many records', async () => {
+    const dir = temporaryDirectory()
+    const { journal } = await openForTest(dir, { snapshotEvery: 10 })
+    await journal.append(scheduled('a-0'))
+    await until(() => seqOf(dir) === 1)
+    for (let n = 1; n < 10; n += 1) await journal.append(scheduled(`a-${n}`))
+    expect(seqOf(dir)).toBe(1)
+    await journal.append(scheduled('a-10'))
+    await until(() => seqOf(dir) === 11)
+  })
+
+  test('of a large state wait for as many records as it holds entries', async () => {
+    const dir = temporaryDirectory()
+    const { journal } = await openForTest(dir, { snapshotEvery: 10 })
+    await journal.append(...Array.from({ length: 1_200 }, (_, n) => scheduled(`a-${n}`)))
+    await until(() => seqOf(dir) === 1_200)
+    await Promise.all(Array.from({ length: 1_199 }, () => journal.append(scheduled('a-0'))))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(seqOf(dir)).toBe(1_200)
+    await journal.append(scheduled('a-0'))
+    await until(() => seqOf(dir) === 2_400)
+  })
+
+  test('hold the state of their record although appends go on meanwhile', async () => {
+    const dir = temporaryDirectory()
+    const { journal, close } = await openForTest(dir, { snapshotEvery: 3 })
+    const written: Promise<void>[] = [journal.append(scheduled())]
+    for (let slot = 2_000; slot < 2_200; slot += 1)
+      written.push(journal.append(...filledSlot(slot)))
+    await Promise.all(written)
+    await close()
+    expect((await readJournal(dir)).state).toEqual(journal.state)
+    const replayed = await openForTest(dir)
+    expect(replayed.journal.state).toEqual(journal.state)
+  })
+
+  test('are written only when the records that they stand for are on disk', async () => {
+    const dir = temporaryDirectory()
+    let release = () => {}
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { journal } = await openForTest(dir, {
+      openLog: async (file) => {
+        const log = await openLogFile(file)
+        return { ...log, datasync: () => gate.then(log.datasync) }
+      },
+    })
+    const written = journal.append(scheduled())
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(seqOf(dir)).toBe(0)
+    release()
+    await written
+    await until(() => seqOf(dir) === 1)
+  })
+
+  test('never overlap', async () => {
+    const dir = temporaryDirectory()
+    let most = 0
+    const { journal } = await openForTest(dir, {
+      snapshotEvery: 1,
+      observe: () => {
+        const running = readdirSync(dir).filter((name) => name.endsWith('.tmp')).length
+        most = Math.max(most, running)
+      },
+    })
+    for (let n = 0; n < 300; n += 1) await journal.append(scheduled(`a-${n}`))
+    expect(most).toBe(1)
+  })
+
+  test('of a large state are written in parts and read back whole', async () => {
+    const dir = temporaryDirectory()
+    const { journal, close } = await openForTest(dir)
+    const names = Array.from({ length: 450 }, (_, n) => `a-${n}`)
+    await journal.append(BOUND, ...names.map((name) => scheduled(name)))
+    await journal.append(...names.flatMap((name) => filledSlot(2_000, name)))
+    const left = structuredClone(journal.state)
+    await close()
+    expect(seqOf(dir)).toBe(451 + 2_700)
+    expect((await readJournal(dir)).state).toEqual(left)
+  })
+
+  test('taken at close are not overtaken by a running one', async () => {
+    const dir = temporaryDirectory()
+    const { journal, close } = await openForTest(dir, { snapshotEvery: 1 })
+    const written = [scheduled('a'), scheduled('b'), scheduled('c')].map((event) =>
+      journal.append(event),
+    )
+    await Promise.all([...written, close(), close()])
+    expect(seqOf(dir)).toBe(3)
+    expect(readdirSync(dir).sort()).toEqual(['journal.jsonl', 'state.json'])
+  })
+})
+
+describe('reading beside a running daemon', () => {
+  test('gives the state and records on disk without touching the files', async () => {
+    const dir = temporaryDirectory()
+    const { journal } = await openForTest(dir)
+    await journal.append(scheduled(), ...filledSlot(2_000))
+    const file = join(dir, 'journal.jsonl')
+    appendFileSync(file, '{"seq":8,"atMs":18000')
+    const before = statSync(file).size
+    const view = await readJournal(dir)
+    expect(view.state).toEqual(journal.state)
+    expect(await collect(view.records())).toHaveLength(7)
+    expect(view.warnings).toEqual([expect.stringContaining('after line 7 was cut short (21 bytes')])
+    expect(statSync(file).size).toBe(before)
+  })
+
+  test('shows an empty state where no daemon ever ran, and makes no files', async () => {
+    const dir = temporaryDirectory()
+    const view = await readJournal(join(dir, 'absent'))
+    expect(view.state).toEqual(emptyState())
+    expect(await collect(view.records())).toEqual([])
+    expect(readdirSync(dir)).toEqual([])
+  })
+})
+
+test('a closed journal takes nothing more', async () => {
+  const { journal, close } = await openForTest(temporaryDirectory())
+  await close()
+  await expect(journal.append(scheduled())).rejects.toThrow(/journal\.jsonl: is closed/)
+  expect(journal.state).toEqual(emptyState())
+})
+
+test('appends that wait together share one write, which is observed once', async () => {
+  const seen: Observation[] = []
+  const { journal } = await openForTest(temporaryDirectory(), {
+    observe: (event) => seen.push(event),
+  })
+  await Promise.all(Array.from({ length: 20 }, (_, n) => journal.append(scheduled(`a-${n}`))))
+  await until(() => seen.length > 0)
+  expect(seen).toEqual([{ type: 'journal-appended', records: 20, durationMs: expect.any(Number) }])
+})
+
+test('a journal file that is removed under a running daemon ends it', async () => {
+  const dir = temporaryDirectory()
+  const faults: Error[] = []
+  const { journal } = await openForTest(dir, {
+    snapshotEvery: 1,
+    onFatal: (error) => faults.push(error),
+  })
+  await journal.append(scheduled('a'))
+  await until(() => seqOf(dir) === 1)
+  rmSync(join(dir, 'journal.jsonl'))
+  await journal.append(scheduled('b'))
+  await until(() => faults.length === 1)
+  expect(faults[0]?.message).toContain('removed or cut while the daemon is running')
+  await expect(journal.append(scheduled('c'))).rejects.toThrow(/cannot be written/)
+})

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { acquireLock, type LockClaim, readLock } from '../../../../src/adapters/state/state-lock.ts'
+import { StateLockedError } from '../../../../src/domain/errors.ts'
+import { childScript, killHard, messageFrom } from '../../../support/process/child-script.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+const HOLDER = { pid: process.pid, command: 'tranched run', startedAtMs: 1_800_000_000_000 }
+const linux = process.platform === 'linux'
+
+/** The claim that this very process would leave if it were killed, with one thing about it different. */
+async function leaveClaim(dir: string, change: Partial<LockClaim>): Promise<void> {
+  const release = await acquireLock(dir, HOLDER)
+  const claim = readLock(dir)
+  release()
+  writeFileSync(join(dir, 'lock'), `${JSON.stringify({ ...claim, ...change })}\n`)
+}
+
+describe('the state lock', () => {
+  test('is refused to a second taker, who hears of pid, host, time and command', async () => {
+    const dir = temporaryDirectory()
+    await acquireLock(dir, HOLDER)
+    const refused = acquireLock(dir, { ...HOLDER, command: 'tranched trigger' })
+    await expect(refused).rejects.toBeInstanceOf(StateLockedError)
+    await expect(refused).rejects.toThrow(
+      `${join(dir, 'lock')}: held by process ${process.pid} on ${hostname()} since ` +
+        '2027-01-15T08:00:00.000Z (tranched run)',
+    )
+  })
+
+  test('can be taken again after it was given back, and giving back twice does no harm', async () => {
+    const dir = temporaryDirectory()
+    const release = await acquireLock(dir, HOLDER)
+    release()
+    expect(readLock(dir)).toBeUndefined()
+    const releaseAgain = await acquireLock(dir, HOLDER)
+    release()
+    expect(readLock(dir)?.pid).toBe(process.pid)
+    releaseAgain()
+    expect(readLock(dir)).toBeUndefined()
+  })
+
+  test('of a later holder is left alone by one whose file an operator deleted', async () => {
+    const dir = temporaryDirectory()
+    const release = await acquireLock(dir, HOLDER)
+    rmSync(join(dir, 'lock'))
+    await acquireLock(dir, { ...HOLDER, command: 'the later one' })
+    release()
+    expect(readLock(dir)?.command).toBe('the later one')
+  })
+
+  test('makes the directory, and its file is private', async () => {
+    const dir = join(temporaryDirectory(), 'state')
+    await acquireLock(dir, HOLDER)
+    expect(statSync(dir).mode & 0o777).toBe(0o700)
+    expect(statSync(join(dir, 'lock')).mode & 0o777).toBe(0o600)
+  })
+
+  test('does not grow while refused takers come and go', async () => {
+    const dir = temporaryDirectory()
+    await acquireLock(dir, HOLDER)
+    const before = statSync(join(dir, 'lock')).size
+    await expect(acquireLock(dir, HOLDER)).rejects.toBeInstanceOf(StateLockedError)
+    expect(statSync(join(dir, 'lock')).size).toBe(before)
+  })
+
+  test('is told to those who only ask, and nobody holds it where no daemon ever ran', async () => {
+    const dir = temporaryDirectory()
+    expect(readLock(dir)).toBeUndefined()
+    expect(readLock(join(dir, 'absent'))).toBeUndefined()
+    await acquireLock(dir, HOLDER)
+    expect(readLock(dir)).toMatchObject({ ...HOLDER, host: hostname() })
+  })
+
+  test('is not taken over from another host, whatever its pid', async () => {
+    const dir = temporaryDirectory()
+    await leaveClaim(dir, { host: 'elsewhere.example', pid: 2 ** 22 + 1, bootId: 'other' })
+    await expect(acquireLock(dir, HOLDER)).rejects.toThrow(/another machine.*delete .*lock/)
+  })
+
+  test('is taken over when its process is gone', async () => {
+    const dir = temporaryDirectory()
+    await leaveClaim(dir, { pid: 2 ** 22 + 1 })
+    await acquireLock(dir, HOLDER)
+    expect(readLock(dir)?.pid).toBe(process.pid)
+  })
+
+  test.runIf(linux)('is taken over when its pid now belongs to a later process', async () => {
+    const dir = temporaryDirectory()
+    await leaveClaim(dir, { startTicks: '1' })
+    expect(readLock(dir)).toBeUndefined()
+    await acquireLock(dir, HOLDER)
+  })
+
+  test.runIf(linux)(
+    'is taken over from a killed process whose parent never asked for it',
+    async () => {
+      const dir = temporaryDirectory()
+      const parent = spawn('sh', ['-c', 'sleep 30 & echo $!; exec sleep 30'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      onTestFinished(() => {
+        parent.kill('SIGKILL')
+      })
+      const [printed] = await once(parent.stdout, 'data')
+      const pid = Number(printed)
+      // A shell would ask for the exit code; what it becomes does not.
+      await vi.waitFor(() =>
+        expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'),
+      )
+      process.kill(pid, 'SIGKILL')
+      await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z '))
+      await leaveClaim(dir, { pid, startTicks: undefined })
+      expect(() => process.kill(pid, 0)).not.toThrow()
+      await acquireLock(dir, HOLDER)
+    },
+  )
+
+  test.runIf(linux)('is taken over when the machine was started again since', async () => {
+    const dir = temporaryDirectory()
+    await leaveClaim(dir, { bootId: '00000000-0000-0000-0000-000000000000' })
+    await acquireLock(dir, HOLDER)
+  })
+
+  test.each(['', '\0\0\0\0\0\0', '{"token":"ab', 'null\n[]\n7\n'])(
+    'is taken where a power cut left %j',
+    async (rubbish) => {
+      const dir = temporaryDirectory()
+      writeFileSync(join(dir, 'lock'), rubbish)
+      await acquireLock(dir, HOLDER)
+      expect(readLock(dir)?.pid).toBe(process.pid)
+    },
+  )
+
+  test('stays with its holder when somebody wrote rubbish behind the claim', async () => {
+    const dir = temporaryDirectory()
+    await acquireLock(dir, HOLDER)
+    writeFileSync(join(dir, 'lock'), '{"tok', { flag: 'a' })
+    await expect(acquireLock(dir, HOLDER)).rejects.toBeInstanceOf(StateLockedError)
+  })
+
+  test('goes to exactly one of 8 processes that race for it, 20 times, each time after a kill -9', async () => {
+    const dir = temporaryDirectory()
+    const contender = await childScript('test/support/process/lock-contender.ts')
+    const start = async () => {
+      const child = contender(dir)
+      expect(await messageFrom(child)).toBe('ready')
+      return child
+    }
+    let children = await Promise.all(Array.from({ length: 8 }, start))
+    const winners: number[] = []
+    for (let round = 0; round < 20; round += 1) {
+      const startAtMs = Date.now() + 20
+      const answers = await Promise.all(
+        children.map((child) => {
+          const answer = messageFrom(child)
+          child.send(startAtMs)
+          return answer
+        }),
+      )
+      const holder = children[answers.indexOf('held')]
+      if (holder === undefined) throw new Error(`nobody won round ${round}: ${answers.join('; ')}`)
+      expect(answers.filter((answer) => answer === 'held')).toHaveLength(1)
+      expect(
+        answers.filter((answer) => String(answer).includes(`held by process ${holder.pid} on`)),
+      ).toHaveLength(7)
+      await killHard(holder)
+      winners.push(holder.pid ?? 0)
+      children = [...children.filter((child) => child !== holder), await start()]
+    }
+    expect(new Set(winners).size).toBe(20)
+    expect(readFileSync(join(dir, 'lock'), 'utf8').length).toBeGreaterThan(0)
+  }, 60_000)
+
+  test('is never held twice while 4 processes take it and give it back 40 times each', async () => {
+    const dir = temporaryDirectory()
+    const cycler = await childScript('test/support/process/lock-cycler.ts')
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => messageFrom(cycler(dir, '40'))),
+    )
+    expect(answers).toEqual(['done', 'done', 'done', 'done'])
+    expect(readLock(dir)).toBeUndefined()
+    expect(readdirSync(dir)).toEqual([])
+  }, 60_000)
+})

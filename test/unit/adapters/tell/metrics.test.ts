@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { closedLabels, createMetrics } from '../../../../src/adapters/tell/metrics.ts'
+
+test('the exposition starts with the build version and the process metrics', async () => {
+  const text = await createMetrics({ version: '1.2.3' }).render()
+  expect(text).toContain('tranched_build_info{version="1.2.3"} 1')
+  expect(text).toMatch(/^process_resident_memory_bytes \d+/m)
+  expect(text).toMatch(/^process_start_time_seconds \d+/m)
+})
+
+test('gauges that call themselves totals are left out', async () => {
+  const text = await createMetrics({ version: '1' }).render()
+  const gauges = [...text.matchAll(/^# TYPE (\S+) gauge$/gm)].map((match) => match[1])
+  expect(gauges.length).toBeGreaterThan(5)
+  expect(gauges.filter((name) => name?.endsWith('_total'))).toEqual([])
+})
+
+test('registered strategies count fills and every outcome from zero', async () => {
+  const metrics = createMetrics({ version: '1' })
+  metrics.registerStrategies(['weekly-eth', 'daily-eth'])
+  const text = await metrics.render()
+  expect(text).toContain('tranched_fills_total{strategy="weekly-eth",venue="gasless"} 0')
+  for (const outcome of ['filled', 'skipped', 'refused', 'failed', 'expired', 'missed'])
+    expect(text).toContain(`tranched_slots_total{strategy="daily-eth",outcome="${outcome}"} 0`)
+})
+
+test('a queue that nobody waited in has depth zero', async () => {
+  const text = await createMetrics({ version: '1' }).render()
+  for (const route of ['tokens', 'quote', 'submit', 'poll'])
+    expect(text).toContain(`tranched_queue_depth{route="${route}"} 0`)
+})
+
+test('registering a strategy again keeps its counts', async () => {
+  const metrics = createMetrics({ version: '1' })
+  metrics.registerStrategies(['weekly-eth'])
+  metrics.fills.inc({ strategy: 'weekly-eth', venue: 'gasless' })
+  metrics.registerStrategies(['weekly-eth'])
+  expect(await metrics.render()).toContain(
+    'tranched_fills_total{strategy="weekly-eth",venue="gasless"} 1',
+  )
+})
+
+test('two registries in one process do not share values', async () => {
+  const [one, two] = [createMetrics({ version: '1' }), createMetrics({ version: '1' })]
+  one.openPermits.set(3)
+  expect(await one.render()).toContain('tranched_open_permits 3')
+  expect(await two.render()).toContain('tranched_open_permits 0')
+})
+
+test('a thousand strategies are rendered within a second', async () => {
+  const metrics = createMetrics({ version: '1' })
+  metrics.registerStrategies(Array.from({ length: 1_000 }, (_, index) => `strategy-${index}`))
+  const startedAt = performance.now()
+  const text = await metrics.render()
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  expect(text).toContain('strategy="strategy-999"')
+})
+
+test('label values that look like ids are folded into other', () => {
+  const route = closedLabels()
+  expect(route('eth_call')).toBe('eth_call')
+  expect(route('quote')).toBe('quote')
+  for (const id of ['0xabc', 'order-1234567', 'a b', 'deadbeefdeadbeef', '', 'x'.repeat(41)])
+    expect(route(id)).toBe('other')
+})
+
+test('a label keeps at most 64 values and remembers the first ones', () => {
+  const route = closedLabels()
+  const shown = new Set(Array.from({ length: 1_000 }, (_, index) => route(`route-${index}`)))
+  expect(shown.size).toBe(65)
+  expect(shown.has('other')).toBe(true)
+  expect(route('route-0')).toBe('route-0')
+})

@@ -1,0 +1,366 @@
+import { expect, test } from 'vitest'
+import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
+import { createObserver } from '../../../../src/adapters/tell/observe.ts'
+import type { Notification } from '../../../../src/adapters/tell/webhooks.ts'
+import type { Observation } from '../../../../src/domain/observation.ts'
+import type { Token } from '../../../../src/domain/token.ts'
+import { type BaseUnits, baseUnits } from '../../../../src/domain/units.ts'
+import { captureLog } from '../../../support/capture-log.ts'
+
+const SLOT = 1_700_000_000
+const HASH = `0x${'ab'.repeat(32)}` as const
+const usdc = token('USDC', 6)
+const weth = token('WETH', 18)
+const subject = { strategy: 'weekly-eth', intentId: `weekly-eth:${SLOT}:0` } as const
+
+function token(symbol: string, decimals: number): Token {
+  return { symbol, chain: 'base', chainId: 8453, address: `0x${'11'.repeat(20)}`, decimals }
+}
+
+function fill(paid: bigint, received: bigint): Observation {
+  return {
+    type: 'filled',
+    ...subject,
+    venue: 'gasless',
+    sell: usdc,
+    buy: weth,
+    paid: baseUnits(paid),
+    received: baseUnits(received),
+    txHash: HASH,
+    durationMs: 1_400,
+  }
+}
+
+async function rig(level = 'info') {
+  const captured = await captureLog({ level })
+  const metrics = createMetrics({ version: '1' })
+  const notices: Notification[] = []
+  const observe = createObserver({
+    log: captured.log,
+    metrics,
+    notify: (notice) => void notices.push(notice),
+  })
+  return { observe, metrics, notices, ...captured }
+}
+
+test('a fill is one human line with exact amounts beside it', async () => {
+  const { observe, lines, notices } = await rig()
+  observe(fill(25_000_000n, 9_980_123_456_789_012n))
+  expect(lines()).toEqual([
+    expect.objectContaining({
+      level: 'info',
+      msg: 'filled weekly-eth: 25 USDC -> 0.00998012 WETH in 1.4 s',
+      event: 'filled',
+      ...subject,
+      venue: 'gasless',
+      paid: '25',
+      received: '0.009980123456789012',
+      txHash: HASH,
+    }),
+  ])
+  expect(notices).toEqual([
+    {
+      event: 'filled',
+      text: 'filled weekly-eth: 25 USDC -> 0.00998012 WETH in 1.4 s',
+      ...subject,
+      details: expect.objectContaining({ paid: '25', received: '0.009980123456789012' }),
+    },
+  ])
+})
+
+test.each([
+  [1_234_567_891_234n, '1234567.89 USDC'],
+  [123_456n, '0.123456 USDC'],
+  [1_999_999n, '1.99999 USDC'],
+  [1n, '0.000001 USDC'],
+  [0n, '0 USDC'],
+])('%s base units are shown cut, never rounded up', async (paid, shown) => {
+  const { observe, lines } = await rig()
+  observe(fill(paid, 10n ** 18n))
+  expect(lines()[0]?.['msg']).toContain(`: ${shown} -> 1 WETH`)
+})
+
+test('a fill counts once, for its strategy and venue, and dates the last one', async () => {
+  const { observe, metrics } = await rig()
+  metrics.registerStrategies(['weekly-eth'])
+  observe(fill(1n, 1n))
+  const text = await metrics.render()
+  expect(text).toContain('tranched_fills_total{strategy="weekly-eth",venue="gasless"} 1')
+  expect(text).toContain('tranched_order_duration_seconds_sum{venue="gasless"} 1.4')
+  const [, at] =
+    /tranched_last_fill_timestamp_seconds{strategy="weekly-eth"} ([\d.]+)/.exec(text) ?? []
+  expect(Math.abs(Date.now() / 1_000 - Number(at))).toBeLessThan(10)
+})
+
+test('refusals and failures carry their reason to log, metric and webhook', async () => {
+  const { observe, metrics, lines, notices } = await rig()
+  observe({ type: 'refused', ...subject, reason: 'digest-mismatch', detail: '0x1 is not 0x2' })
+  observe({
+    type: 'failed',
+    ...subject,
+    venue: 'gasless',
+    reason: 'insufficient-gas',
+    detail: 'wallet is empty',
+  })
+  const text = await metrics.render()
+  expect(text).toContain(
+    'tranched_refusals_total{strategy="weekly-eth",reason="digest-mismatch"} 1',
+  )
+  expect(text).toContain(
+    'tranched_failures_total{strategy="weekly-eth",venue="gasless",reason="insufficient-gas"} 1',
+  )
+  expect(lines().map(({ level, msg }) => [level, msg])).toEqual([
+    ['warn', 'refused weekly-eth: digest-mismatch, 0x1 is not 0x2'],
+    ['error', 'failed weekly-eth: insufficient-gas, wallet is empty'],
+  ])
+  expect(notices.map(({ event }) => event)).toEqual(['refused', 'failed', 'low-funds'])
+})
+
+test('a run of missed slots counts each of them and is one notification', async () => {
+  const { observe, metrics, lines, notices } = await rig()
+  observe({
+    type: 'slot-closed',
+    strategy: 'weekly-eth',
+    slotSeconds: SLOT,
+    outcome: 'missed',
+    reason: 'missed',
+    count: 12,
+  })
+  const text = await metrics.render()
+  expect(text).toContain('tranched_slots_total{strategy="weekly-eth",outcome="missed"} 12')
+  expect(lines()[0]).toMatchObject({
+    level: 'warn',
+    msg: 'missed weekly-eth 12 slots from 2023-11-14T22:13:20.000Z',
+  })
+  expect(notices).toHaveLength(1)
+})
+
+test('a strategy without a next slot has no next-slot series', async () => {
+  const { observe, metrics } = await rig()
+  const scheduled = {
+    type: 'strategy-scheduled',
+    strategy: 'weekly-eth',
+    lastFillAtMs: undefined,
+    paused: false,
+  } as const
+  observe({ ...scheduled, nextSlotSeconds: SLOT })
+  observe({ ...scheduled, nextSlotSeconds: undefined })
+  expect(await metrics.render()).not.toContain('tranched_next_slot_timestamp_seconds{')
+})
+
+test('a schedule tells when its next slot is due and when it last filled, also after a restart', async () => {
+  const { observe, metrics } = await rig()
+  observe({
+    type: 'strategy-scheduled',
+    strategy: 'weekly-eth',
+    nextSlotSeconds: SLOT + 60,
+    paused: false,
+    lastFillAtMs: SLOT * 1_000,
+  })
+  const text = await metrics.render()
+  expect(text).toContain(`tranched_next_slot_timestamp_seconds{strategy="weekly-eth"} ${SLOT + 60}`)
+  expect(text).toContain(`tranched_last_fill_timestamp_seconds{strategy="weekly-eth"} ${SLOT}`)
+})
+
+test('skipped slots are told without alarm, except for want of funds or by the kill switch', async () => {
+  const { observe, lines, notices } = await rig()
+  const skip = {
+    type: 'slot-closed',
+    strategy: 'weekly-eth',
+    slotSeconds: SLOT,
+    outcome: 'skipped',
+    count: 1,
+  } as const
+  observe({ ...skip, reason: 'price-outside-bounds', detail: '4100 above 4000' })
+  observe({ ...skip, reason: 'insufficient-balance' })
+  observe({ ...skip, reason: 'halted' })
+  expect(lines().map(({ level }) => level)).toEqual(['info', 'info', 'info'])
+  expect(lines()[0]?.['msg']).toBe(
+    'skipped weekly-eth 2023-11-14T22:13:20.000Z (price-outside-bounds): 4100 above 4000',
+  )
+  expect(notices.map(({ event }) => event)).toEqual(['low-funds', 'halted'])
+})
+
+test('requests are measured, and logged only at debug', async () => {
+  const request = {
+    type: 'request',
+    service: 'gasless',
+    route: 'quote',
+    status: '200',
+    durationMs: 12,
+  } as const
+  const quiet = await rig('info')
+  quiet.observe(request)
+  expect(quiet.lines()).toEqual([])
+  expect(await quiet.metrics.render()).toContain(
+    'tranched_requests_total{service="gasless",route="quote",status="200"} 1',
+  )
+  const loud = await rig('debug')
+  loud.observe(request)
+  expect(loud.lines()[0]).toMatchObject({ level: 'debug', msg: 'gasless quote: 200 in 12.0 ms' })
+})
+
+test('ids in a route or status never become label values', async () => {
+  const { observe, metrics } = await rig()
+  for (let id = 0; id < 50; id += 1)
+    observe({
+      type: 'request',
+      service: 'rpc',
+      route: `orders/${id}-${HASH}`,
+      status: `0x${id}`,
+      durationMs: 1,
+    })
+  expect(await metrics.render()).toContain(
+    'tranched_requests_total{service="rpc",route="other",status="other"} 50',
+  )
+})
+
+test('balances are whole tokens as floats, negative waits are zero', async () => {
+  const { observe, metrics } = await rig()
+  observe({
+    type: 'wallet-balance',
+    wallet: 'trader',
+    token: 'USDC',
+    amount: 1_234_500_000n,
+    decimals: 6,
+  })
+  observe({ type: 'queue-wait', route: 'quote', waitMs: -5 })
+  observe({ type: 'queue-depth', route: 'quote', depth: 3 })
+  observe({ type: 'rate-limit', route: 'quote', remaining: 7 })
+  observe({ type: 'journal-appended', records: 4, durationMs: 0.2 })
+  observe({ type: 'open-orders', openPermits: 2, unresolvedIntents: 5 })
+  const text = await metrics.render()
+  for (const line of [
+    'tranched_wallet_balance{wallet="trader",token="USDC"} 1234.5',
+    'tranched_queue_wait_seconds_sum{route="quote"} 0',
+    'tranched_queue_depth{route="quote"} 3',
+    'tranched_ratelimit_remaining{service="gasless",route="quote"} 7',
+    'tranched_journal_records_total 4',
+    'tranched_open_permits 2',
+    'tranched_unresolved_intents 5',
+  ])
+    expect(text).toContain(line)
+})
+
+test('a trouble that lasts is one warning, another trouble is another', async () => {
+  const { observe, lines } = await rig()
+  for (let tick = 0; tick < 100; tick += 1)
+    observe({ type: 'chain-trouble', doing: 'reading the market', message: `timeout ${tick}` })
+  observe({ type: 'chain-trouble', doing: 'sending a transaction', message: 'timeout' })
+  expect(lines().map(({ msg }) => msg)).toEqual([
+    'chain trouble while reading the market: timeout 0',
+    'chain trouble while sending a transaction: timeout',
+  ])
+})
+
+const others: readonly (readonly [string, Observation])[] = [
+  [
+    `started in live mode: 3 strategies, wallet 0x${'11'.repeat(20)}, 1 open intents to resolve`,
+    {
+      type: 'daemon-started',
+      mode: 'live',
+      owner: usdc.address,
+      strategies: 3,
+      openIntents: 1,
+      halted: undefined,
+    },
+  ],
+  [
+    'stopping (SIGTERM), 1 open intents',
+    { type: 'daemon-stopping', cause: 'SIGTERM', openIntents: 1 },
+  ],
+  ['stopped, nothing left open', { type: 'daemon-stopped', openIntents: 0 }],
+  [
+    'stopped with 1 open intents; the next start resolves them',
+    { type: 'daemon-stopped', openIntents: 1 },
+  ],
+  [
+    'opened weekly-eth 2023-11-14T22:13:20.000Z: 1 intent',
+    { type: 'slot-opened', strategy: 'weekly-eth', slotSeconds: SLOT, latenessMs: 2, intents: 1 },
+  ],
+  [
+    `verified a quote for weekly-eth:${SLOT}:0`,
+    {
+      type: 'quote-verified',
+      ...subject,
+      sellAmount: 1n as BaseUnits,
+      minAmountOut: 1n as BaseUnits,
+      deadlineSeconds: SLOT,
+    },
+  ],
+  [
+    'placed weekly-eth: order o-1',
+    { type: 'order-accepted', ...subject, attempt: 1, orderId: 'o-1' },
+  ],
+  [
+    'order of weekly-eth expired: too late',
+    { type: 'order-ended', ...subject, attempt: 1, status: 'expired', message: 'too late' },
+  ],
+  [
+    'outcome of weekly-eth unknown, resolving it: timeout',
+    { type: 'order-unknown', ...subject, attempt: 1, message: 'timeout' },
+  ],
+  [
+    'fill of weekly-eth not proven by the chain: no transfer',
+    { type: 'proof-failed', ...subject, detail: 'no transfer' },
+  ],
+  [
+    'permit of weekly-eth is dead (expired)',
+    { type: 'authorization-dead', ...subject, attempt: 1, how: 'expired' },
+  ],
+  [
+    'approve transaction of weekly-eth lost',
+    { type: 'transaction', ...subject, purpose: 'approve', status: 'lost', hash: HASH },
+  ],
+  [
+    'retrying gasless quote: rateLimited',
+    { type: 'retry', service: 'gasless', route: 'quote', cause: 'rateLimited' },
+  ],
+  ['clock trouble: 3 s ahead', { type: 'clock-trouble', detail: '3 s ahead' }],
+]
+
+test.each(others)('is told as "%s"', async (message, event) => {
+  const { observe, lines } = await rig('debug')
+  observe(event)
+  expect(lines()).toHaveLength(1)
+  expect(lines()[0]).toMatchObject({ msg: message, event: event.type })
+})
+
+test('a fault in a receiver is logged and never reaches the caller', async () => {
+  const { log, lines } = await captureLog()
+  const observe = createObserver({
+    log,
+    metrics: createMetrics({ version: '1' }),
+    notify: () => {
+      throw new Error('queue broken')
+    },
+  })
+  expect(() => observe(fill(1n, 1n))).not.toThrow()
+  expect(lines().at(-1)).toMatchObject({
+    level: 'error',
+    msg: 'could not report filled',
+    err: { message: 'queue broken' },
+  })
+})
+
+test('an unknown event and a number that is none do not reach the caller', async () => {
+  const { observe, lines } = await rig()
+  observe({ type: 'from-the-future', amount: 1n } as unknown as Observation)
+  observe({ type: 'queue-wait', route: 'quote', waitMs: Number.NaN })
+  expect(lines().map(({ msg }) => msg)).toEqual([
+    'could not report from-the-future',
+    'could not report queue-wait',
+  ])
+})
+
+test('an event at info level costs less than 30 us of CPU', async () => {
+  const { observe } = await rig()
+  const event = fill(25_000_000n, 9_980_123_456_789_012n)
+  const rounds = Array.from({ length: 10 }, () => {
+    const before = process.cpuUsage()
+    for (let count = 0; count < 2_000; count += 1) observe(event)
+    return process.cpuUsage(before).user / 2_000
+  })
+  // CPU time of the best round: other work on the machine must not decide.
+  expect(Math.min(...rounds)).toBeLessThan(30)
+})

@@ -1,0 +1,191 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { openJournal } from '../../../src/adapters/state/journal-file.ts'
+import { averageCharge, runway } from '../../../src/cli/commands/gastank.ts'
+import { isBeingIndexed, makeDeposit, waitForIndexing } from '../../../src/cli/gastank-deposit.ts'
+import type { JournalRecord, TransactionRecord } from '../../../src/domain/book/journal.ts'
+import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
+
+const ETHER = 10n ** 18n
+const DAY_MS = 86_400_000
+
+const fund = (balance: bigint, outstandingCharge = 0n) =>
+  ({ ok: true, value: { balance, outstandingCharge } }) as const
+
+async function rig() {
+  const fake = fakeAggregator({ signer: createSigner(new Uint8Array(32).fill(7)) })
+  const opened = await openJournal({
+    dir: temporaryDirectory(),
+    clock: fake.clock,
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  onTestFinished(() => opened.close())
+  const { journal } = opened
+  const stop = fake.stopping.signal
+  const context = {
+    ports: { clock: fake.clock, random: { jitter: () => 0.5 }, journal, observe: () => undefined },
+    policy: DEFAULT_POLICY,
+    closing: stop,
+    stop,
+  }
+  const deposit = (wei: bigint) => makeDeposit(context, fake.tools.aggregator, wei)
+  const recorded = async () => {
+    const found: TransactionRecord[] = []
+    for await (const { event } of journal.records())
+      if (event.type === 'transaction-recorded') found.push(event.transaction)
+    return found
+  }
+  return { ...fake, journal, deposit, recorded }
+}
+
+/** A deposit of an earlier process that was recorded and perhaps broadcast. */
+function earlierDeposit(from: `0x${string}`): TransactionRecord {
+  const to = `0x${'01'.repeat(20)}` as const
+  return {
+    id: `deposit:${to}:0`,
+    purpose: 'deposit',
+    intentId: undefined,
+    chainId: SEPOLIA,
+    from,
+    nonce: 0,
+    to,
+    data: '0xd0e30db0',
+    value: ETHER,
+    gas: 50_000n,
+    maxFeePerGas: 2n,
+    maxPriorityFeePerGas: 1n,
+    hash: `0x${'cd'.repeat(32)}`,
+  }
+}
+
+describe('a deposit', () => {
+  test('is recorded, sent to the GasTank once and followed until it is mined', async () => {
+    const { deposit, broadcast, recorded, journal, account, answers } = await rig()
+    answers.accountInfo = () => fund(2n * ETHER)
+    account.gasTankBalance = 2n * ETHER
+    expect(await deposit(ETHER)).toEqual({ ok: true })
+    expect(broadcast).toHaveLength(1)
+    expect(await recorded()).toMatchObject([
+      { purpose: 'deposit', to: `0x${'01'.repeat(20)}`, value: ETHER, data: '0xd0e30db0' },
+    ])
+    expect(journal.state.transactions.size).toBe(0)
+  })
+
+  test('waits for one that is still being indexed', async () => {
+    const { deposit, broadcast, account } = await rig()
+    account.gasTankBalance = ETHER
+    const made = await deposit(ETHER)
+    expect(made).toMatchObject({ ok: false, message: expect.stringMatching(/still being indexed/) })
+    expect(broadcast).toEqual([])
+  })
+
+  test('that an earlier process left open is finished, and no other is made', async () => {
+    const { deposit, broadcast, journal, tools, account, recorded } = await rig()
+    const transaction = earlierDeposit(tools.account)
+    await journal.append({ type: 'transaction-recorded', transaction })
+    tools.aggregator.chain.transaction = async () => ({
+      ok: true,
+      value: {
+        receipt: { hash: transaction.hash, success: true, blockNumber: 2n },
+        latestNonce: 1,
+      },
+    })
+    const made = await deposit(ETHER)
+    expect(made).toMatchObject({ ok: false, message: expect.stringMatching(/come to its end now/) })
+    expect([broadcast, (await recorded()).length]).toEqual([[], 1])
+    expect(journal.state.transactions.size).toBe(0)
+    expect(account.transactionCount).toBe(0)
+  })
+
+  test('is not sent to an address at which no GasTank answers', async () => {
+    const { deposit, broadcast, account } = await rig()
+    account.gasTankBalance = undefined
+    const made = await deposit(ETHER)
+    expect(made).toMatchObject({ ok: false, message: expect.stringMatching(/contracts\.gasTank/) })
+    expect(broadcast).toEqual([])
+  })
+
+  test('is not made while the service cannot say what it holds', async () => {
+    const { deposit, broadcast, answers } = await rig()
+    answers.accountInfo = () => ({ ok: false, fault: { tag: 'unavailable', message: 'is silent' } })
+    expect(await deposit(ETHER)).toEqual({ ok: false, message: 'nothing was sent: is silent' })
+    expect(broadcast).toEqual([])
+  })
+
+  test('broken off stays in the journal for whoever comes next', async () => {
+    const { deposit, journal, answers, stopping } = await rig()
+    answers.mines = () => {
+      stopping.abort()
+      return false
+    }
+    const made = await deposit(ETHER)
+    expect(made).toMatchObject({ ok: false, message: expect.stringMatching(/in the journal/) })
+    expect(journal.state.transactions.size).toBe(1)
+  })
+})
+
+describe('waiting for the index', () => {
+  test('ends when the service shows what the chain holds', async () => {
+    const { tools, account, answers, clock } = await rig()
+    account.gasTankBalance = ETHER
+    clock.at(100_000, () => {
+      answers.accountInfo = () => fund(ETHER)
+    })
+    expect(await waitForIndexing(tools)).toMatchObject({ ok: true })
+    expect(clock.now()).toBe(100_000)
+  })
+
+  test('tells of itself, and after ten minutes that nothing is lost', async () => {
+    const { tools, account, clock, told } = await rig()
+    account.gasTankBalance = ETHER
+    const end = await waitForIndexing(tools)
+    expect(end).toMatchObject({ ok: false, message: expect.stringMatching(/Nothing is lost/) })
+    expect(clock.now()).toBe(600_000)
+    expect(told[0]).toBe('not indexed after 15 s')
+    expect(told.length).toBeLessThan(50)
+  })
+})
+
+test('charges that were settled do not look like a deposit that is being indexed', () => {
+  expect(isBeingIndexed(90n, { balance: 90n, outstandingCharge: 5n })).toBe(false)
+  expect(isBeingIndexed(0n, undefined)).toBe(false)
+  expect(isBeingIndexed(91n, { balance: 90n, outstandingCharge: 0n })).toBe(true)
+})
+
+describe('how long a deposit lasts', () => {
+  async function* charges(...list: readonly (readonly [atMs: number, wei: bigint | undefined])[]) {
+    for (const [seq, [atMs, charged]] of list.entries()) {
+      const hash = '0x' as const
+      const costs = { charged, direct: undefined }
+      const execution = { txHash: hash, blockNumber: 1n, via: 'aggregated', costs } as const
+      const event = { type: 'call-proven', intentId: 'a:1:0', attempt: 1, execution } as const
+      yield { seq, atMs, event, prev: hash, hash } satisfies JournalRecord
+    }
+  }
+  const now = 100 * DAY_MS
+
+  test('goes by the last seven days and no others', async () => {
+    const records = charges([now - 9 * DAY_MS, 900n], [now - 3 * DAY_MS, 500n], [now - 1, 200n])
+    expect(await averageCharge(records, now)).toBe(100n)
+  })
+
+  test('goes by the days there are in an account younger than that, one at the least', async () => {
+    expect(await averageCharge(charges([now - 2 * DAY_MS, 300n]), now)).toBe(150n)
+    expect(await averageCharge(charges([now - 60_000, 300n], [now, 100n]), now)).toBe(400n)
+  })
+
+  test('is unknown where nothing was charged', async () => {
+    expect(await averageCharge(charges(), now)).toBeUndefined()
+    expect(await averageCharge(charges([now, undefined]), now)).toBeUndefined()
+    expect(runway(ETHER, undefined)).toBeUndefined()
+  })
+
+  test('is what is available over what is charged a day, and never negative', () => {
+    expect(runway(1_000n, 400n)).toBe(2.5 * DAY_MS)
+    expect(runway(-5n, 400n)).toBe(0)
+  })
+})

@@ -1,0 +1,200 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { privateKeyToAddress } from 'viem/accounts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readSecretFile } from '../../../src/adapters/keys/keystore.ts'
+import { walletAddress, walletImport, walletNew } from '../../../src/cli/commands/wallet.ts'
+import { createWalletIo, type WalletIo } from '../../../src/cli/commands/wallet-io.ts'
+
+const KEY = '7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d'
+const ADDRESS = privateKeyToAddress(`0x${KEY}`)
+
+let dir: string
+let out: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'tranched-wallet-'))
+  out = join(dir, 'wallet.json')
+})
+afterEach(() => rm(dir, { recursive: true }))
+
+type Recorded = WalletIo & { readonly texts: { stdout: string; stderr: string; prompts: string[] } }
+
+/** Answers prompts in order; without answers there is no terminal, only the pipe. */
+function recordIo(given: { answers?: string[]; piped?: string } = {}): Recorded {
+  const texts = { stdout: '', stderr: '', prompts: [] as string[] }
+  const { answers } = given
+  return {
+    texts,
+    stdout(text) {
+      texts.stdout += text
+    },
+    stderr(text) {
+      texts.stderr += text
+    },
+    async readSecret(prompt) {
+      texts.prompts.push(prompt)
+      return answers === undefined ? undefined : (answers.shift() ?? '')
+    },
+    readPiped: async () => given.piped,
+    readFile: readSecretFile,
+    randomBytes: () => Uint8Array.from(Buffer.from(KEY, 'hex')),
+    // The real work factor takes a second each time; keystore.test.ts covers it.
+    scryptN: 1_024,
+  }
+}
+
+async function secretFile(name: string, text: string, mode = 0o600): Promise<string> {
+  const path = join(dir, name)
+  await writeFile(path, text)
+  await chmod(path, mode)
+  return path
+}
+
+function expectNoKey(io: Recorded): void {
+  expect(JSON.stringify(io.texts).toLowerCase()).not.toContain(KEY.slice(0, 16))
+}
+
+test('a new wallet is a keystore that the same password opens, and only its address is printed', async () => {
+  const io = recordIo({ answers: ['s3cret pass', 's3cret pass'] })
+  expect(await walletNew({ out }, io)).toBe(0)
+  expect(io.texts.stdout).toBe(`${ADDRESS}\n`)
+  expectNoKey(io)
+  expect((await stat(out)).mode & 0o777).toBe(0o600)
+
+  const again = recordIo({ answers: ['s3cret pass'] })
+  expect(await walletAddress({ keystore: out }, again)).toBe(0)
+  expect(again.texts.stdout).toBe(`${ADDRESS}\n`)
+  const wrong = recordIo({ answers: ['another'] })
+  expect(await walletAddress({ keystore: out }, wrong)).toBe(1)
+  expect(wrong.texts).toMatchObject({ stdout: '' })
+  expect(wrong.texts.stderr).toContain('does not open')
+})
+
+test('with a password file nobody is asked, and --json prints data', async () => {
+  const io = recordIo()
+  const passwordFile = await secretFile('pass', 'from a file\n')
+  expect(await walletNew({ out, passwordFile, json: true }, io)).toBe(0)
+  expect(JSON.parse(io.texts.stdout)).toEqual({ address: ADDRESS, keystore: out })
+  expect(io.texts).toMatchObject({ stderr: '', prompts: [] })
+})
+
+test('a password typed differently the second time makes no wallet', async () => {
+  const io = recordIo({ answers: ['one', 'two'] })
+  expect(await walletNew({ out }, io)).toBe(1)
+  expect(io.texts.stderr).toContain('the passwords differ')
+  await expect(stat(out)).rejects.toThrow('ENOENT')
+})
+
+test('without a terminal and without a password file, usage is explained', async () => {
+  const io = recordIo({ piped: KEY })
+  expect(await walletNew({ out }, io)).toBe(2)
+  expect(await walletImport({ out }, io)).toBe(2)
+  expect(io.texts.stderr).toContain('--password-file')
+  expectNoKey(io)
+})
+
+test('a wallet file that exists is kept', async () => {
+  await writeFile(out, 'precious')
+  const io = recordIo({ answers: ['a', 'a'] })
+  expect(await walletNew({ out, json: true }, io)).toBe(1)
+  expect(JSON.parse(io.texts.stdout)).toMatchObject({ ok: false, message: `${out} exists already` })
+  expect(await readFile(out, 'utf8')).toBe('precious')
+})
+
+test('a key is imported from a file, from a pipe, or from the keyboard', async () => {
+  const passwordFile = await secretFile('pass', 'p')
+  const privateKeyFile = await secretFile('key', `0x${KEY}\n`)
+  const ways = [
+    [{ privateKeyFile }, recordIo()],
+    [{}, recordIo({ piped: `${KEY}\n` })],
+    [{}, recordIo({ answers: [KEY] })],
+  ] as const
+  for (const [index, [options, io]] of ways.entries()) {
+    const file = join(dir, `${index}.json`)
+    expect(await walletImport({ ...options, out: file, passwordFile }, io)).toBe(0)
+    expect(io.texts.stdout).toBe(`${ADDRESS}\n`)
+    expectNoKey(io)
+  }
+})
+
+test('what is no key is not imported and not repeated', async () => {
+  const io = recordIo({ piped: `${KEY}${KEY}` })
+  const passwordFile = await secretFile('pass', 'p')
+  expect(await walletImport({ out, passwordFile }, io)).toBe(1)
+  expect(io.texts.stderr).toContain('no private key')
+  expectNoKey(io)
+})
+
+test('a key file that others may read is not imported', async () => {
+  const io = recordIo({ answers: ['a', 'a'] })
+  const privateKeyFile = await secretFile('key', KEY, 0o644)
+  expect(await walletImport({ out, privateKeyFile }, io)).toBe(1)
+  expect(io.texts.stderr).toContain(`chmod 600 ${privateKeyFile}`)
+})
+
+test('the address of a key file is printed', async () => {
+  const io = recordIo()
+  const privateKeyFile = await secretFile('key', KEY)
+  expect(await walletAddress({ privateKeyFile, json: true }, io)).toBe(0)
+  expect(JSON.parse(io.texts.stdout)).toEqual({ address: ADDRESS })
+})
+
+test('an address is asked of one wallet, not of two or none', async () => {
+  for (const options of [{}, { keystore: out, privateKeyFile: out }]) {
+    const io = recordIo()
+    expect(await walletAddress(options, io)).toBe(2)
+    expect(io.texts.stderr).toContain('--keystore or --private-key-file')
+  }
+})
+
+/** A terminal as the prompt sees it: what it is told about echo, and what it is shown. */
+function terminal(isTTY: boolean) {
+  const shown: string[] = []
+  const raw: boolean[] = []
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY,
+    setRawMode(mode: boolean) {
+      raw.push(mode)
+      return stdin
+    },
+  })
+  const output = { write: (text: string) => shown.push(text) }
+  // The prompt uses a handful of a terminal's methods, all of which are here.
+  const io = createWalletIo({ stdin: stdin as never, stdout: output, stderr: output })
+  return { io, stdin, shown, raw }
+}
+
+test('a secret is read from the terminal without echo, with corrections', async () => {
+  const { io, stdin, shown, raw } = terminal(true)
+  const answer = io.readSecret('Password: ')
+  stdin.write('pasx')
+  stdin.write('\u007fs wörd\u001b')
+  stdin.write('\rleft over')
+  expect(await answer).toBe('pass wörd')
+  expect(shown).toEqual(['Password: ', '\n'])
+  expect(raw).toEqual([true, false])
+})
+
+test('an answer broken off is empty', async () => {
+  const { io, stdin } = terminal(true)
+  const answer = io.readSecret('Password: ')
+  stdin.write('half\u0003')
+  expect(await answer).toBe('')
+})
+
+test('a pipe is read to its end, and is nobody to ask', async () => {
+  const { io, stdin } = terminal(false)
+  stdin.end(`${KEY}\n`)
+  expect(await io.readSecret('Password: ')).toBeUndefined()
+  expect(await io.readPiped()).toBe(`${KEY}\n`)
+})
+
+test('an endless pipe is left alone after a while', async () => {
+  const { io, stdin } = terminal(false)
+  const timer = setInterval(() => stdin.write('x'.repeat(1_000)), 1)
+  const text = await io.readPiped()
+  clearInterval(timer)
+  expect(text?.length).toBeLessThan(20_000)
+})

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { createWatch } from '../../../src/cli/daemon/watch.ts'
+
+function request(service: 'gasless' | 'aggregator' | 'rpc', status: string) {
+  return { type: 'request', service, route: 'poll', status, durationMs: 1 } as const
+}
+
+function ready() {
+  const watch = createWatch({ now: () => 0 })
+  watch.ready()
+  return watch
+}
+
+test.each(['200', '201', '400', '404', '429', 'accountNotFound', 'rejected'])(
+  'a service that answered %s is reachable',
+  (status) => {
+    const watch = ready()
+    watch.saw(request('aggregator', status))
+    expect(watch.probes.ready()).toMatchObject({ ok: true, reasons: [] })
+  },
+)
+
+test.each(['500', '5xx', 'timeout', 'network', 'unreachable', 'malformed', 'unavailable'])(
+  'a service whose last request ended as %s is not, until it answers again',
+  (status) => {
+    const watch = ready()
+    watch.saw(request('gasless', status))
+    watch.saw(request('rpc', '200'))
+    expect(watch.probes.ready()).toMatchObject({
+      ok: false,
+      reasons: [`gasless answered last: ${status}`],
+    })
+    watch.saw(request('gasless', '200'))
+    expect(watch.probes.ready().ok).toBe(true)
+  },
+)
+
+test('a daemon that drains is not ready, and one whose loop stands still is not alive', () => {
+  let nowMs = 0
+  const watch = createWatch({ now: () => nowMs })
+  expect(watch.probes.ready().reasons).toEqual(['starting'])
+  watch.ready()
+  watch.saw({ type: 'daemon-stopping', cause: 'SIGTERM', openIntents: 0 })
+  expect(watch.probes.ready().reasons).toEqual(['stopping'])
+  expect(watch.probes.health().ok).toBe(true)
+  nowMs = 120_001
+  expect(watch.probes.health().ok).toBe(false)
+  watch.ticked()
+  expect(watch.probes.health().ok).toBe(true)
+})

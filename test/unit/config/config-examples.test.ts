@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { jsonSchemas } from '../../../src/config/json-schema.ts'
+import { loadSettings, peekMode } from '../../../src/config/settings/load.ts'
+import { loadStrategies } from '../../../src/config/strategies/load.ts'
+import { loadModules } from '../../../src/config/strategies/load-modules.ts'
+import { strategyKinds } from '../../../src/config/strategies/schema.ts'
+import { listDiskFiles } from '../../../src/config/yaml/files.ts'
+import { decideCustom } from '../../../src/decide/custom.ts'
+import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
+import type { Settings } from '../../../src/domain/settings.ts'
+import type { CustomStrategy } from '../../../src/domain/strategy.ts'
+import { plain } from './config-fixture.ts'
+
+const ENV = {
+  BASE_RPC_URL: 'https://rpc.example',
+  GASLESS_URL: 'https://swap.example',
+  GASLESS_SPENDER: '0x00000000000000000000000000000000000000aa',
+}
+
+/** What a sandbox yields, as far as the example strategies need it. */
+const SANDBOX = {
+  chains: { base: { chainId: 8453, rpcUrls: ['http://127.0.0.1:8545'] } },
+  wallets: { trader: { privateKeyFile: '/tmp/sandbox/trader.hex' } },
+  gasless: {
+    baseUrl: 'http://127.0.0.1:8080',
+    chain: 'base',
+    wallet: 'trader',
+    spenders: ['0x00000000000000000000000000000000000000aa'],
+  },
+  tokens: {
+    USDC: { chain: 'base', address: '0x00000000000000000000000000000000000000a1', decimals: 6 },
+    DAI: { chain: 'base', address: '0x00000000000000000000000000000000000000a2', decimals: 18 },
+    WETH: { chain: 'base', address: '0x4200000000000000000000000000000000000006', decimals: 18 },
+    AERO: { chain: 'base', address: '0x00000000000000000000000000000000000000a3', decimals: 18 },
+  },
+  prices: {
+    'WETH/USDC': { feed: '0x00000000000000000000000000000000000000b1', chain: 'base' },
+    'WETH/DAI': { feed: '0x00000000000000000000000000000000000000b2', chain: 'base' },
+    'AERO/USDC': { feed: '0x00000000000000000000000000000000000000b3', chain: 'base' },
+  },
+}
+
+test.each([
+  [
+    'config/live.example.yaml',
+    'live',
+    [
+      'buy-below-average',
+      'claim-weekly',
+      'dip-buyer',
+      'ladder',
+      'rebalance-60-40',
+      'take-profit-stop-loss',
+      'twap-day',
+      'weekly-eth',
+    ],
+  ],
+  [
+    'config/sandbox.yaml',
+    'sandbox',
+    [
+      'buy-exact-weth',
+      'buy-weth',
+      'custom',
+      'dai-to-eth',
+      'eth-to-usdc',
+      'rebalance',
+      'threshold',
+      'twap',
+    ],
+  ],
+])('%s, its strategies and their modules load without a warning', async (file, mode, names) => {
+  expect(peekMode({ file })).toEqual({ ok: true, mode })
+  const loaded = loadSettings({ file, env: ENV, sandbox: SANDBOX })
+  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
+  const { settings } = loaded
+  const strategies = loadStrategies({ dir: settings.strategiesDir, settings })
+  if (!strategies.ok) throw new Error(strategies.problems.map(plain).join('\n'))
+  expect(strategies.strategies.map(({ name }) => name)).toEqual(expect.arrayContaining(names))
+  expect([...loaded.warnings, ...strategies.warnings].map(plain)).toEqual([])
+  const modules = await loadModules(strategies.strategies)
+  expect(modules.ok ? [] : modules.problems.map(plain)).toEqual([])
+})
+
+test.each([
+  ['strategies', '../config/schema/strategy.json'],
+  ['strategies/sandbox', '../../config/schema/strategy.json'],
+])('every example in %s names its schema for the editor', (dir, schema) => {
+  for (const name of listDiskFiles(dir))
+    expect(readFileSync(`${dir}/${name}`, 'utf8').split('\n')[0], name).toBe(
+      `# yaml-language-server: $schema=${schema}`,
+    )
+})
+
+test('there is an example of every kind, and only the weekly one trades before it was looked at', () => {
+  const settings = settingsOfExample()
+  const loaded = loadStrategies({ dir: settings.strategiesDir, settings })
+  const strategies = loaded.ok ? loaded.strategies : []
+  expect(new Set(strategies.map(({ kind }) => kind))).toEqual(new Set(Object.keys(strategyKinds)))
+  expect(strategies.filter(({ enabled }) => enabled).map(({ name }) => name)).toEqual([
+    'weekly-eth',
+  ])
+})
+
+describe('the example module', () => {
+  const NOW = 1_800_000_000
+  async function example(): Promise<CustomStrategy> {
+    const settings = settingsOfExample()
+    const loaded = loadStrategies({ dir: settings.strategiesDir, settings })
+    const modules = await loadModules(loaded.ok ? loaded.strategies : [])
+    const found = (modules.ok ? modules.strategies : []).find(({ kind }) => kind === 'custom')
+    if (found?.kind !== 'custom') throw new Error('there is no custom example')
+    return found
+  }
+
+  /** What it decides while WETH costs so many USDC, and what it remembers then. */
+  function decideAt(strategy: CustomStrategy, price: number, memory: StrategyMemory = {}) {
+    const ratio = { num: BigInt(price) * 10n ** 6n, den: 10n ** 18n }
+    const [usdc] = [...strategy.assets.values()]
+    const decision = decideCustom(strategy, {
+      slotSeconds: NOW,
+      nowSeconds: NOW,
+      startSeconds: undefined,
+      owner: '0x00000000000000000000000000000000000000d1',
+      available: new Map(usdc === undefined ? [] : [[usdc.token.address, 1_000_000_000n]]),
+      prices: new Map([
+        ['USDC/WETH', { ok: true, price: { ratio, updatedAtSeconds: NOW, pairs: [] } }],
+      ]),
+      held: new Map(),
+      orderCaps: new Map(),
+      memory,
+      spent: new Map(),
+    })
+    return { decision, memory: decision.memory ?? memory }
+  }
+
+  test('waits for its samples, then buys once the price is its discount below their average', async () => {
+    const strategy = await example()
+    let memory: StrategyMemory = {}
+    for (let seen = 0; seen < 30; seen += 1) {
+      const waiting = decideAt(strategy, 1_000, memory)
+      expect(waiting.decision).toMatchObject({ reason: 'module-skipped' })
+      memory = waiting.memory
+    }
+    expect(decideAt(strategy, 986, memory).decision).toMatchObject({ reason: 'module-skipped' })
+    expect(decideAt(strategy, 985, memory).decision).toMatchObject({
+      tag: 'trade',
+      intents: [{ maxSell: 20_000_000n }],
+    })
+  })
+
+  test('remembers no more than fits, with as many samples as it allows', async () => {
+    const loaded = await example()
+    const strategy = { ...loaded, params: { spend: '20', discount: 1, samples: 300 } }
+    let memory: StrategyMemory = {}
+    for (let seen = 0; seen < 305; seen += 1) {
+      const { decision, memory: after } = decideAt(strategy, 100_000 + seen, memory)
+      expect(decision).toMatchObject({ reason: 'module-skipped' })
+      memory = after
+    }
+    expect(memory['prices']?.split(',')).toHaveLength(300)
+  })
+})
+
+function settingsOfExample(): Settings {
+  const loaded = loadSettings({ file: 'config/live.example.yaml', env: ENV })
+  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
+  return loaded.settings
+}
+
+test('the committed JSON Schemas are what the schemas say', () => {
+  for (const [name, schema] of Object.entries(jsonSchemas()))
+    expect(JSON.parse(readFileSync(`config/schema/${name}`, 'utf8'))).toEqual(
+      JSON.parse(JSON.stringify(schema)),
+    )
+})
+
+test('the commented sections of config/live.example.yaml are right as soon as the marks are taken off', () => {
+  const file = 'config/live.example.yaml'
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const from = lines.indexOf('# aggregator:')
+  const to = lines.indexOf('', from)
+  const isMarked = (line: string, index: number) =>
+    (index >= from && index < to) || /^ {2}# (sepolia|operator: \{ privateKeyFile)/.test(line)
+  const text = lines
+    .map((line, index) => (isMarked(line, index) ? line.replace('# ', '') : line))
+    .join('\n')
+  const named = ['GASTANK', 'MULTICALL', 'TRUSTED_PROPOSER', 'TRUSTLESS_PROPOSER']
+  const contracts = named.map((name, index) => [
+    `AGGREGATOR_${name}`,
+    `0x${'0'.repeat(38)}a${index}`,
+  ])
+  const env = {
+    ...ENV,
+    ...Object.fromEntries(contracts),
+    SEPOLIA_RPC_URL: 'https://s.example',
+    AGGREGATOR_RPC_URL: 'https://agg.example',
+  }
+  const loaded = loadSettings({ file, env, readFile: () => text })
+  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
+  expect(loaded.warnings).toEqual([])
+  expect(loaded.settings.aggregator).toMatchObject({ wallet: 'operator', proposer: 'trustless' })
+  const strategies = loadStrategies({ dir: 'strategies', settings: loaded.settings })
+  expect(strategies.ok && strategies.warnings).toEqual([])
+})

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { maskSecrets } from '../../../src/config/yaml/mask.ts'
+import { editDistance, nearest } from '../../../src/config/yaml/nearest.ts'
+import {
+  codeFrame,
+  formatPath,
+  problemOf,
+  renderProblem,
+  toSource,
+} from '../../../src/config/yaml/problem.ts'
+
+describe('nearest', () => {
+  test.each([
+    ['timezome', 'timezone'],
+    ['perDya', 'perDay'],
+    ['slel', 'sell'],
+    ['USDc', 'USDC'],
+    ['by', 'buy'],
+  ])('%s is taken for %s', (word, meant) => {
+    expect(nearest(word, ['timezone', 'perDay', 'sell', 'buy', 'USDC'])).toBe(meant)
+  })
+
+  test('a word far from all of them suggests nothing', () => {
+    expect(nearest('frequency', ['timezone', 'cron', 'missed'])).toBeUndefined()
+  })
+
+  test('a distance counts insertions, deletions and substitutions', () => {
+    expect(editDistance('kitten', 'sitting')).toBe(3)
+    expect(editDistance('', 'abc')).toBe(3)
+    expect(editDistance('abc', '')).toBe(3)
+  })
+})
+
+describe('code frames', () => {
+  test('line numbers of different widths stay aligned', () => {
+    const text = `${'\n'.repeat(8)}before: 1\nhere: 2\n`
+    const start = text.indexOf('2')
+    expect(codeFrame(toSource('f', text), [start, start + 1])).toBe(
+      [' 9 | before: 1', '10 | here: 2', '   |       ^'].join('\n'),
+    )
+  })
+
+  test('tabs before the caret are kept as tabs', () => {
+    expect(codeFrame(toSource('f', '\tab'), [1, 3])).toBe('1 | \tab\n  | \t^^')
+  })
+
+  test('a range over several lines is marked on its first', () => {
+    expect(codeFrame(toSource('f', 'a: [1,\n  2]\n'), [3, 11])).toBe('1 | a: [1,\n  |    ^^^')
+  })
+
+  test('a very long line is cut', () => {
+    const frame = codeFrame(toSource('f', `a: ${'x '.repeat(5_000)}`), [3, 9_000])
+    expect(Math.max(...frame.split('\n').map((row) => row.length))).toBeLessThan(180)
+  })
+})
+
+describe('masking', () => {
+  const key = 'ab'.repeat(32)
+
+  test.each([
+    ['hex of a key', `x: 0x${key}`, key],
+    ['a key that lost some digits', `x: ${key.slice(4)}`, key.slice(4)],
+    ['a password', 'password: correct horse', 'horse'],
+    ['a quoted mnemonic in a flow map', '{ mnemonic: "legal winner", a: 1 }', 'winner'],
+    ['a mnemonic over several lines', 'mnemonic: |\n  legal\n  winner\nb: 1', 'winner'],
+    ['credentials of an address', 'url: https://user:hunter2@rpc.example', 'hunter2'],
+    [
+      'a key in the path of an address',
+      'url: https://rpc.example/v2/abcdefghij0123456789',
+      'abcdefghij',
+    ],
+    ['a key in the query of an address', 'url: https://rpc.example/?key=abc', '=abc'],
+  ])('%s is starred out in place', (_, text, secret) => {
+    const masked = maskSecrets(text)
+    expect(masked).not.toContain(secret)
+    expect(masked).toHaveLength(text.length)
+  })
+
+  test.each([
+    'address: 0x4200000000000000000000000000000000000006',
+    'passwordFile: ./keys/trader.pass',
+    'privateKeyEnv: TRANCHED_OPERATOR_KEY',
+    `url: https://rpc.example/v2/\${MY_VERY_LONG_VARIABLE_NAME}?key=\${OTHER}`,
+  ])('%s is left as it is', (text) => {
+    expect(maskSecrets(text)).toBe(text)
+  })
+})
+
+describe('rendering', () => {
+  const problem = problemOf({ file: 'x.yaml', path: 'a.b', message: 'is wrong', expected: 'right' })
+
+  test('a problem without a place names its file alone', () => {
+    expect(renderProblem(problem, { color: false })).toBe('x.yaml a.b: is wrong\n  expected: right')
+  })
+
+  test('colour adds escapes and changes no word', () => {
+    const painted = renderProblem({ ...problem, suggestion: 'c' }, { color: true })
+    expect(painted).toContain('\u001b[31m')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the escapes are what is removed.
+    expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(
+      renderProblem({ ...problem, suggestion: 'c' }, { color: false }),
+    )
+  })
+
+  test('list positions are shown in brackets', () => {
+    expect(formatPath(['chains', 'base', 'rpcUrls', 0])).toBe('chains.base.rpcUrls[0]')
+  })
+})

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { strategyTables, withTables } from '../../../src/config/schema-docs.ts'
+import { strategyKinds } from '../../../src/config/strategies/schema.ts'
+import { SKIP_REASONS } from '../../../src/domain/reason.ts'
+import { brief, CONFIG, edit, loadTexts, settingsOf } from './config-fixture.ts'
+
+const REFERENCE = readFileSync('docs/strategies.md', 'utf8')
+
+test('the tables of docs/strategies.md are what the schemas say', () => {
+  expect(withTables(REFERENCE, strategyTables())).toBe(REFERENCE)
+})
+
+test('a table names each field with its path, what it takes, its default and its meaning', () => {
+  const { common = '', dca = '', twap = '' } = strategyTables()
+  expect(common).toContain(
+    '| `schedule.maxLateness` | a duration such as 30s, 10m or 6h, from 1s to 30d | `1h` | A slot found later than this is recorded as missed |',
+  )
+  expect(common).toContain('| `schedule.cron` | five cron fields')
+  expect(dca).toContain('| `dip[].drop` | a percentage from 0.01% to 99% | required |')
+  expect(dca).not.toContain('`schedule')
+  expect(twap).toContain('`schedule.missed`')
+  expect(twap).not.toContain('`schedule.cron`')
+})
+
+test('a mark without a table, a table without a mark and a mark without an end are errors', () => {
+  const end = '<!-- end of fields -->'
+  const tables = { dca: '| dca |' }
+  const text = `a\n<!-- fields: dca -->\nold\n${end}\nb`
+  expect(withTables(text, tables)).toBe(`a\n<!-- fields: dca -->\n\n| dca |\n\n${end}\nb`)
+  expect(() => withTables(text, {})).toThrow('no table belongs at <!-- fields: dca -->')
+  expect(() => withTables('a', tables)).toThrow('no mark for the tables dca')
+  expect(() => withTables('<!-- fields: dca -->\nold', tables)).toThrow('is not ended')
+})
+
+test('every kind has a section, and every reason to skip a slot is explained', () => {
+  for (const kind of Object.keys(strategyKinds)) expect(REFERENCE).toContain(`\n## ${kind}\n`)
+  for (const reason of SKIP_REASONS) expect(REFERENCE, reason).toContain(`\`${reason}\``)
+})
+
+test('every complete strategy that the reference shows loads without a warning', () => {
+  const aero =
+    '  AERO: { chain: base, address: 0x00000000000000000000000000000000000000a9, decimals: 18 }\n'
+  const feed = '  AERO/USDC: { feed: 0x00000000000000000000000000000000000000ba, chain: base }\n'
+  const settings = settingsOf(
+    edit(edit(CONFIG, 'prices:\n', `${aero}prices:\n`), 'limits:\n', `${feed}limits:\n`),
+  )
+  const fences = [...REFERENCE.matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)]
+  const complete = fences.flatMap(([, indent = '', text = '']) => {
+    const plain = text.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
+    return /^name: /m.test(plain) ? [plain] : []
+  })
+  expect(complete).not.toEqual([])
+  for (const text of complete) {
+    const loaded = loadTexts({ 'one.yaml': text }, settings)
+    expect((loaded.ok ? loaded.warnings : loaded.problems).map(brief)).toEqual([])
+  }
+})

@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest'
+import { decideCustom } from '../../../src/decide/custom.ts'
+import type { MarketView } from '../../../src/decide/decision.ts'
+import type { CustomDecide, CustomStrategy } from '../../../src/domain/strategy.ts'
+import { USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import { aStrategy, NOON_SECONDS, usdc } from '../../support/builders.ts'
+
+const WETH_IN_USDC = { num: 2_500n * 10n ** 6n, den: 10n ** 18n }
+const ORDER = { sell: 'USDC', buy: 'WETH', amount: 25_000_000n }
+
+function moduleThat(decide: CustomDecide, changes: Partial<CustomStrategy> = {}): CustomStrategy {
+  const { name, file, enabled, schedule, limits, slippageBps, maxDeviationBps } = aStrategy()
+  return {
+    ...{ name, file, enabled, schedule, limits, slippageBps, maxDeviationBps },
+    kind: 'custom',
+    priceCheck: 'feed',
+    module: '/strategies/modules/own.mjs',
+    assets: new Map([
+      ['USDC', { token: USDC, native: false }],
+      ['WETH', { token: WETH, native: false }],
+    ]),
+    params: { spend: '25' },
+    decide,
+    ...changes,
+  }
+}
+
+/** A view in which WETH costs 2,500 USDC and 100 USDC are free. */
+function aMarket(changes: Partial<MarketView> = {}): MarketView {
+  const price = { pairs: [WETH_USDC.pair], ratio: WETH_IN_USDC, updatedAtSeconds: NOON_SECONDS - 9 }
+  return {
+    slotSeconds: NOON_SECONDS,
+    owner: WALLET,
+    nowSeconds: NOON_SECONDS + 2,
+    startSeconds: undefined,
+    available: new Map([[USDC.address, usdc(100)]]),
+    prices: new Map([['USDC/WETH', { ok: true, price }]]),
+    held: new Map(),
+    orderCaps: new Map(),
+    memory: { seen: '3' },
+    spent: new Map(),
+    ...changes,
+  }
+}
+
+function decisionOn(answer: unknown, market = aMarket()) {
+  return decideCustom(
+    moduleThat(() => answer),
+    market,
+  )
+}
+
+/** The detail of a slot that the module failed. */
+function failure(answer: unknown): string {
+  const decision = decisionOn(answer)
+  if (decision.tag !== 'skip' || decision.reason !== 'module-failed')
+    throw new Error(`no failure but ${decision.tag}`)
+  expect(decision.memory).toBeUndefined()
+  return decision.detail
+}
+
+describe('what a module is given', () => {
+  test('is its own tokens, the prices that are fresh, its params and its memory', () => {
+    const given: unknown[] = []
+    const strategy = moduleThat((view) => {
+      given.push(view)
+      return { skip: 'looked' }
+    })
+    decideCustom(
+      strategy,
+      aMarket({
+        available: new Map([
+          [USDC.address, usdc(100)],
+          [WETH.address, -5n],
+        ]),
+      }),
+    )
+    expect(given).toEqual([
+      {
+        slotSeconds: NOON_SECONDS,
+        nowSeconds: NOON_SECONDS + 2,
+        params: { spend: '25' },
+        balances: {
+          USDC: { amount: 100_000_000n, decimals: 6 },
+          WETH: { amount: 0n, decimals: 18 },
+        },
+        prices: { 'USDC/WETH': { ...WETH_IN_USDC, updatedAtSeconds: NOON_SECONDS - 9 } },
+        memory: { seen: '3' },
+      },
+    ])
+  })
+
+  test('cannot be written to', () => {
+    const write = (
+      into: (view: { balances: { USDC: { amount: bigint } }; memory: object }) => void,
+    ) =>
+      decideCustom(
+        moduleThat((view) => {
+          into(view as never)
+          return { skip: 'wrote' }
+        }),
+        aMarket(),
+      )
+    const refused = {
+      reason: 'module-failed',
+      detail: expect.stringMatching(/read only|extensible/),
+    }
+    expect(write((view) => Object.assign(view.balances.USDC, { amount: 1n }))).toMatchObject(
+      refused,
+    )
+    expect(write((view) => Object.assign(view.memory, { seen: '4' }))).toMatchObject(refused)
+    expect(write((view) => Object.assign(view, { nowSeconds: 1 }))).toMatchObject(refused)
+  })
+})
+
+describe('what a module wants', () => {
+  test('becomes one intent for each order, in its order, and what it remembers', () => {
+    const decision = decisionOn({
+      orders: [ORDER, { ...ORDER, amount: 1n }],
+      memory: { seen: '4' },
+      memoryOnFill: { bought: '1' },
+    })
+    expect(decision).toMatchObject({
+      tag: 'trade',
+      memory: { seen: '4' },
+      memoryOnFill: { bought: '1' },
+      intents: [
+        {
+          id: `hourly:${NOON_SECONDS}:0`,
+          sell: { token: USDC, native: false },
+          buy: { token: WETH, native: false },
+          size: { side: 'sell', amount: 25_000_000n },
+          maxSell: 25_000_000n,
+          priceCheck: 'feed',
+        },
+        { id: `hourly:${NOON_SECONDS}:1`, leg: 1, maxSell: 1n },
+      ],
+    })
+  })
+
+  test('may be nothing, for a reason of its own that is one bounded line', () => {
+    expect(decisionOn({ skip: `too dear\nsecond line`, memory: { seen: '4' } })).toEqual({
+      tag: 'skip',
+      reason: 'module-skipped',
+      detail: 'too dear',
+      memory: { seen: '4' },
+    })
+    expect(decisionOn({ skip: 'x'.repeat(5_000) })).toMatchObject({ detail: 'x'.repeat(200) })
+    expect(decisionOn({ orders: [] })).toMatchObject({ reason: 'module-skipped' })
+  })
+
+  test('is skipped where the pair has no price, for the reason of the feed', () => {
+    const stale = { ok: false, reason: 'price-stale', pair: WETH_USDC.pair } as const
+    const market = aMarket({ prices: new Map([['USDC/WETH', stale]]) })
+    expect(decisionOn({ orders: [ORDER], memory: { seen: '4' } }, market)).toMatchObject({
+      tag: 'skip',
+      reason: 'price-stale',
+      memory: { seen: '4' },
+    })
+  })
+
+  test('has to be covered by the balance, all orders of one token together', () => {
+    const orders = (count: number) => ({ orders: Array.from({ length: count }, () => ORDER) })
+    expect(decisionOn(orders(4))).toMatchObject({ tag: 'trade' })
+    expect(decisionOn(orders(5))).toMatchObject({ reason: 'insufficient-balance' })
+  })
+})
+
+describe('a module that fails', () => {
+  test.each<[string, unknown, string]>([
+    ['nothing', undefined, 'what it returned is no object'],
+    ['a list', [], 'what it returned is no object'],
+    ['neither orders nor skip', {}, 'it returned neither `orders` nor `skip`'],
+    ['both', { skip: 'no', orders: [ORDER] }, 'it returned both `skip` and what belongs to orders'],
+    ['a skip that is no text', { skip: true }, 'skip is no text'],
+    [
+      'a misspelt key',
+      { orders: [ORDER], memoryonfill: {} },
+      'what it returned has an unknown key, memoryonfill; known are orders, skip, memory, memoryOnFill',
+    ],
+    ['orders that are no list', { orders: ORDER }, 'orders is no list'],
+    ['too many orders', { orders: Array(9).fill(ORDER) }, 'it wants 9 orders; 8 are the most'],
+    ['a hole in its orders', { orders: new Array(1) }, 'orders[0] is no object'],
+    [
+      'a field that an order does not have',
+      { orders: [{ ...ORDER, slippageBps: 2_000 }] },
+      'orders[0] has an unknown key, slippageBps; known are sell, buy, amount',
+    ],
+    [
+      'a token that is not its own',
+      { orders: [ORDER, { ...ORDER, buy: 'DAI' }] },
+      'orders[1]: sell and buy have to be one of its tokens: USDC, WETH',
+    ],
+    [
+      'a token that every object seems to have',
+      { orders: [{ ...ORDER, buy: 'constructor' }] },
+      'orders[0]: sell and buy have to be one of its tokens: USDC, WETH',
+    ],
+    [
+      'one token twice',
+      { orders: [{ ...ORDER, buy: 'USDC' }] },
+      'orders[0]: sell and buy are one token',
+    ],
+    [
+      'a number for an amount',
+      { orders: [{ ...ORDER, amount: 25 }] },
+      'orders[0]: amount has to be a positive bigint of base units',
+    ],
+    [
+      'a negative amount',
+      { orders: [{ ...ORDER, amount: -1n }] },
+      'orders[0]: amount has to be a positive bigint of base units',
+    ],
+    [
+      'no amount at all',
+      { orders: [{ ...ORDER, amount: 0n }] },
+      'orders[0]: amount has to be a positive bigint of base units',
+    ],
+    [
+      'memory that is no text',
+      { skip: 'no', memory: { seen: 3 } },
+      'memory.seen is no text of at most 4096 characters',
+    ],
+    [
+      'memory that is too large',
+      { skip: 'no', memory: { seen: 'x'.repeat(4_097) } },
+      'memory.seen is no text of at most 4096 characters',
+    ],
+    [
+      'too many memories',
+      {
+        skip: 'no',
+        memory: Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`n${i}`, ''])),
+      },
+      'memory has 65 entries; 64 are the most',
+    ],
+    [
+      'a long name in what it remembers on a fill',
+      { orders: [ORDER], memoryOnFill: { ['n'.repeat(129)]: '' } },
+      'memoryOnFill has a name of more than 128 characters',
+    ],
+  ])('by returning %s skips the slot and says so', (_, answer, detail) => {
+    expect(failure(answer)).toBe(detail)
+  })
+
+  test('by throwing skips the slot with the first line of what it says', () => {
+    const thrown = (error: unknown) =>
+      decideCustom(
+        moduleThat(() => {
+          throw error
+        }),
+        aMarket(),
+      )
+    const detail = (text: string) => ({ tag: 'skip', reason: 'module-failed', detail: text })
+    expect(thrown(new Error('no average\n    at decide'))).toEqual(detail('no average'))
+    expect(thrown('a text')).toEqual(detail('a text'))
+    expect(thrown(new Error('x'.repeat(999)))).toEqual(detail('x'.repeat(200)))
+    expect(thrown(Object.create(null))).toEqual(detail('it threw something that has no text'))
+  })
+
+  test('by being asynchronous skips the slot, and its rejection ends nothing', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown): number => unhandled.push(error)
+    process.on('unhandledRejection', note)
+    try {
+      expect(failure(Promise.reject(new Error('late')))).toBe(
+        'what it returned is a promise; decide is synchronous',
+      )
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    } finally {
+      process.off('unhandledRejection', note)
+    }
+    expect(unhandled).toEqual([])
+  })
+})

@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import type { MarketView } from '../../../src/decide/decision.ts'
+import { decideTwap } from '../../../src/decide/twap.ts'
+import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
+import type { TwapStrategy } from '../../../src/domain/strategy.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import { USDC } from '../../../src/simulate/stage.ts'
+import { BUY_WETH, NOON_SECONDS, SELL_USDC, usdc } from '../../support/builders.ts'
+import { aMarket, aTwap, feedWithout, reasonOf, soldBy, usdcPerWeth } from './decide-fixture.ts'
+
+const HOUR_SECONDS = 3_600
+
+/** The view of a slot some hours after noon, when so much was spent. */
+function viewAfter(hours: number, spent = 0n, changes: Partial<MarketView> = {}): MarketView {
+  return aMarket({
+    slotSeconds: NOON_SECONDS + hours * HOUR_SECONDS,
+    spent: new Map([[USDC.address, baseUnits(spent)]]),
+    ...changes,
+  })
+}
+
+/** Takes slots one after the other; true stands for a slice that fills. What each would sell. */
+function run(strategy: TwapStrategy, fills: readonly boolean[], spentBefore = 0n): bigint[] {
+  let memory: StrategyMemory = {}
+  let spent = spentBefore
+  return fills.map((isFilled, index) => {
+    const decision = decideTwap(strategy, viewAfter(index, spent, { memory }))
+    memory = decision.memory ?? memory
+    const sold = soldBy(decision)
+    if (isFilled) spent += sold
+    return sold
+  })
+}
+
+const tenUnits = (unsold: TwapStrategy['unsold']): TwapStrategy =>
+  aTwap({ total: baseUnits(10n), unsold }, { count: 4 })
+
+describe('slices', () => {
+  test('that all fill sum to the total to the base unit, however it divides', () => {
+    expect(run(tenUnits('spread'), [true, true, true, true])).toEqual([3n, 3n, 2n, 2n])
+    expect(run(tenUnits('drop'), [true, true, true, true])).toEqual([2n, 3n, 2n, 3n])
+  })
+
+  test('that were not filled are shared by the later ones, and the last takes all that is left', () => {
+    expect(run(tenUnits('spread'), [false, true, false, true])).toEqual([3n, 4n, 3n, 6n])
+  })
+
+  test('that were not filled are given up under `drop`', () => {
+    expect(run(tenUnits('drop'), [false, true, false, true])).toEqual([2n, 3n, 2n, 3n])
+  })
+
+  test('count what the strategy spent before its program as none of it', () => {
+    expect(run(tenUnits('spread'), [true, true, true, true], usdc(77))).toEqual([3n, 3n, 2n, 2n])
+  })
+
+  test('of a program that sold its total are finished, and say so', () => {
+    const strategy = tenUnits('spread')
+    const { memory = {} } = decideTwap(strategy, viewAfter(0))
+    expect(decideTwap(strategy, viewAfter(2, 10n, { memory }))).toMatchObject({
+      tag: 'skip',
+      reason: 'finished',
+      detail: '0.00001 of 0.00001 USDC are sold',
+    })
+  })
+
+  test('end with the program, whatever was not sold', () => {
+    const strategy = tenUnits('drop')
+    const { memory = {} } = decideTwap(strategy, viewAfter(0))
+    expect(decideTwap(strategy, viewAfter(4, 5n, { memory }))).toMatchObject({
+      tag: 'skip',
+      reason: 'finished',
+      detail: '0.000005 of 0.00001 USDC are sold',
+    })
+  })
+
+  test('do not begin before the start', () => {
+    expect(reasonOf(decideTwap(aTwap(), viewAfter(-1)))).toBe('not-triggered')
+  })
+
+  test('that come to nothing are skipped', () => {
+    const strategy = aTwap({ total: baseUnits(3n), unsold: 'drop' }, { count: 4 })
+    expect(reasonOf(decideTwap(strategy, viewAfter(0)))).toBe('below-minimum')
+  })
+})
+
+describe('a slot', () => {
+  test('outside the grid is of the slice that it falls in', () => {
+    const strategy = tenUnits('drop')
+    expect(soldBy(decideTwap(strategy, viewAfter(1.99)))).toBe(3n)
+    expect(soldBy(decideTwap(strategy, viewAfter(2)))).toBe(2n)
+  })
+
+  test('counts from where the schedule was first seen when the file names no start', () => {
+    const strategy = aTwap(
+      { total: baseUnits(10n), unsold: 'drop' },
+      { count: 4, startSeconds: undefined },
+    )
+    const seen = { startSeconds: NOON_SECONDS - HOUR_SECONDS }
+    expect(soldBy(decideTwap(strategy, viewAfter(0, 0n, seen)))).toBe(3n)
+    expect(soldBy(decideTwap(strategy, viewAfter(0)))).toBe(2n)
+  })
+
+  test('is skipped outside the price bounds, without a price and without the balance', () => {
+    const max = aTwap({ price: { min: undefined, max: usdcPerWeth(2_499) } })
+    expect(reasonOf(decideTwap(max, viewAfter(0)))).toBe('price-outside-bounds')
+    const stale = viewAfter(0, 0n, { prices: feedWithout('price-stale') })
+    expect(reasonOf(decideTwap(aTwap(), stale))).toBe('price-stale')
+    const poor = viewAfter(0, 0n, { available: new Map([[USDC.address, usdc(100) - 1n]]) })
+    expect(reasonOf(decideTwap(aTwap(), poor))).toBe('insufficient-balance')
+  })
+
+  test('sells no more than one order may, and leaves the rest to later ones', () => {
+    const orderCaps = new Map([[USDC.address, usdc(60)]])
+    expect(soldBy(decideTwap(aTwap(), viewAfter(0, 0n, { orderCaps })))).toBe(usdc(60))
+    expect(soldBy(decideTwap(aTwap(), viewAfter(23, 0n, { orderCaps })))).toBe(usdc(60))
+  })
+})
+
+describe('a program', () => {
+  const begun = decideTwap(aTwap(), viewAfter(0)).memory ?? {}
+
+  test('goes on counting while its file means the same', () => {
+    expect(decideTwap(aTwap(), viewAfter(1, usdc(100), { memory: begun })).memory).toEqual(begun)
+  })
+
+  test('starts afresh with another total, count, start or token', () => {
+    const view = viewAfter(1, usdc(100), { memory: begun })
+    const others = [
+      aTwap({ total: usdc(1_200) }),
+      aTwap({}, { count: 12 }),
+      aTwap({}, { startSeconds: NOON_SECONDS - 60 }),
+    ]
+    for (const other of others)
+      expect(decideTwap(other, view).memory).toMatchObject({ base: `${usdc(100)}` })
+    const weth = aTwap({ sell: BUY_WETH, buy: SELL_USDC })
+    const spentBefore = decideTwap(aTwap(), viewAfter(0, usdc(500))).memory ?? {}
+    const decision = decideTwap(weth, viewAfter(0, usdc(500), { memory: spentBefore }))
+    expect(decision.memory).toMatchObject({ base: '0' })
+    expect(soldBy(decision)).toBe(usdc(100))
+  })
+})

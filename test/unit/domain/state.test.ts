@@ -1,0 +1,299 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { EXPOSURE_RETENTION_MS } from '../../../src/domain/book/order-events.ts'
+import { type DaemonState, emptyState } from '../../../src/domain/book/state.ts'
+import { InvariantError } from '../../../src/domain/errors.ts'
+import { canStep, type OrderState, type OrderStep } from '../../../src/domain/order.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import {
+  BOUND,
+  exposed,
+  fillOf,
+  intentOf,
+  opened,
+  permitFor,
+  STRATEGY,
+  scheduled,
+} from '../../support/state/journal-story.ts'
+
+const NOW_MS = 1_800_000_000_000
+const intent = intentOf(2_000)
+const own = { intentId: intent.id, attempt: 1 }
+const accepted: JournalEvent = { type: 'order-accepted', ...own, orderId: 'order-1' }
+const ended: JournalEvent = { type: 'order-ended', ...own, status: 'failed', message: 'no route' }
+const filled: JournalEvent = { type: 'fill-proven', ...own, fill: fillOf(intent) }
+const dead = {
+  type: 'authorization-dead',
+  ...own,
+  how: 'expired',
+  blockNumber: 9n,
+  blockTimeSeconds: 3_000,
+} as const
+const closed: JournalEvent = {
+  type: 'intent-closed',
+  intentId: intent.id,
+  outcome: 'filled',
+  reason: 'filled',
+}
+
+let state: DaemonState = emptyState()
+const apply = (...events: readonly JournalEvent[]): void => {
+  for (const event of events) applyEvent(state, event, NOW_MS)
+}
+const theIntent = () => state.intents.get(intent.id)
+const theStrategy = () => state.strategies.get(STRATEGY)
+
+beforeEach(() => {
+  state = emptyState()
+  apply(BOUND, scheduled())
+})
+
+describe('slots', () => {
+  test('are accounted for once: opened, closed or missed ones cannot come again', () => {
+    apply(opened(intent))
+    expect(() => apply(opened(intent))).toThrow(InvariantError)
+    expect(() => apply(opened({ ...intentOf(1_500) }))).toThrow('slot 1500 is not after 2000')
+    apply({
+      type: 'slots-missed',
+      strategy: STRATEGY,
+      firstSeconds: 2_100,
+      lastSeconds: 2_500,
+      count: 5,
+    })
+    expect(() => apply(opened(intentOf(2_300)))).toThrow('slot 2300 is not after 2500')
+  })
+
+  test('that are open end exactly once', () => {
+    const slotClosed: JournalEvent = {
+      type: 'slot-closed',
+      strategy: STRATEGY,
+      slotSeconds: 2_000,
+      outcome: 'filled',
+      reason: 'filled',
+    }
+    apply(opened(intent))
+    expect(theStrategy()?.openSlots).toMatchObject([{ slotSeconds: 2_000 }])
+    expect(() => apply(slotClosed)).toThrow('is still open')
+    apply({ type: 'intent-closed', intentId: intent.id, outcome: 'failed', reason: 'too-late' })
+    apply(slotClosed)
+    expect(theStrategy()?.openSlots).toEqual([])
+    expect(() => apply(slotClosed)).toThrow(InvariantError)
+  })
+
+  test('never open again because a schedule changed', () => {
+    apply(opened(intent))
+    const earlier = { ...scheduled(STRATEGY), fromSeconds: 1_999 } as JournalEvent
+    expect(() => apply(earlier)).toThrow('are accounted for')
+  })
+
+  test('hold each intent once, and only their own', () => {
+    const twice = { ...opened(intent), intents: [intent, intent] } as JournalEvent
+    expect(() => apply(twice)).toThrow('is open already')
+    const strange = { ...opened(intent), intents: [intentOf(2_001)] } as JournalEvent
+    expect(() => apply(strange)).toThrow('belongs to another slot')
+  })
+
+  test('belong to strategies that were scheduled', () => {
+    expect(() => apply(opened(intentOf(2_000, 'unknown')))).toThrow('unknown was never scheduled')
+  })
+
+  test('of a strategy keep their count of fills and spending when its schedule changes', () => {
+    apply(opened(intent), exposed(intent), filled, {
+      type: 'strategy-scheduled',
+      strategy: STRATEGY,
+      scheduleKey: 'new',
+      fromSeconds: 9_000,
+    })
+    expect(theStrategy()).toMatchObject({ scheduleKey: 'new', lastSlotSeconds: 9_000, fills: 1 })
+    expect([...(theStrategy()?.spent.values() ?? [])]).toEqual([24_900_000n])
+  })
+})
+
+describe('an order', () => {
+  test('counts its permit in full from the record on, and what it paid once it is filled', () => {
+    apply(opened(intent), exposed(intent))
+    const { clientOrderId } = permitFor(intent)
+    expect(state.exposures.get(clientOrderId)).toMatchObject({ amount: 25_000_000n, live: true })
+    apply(accepted, filled)
+    expect(state.exposures.get(clientOrderId)).toMatchObject({ amount: 24_900_000n, live: false })
+    expect([...state.claimedTransfers.keys()]).toEqual(fillOf(intent).transfers)
+  })
+
+  test('counts nothing any more when its permit is dead, and goes on with the next attempt', () => {
+    apply(opened(intent), exposed(intent), accepted, ended)
+    expect(state.exposures.size).toBe(1)
+    apply(dead)
+    expect(state.exposures.size).toBe(0)
+    expect(theIntent()).toMatchObject({ state: 'planned', attempt: 2, died: 'expired' })
+    expect(theIntent()).toMatchObject({ permit: undefined })
+    expect(() => apply(exposed(intent, 1))).toThrow('attempt 1 is not the current one')
+    apply(exposed(intent, 2))
+    expect(theIntent()).toMatchObject({ state: 'exposed', died: undefined, ended: undefined })
+  })
+
+  test('goes on counting in full when its permit was used and nobody can tell for what', () => {
+    apply(opened(intent), exposed(intent))
+    apply({ ...dead, how: 'cancelled' })
+    const { clientOrderId, deadlineSeconds } = permitFor(intent)
+    expect(state.exposures.get(clientOrderId)).toMatchObject({
+      amount: 25_000_000n,
+      live: false,
+      atMs: deadlineSeconds * 1_000,
+    })
+    expect([...(theStrategy()?.spent.values() ?? [])]).toEqual([25_000_000n])
+    expect(theIntent()).toMatchObject({ state: 'planned', attempt: 2, died: 'cancelled' })
+  })
+
+  test('cannot be closed while a signature may be alive', () => {
+    apply(opened(intent), exposed(intent))
+    expect(() => apply(closed)).toThrow('no step intent-closed from exposed')
+    apply(accepted)
+    expect(() => apply(closed)).toThrow('no step intent-closed from accepted')
+    apply(ended)
+    expect(() => apply(closed)).toThrow('no step intent-closed from lapsing')
+  })
+
+  test('cannot be withdrawn once the service has named it', () => {
+    apply(opened(intent), exposed(intent), accepted)
+    const withdrawn: JournalEvent = {
+      type: 'authorization-withdrawn',
+      ...own,
+      reason: 'chain-stale',
+    }
+    expect(() => apply(withdrawn)).toThrow(InvariantError)
+  })
+
+  test('takes no more than its intent allows, under its own id', () => {
+    apply(opened(intent))
+    const event = exposed(intent)
+    if (event.type !== 'permit-recorded') throw new Error('not a permit')
+    const more = baseUnits(intent.maxSell + 1n)
+    expect(() => apply({ ...event, permit: { ...event.permit, amount: more } })).toThrow(
+      'more than the intent allows',
+    )
+    const foreign = { ...event.permit, clientOrderId: 'other:2000:0:1' }
+    expect(() => apply({ ...event, permit: foreign })).toThrow('permit of another order')
+  })
+
+  test('is not proven by transfers that prove another', () => {
+    const next = intentOf(2_001)
+    apply(opened(intent), exposed(intent), filled, closed, opened(next), exposed(next))
+    const { fill } = filled as Extract<JournalEvent, { type: 'fill-proven' }>
+    expect(() => apply({ type: 'fill-proven', intentId: next.id, attempt: 1, fill })).toThrow(
+      'proves another order already',
+    )
+  })
+
+  test('that is closed is gone, and nothing can happen to it', () => {
+    apply(opened(intent), exposed(intent), filled, closed)
+    expect(state.intents.size).toBe(0)
+    for (const event of [accepted, ended, filled, dead, closed, exposed(intent)])
+      expect(() => apply(event)).toThrow('is not open')
+  })
+})
+
+test('the order table lets exactly these steps happen', () => {
+  const states: OrderState[] = ['planned', 'exposed', 'accepted', 'lapsing', 'filled', 'closed']
+  const steps: OrderStep[] = [
+    'authorization-recorded',
+    'authorization-withdrawn',
+    'order-accepted',
+    'order-ended',
+    'fill-proven',
+    'authorization-dead',
+    'intent-closed',
+  ]
+  const allowed = states.map((from) => [from, steps.filter((step) => canStep(from, step))])
+  expect(Object.fromEntries(allowed)).toEqual({
+    planned: ['authorization-recorded', 'intent-closed'],
+    exposed: [
+      'authorization-withdrawn',
+      'order-accepted',
+      'order-ended',
+      'fill-proven',
+      'authorization-dead',
+    ],
+    accepted: ['order-ended', 'fill-proven', 'authorization-dead'],
+    lapsing: ['fill-proven', 'authorization-dead'],
+    filled: ['intent-closed'],
+    closed: [],
+  })
+})
+
+describe('what no window can reach any more, by the deadline of its permit', () => {
+  /** Fills an order whose permit ends so many seconds after that of the first one, which is filled, too. */
+  function fillAgainAfter(seconds: number): void {
+    const later = intentOf(2_000 + seconds)
+    const fill = fillOf(later)
+    apply(exposed(intent), filled, opened(later), exposed(later))
+    apply({ type: 'fill-proven', intentId: later.id, attempt: 1, fill })
+  }
+  const retentionSeconds = EXPOSURE_RETENTION_MS / 1_000
+
+  test('is forgotten with a later fill, but live permits never are', () => {
+    const stuck = intentOf(2_100)
+    apply(opened(intent), opened(stuck), exposed(stuck))
+    fillAgainAfter(retentionSeconds)
+    const later = intentOf(2_000 + retentionSeconds)
+    expect([...state.exposures.keys()]).toEqual([
+      permitFor(stuck).clientOrderId,
+      permitFor(later).clientOrderId,
+    ])
+    expect([...state.claimedTransfers.keys()]).toEqual(fillOf(later).transfers)
+  })
+
+  test('stays a second short of that', () => {
+    apply(opened(intent))
+    fillAgainAfter(retentionSeconds - 1)
+    expect(state.exposures.size).toBe(2)
+    expect(state.claimedTransfers.size).toBe(4)
+  })
+})
+
+describe('own transactions', () => {
+  const wrap = (hash: `0x${string}`, nonce = 4): JournalEvent => ({
+    type: 'transaction-recorded',
+    transaction: {
+      id: `${intent.id}:wrap`,
+      purpose: 'wrap',
+      intentId: intent.id,
+      chainId: 8453,
+      from: intent.owner,
+      nonce,
+      to: intent.sell.token.address,
+      data: '0xd0e30db0',
+      value: 1n,
+      gas: 50_000n,
+      maxFeePerGas: 2n,
+      maxPriorityFeePerGas: 1n,
+      hash,
+    },
+  })
+  const mined: JournalEvent = {
+    type: 'transaction-ended',
+    id: `${intent.id}:wrap`,
+    status: 'mined',
+    hash: '0x02',
+    blockNumber: 5n,
+  }
+
+  test('collect every hash under one nonce, and refuse another nonce while open', () => {
+    apply(opened(intent), wrap('0x01'), wrap('0x02'))
+    expect(state.transactions.get(`${intent.id}:wrap`)?.hashes).toEqual(['0x01', '0x02'])
+    expect(() => apply(wrap('0x03', 5))).toThrow('open with another nonce')
+  })
+
+  test('leave their outcome until the intent is closed', () => {
+    apply(opened(intent), wrap('0x02'), mined)
+    expect(state.transactions.size).toBe(0)
+    expect(state.endedTransactions.get(`${intent.id}:wrap`)).toBe('mined')
+    apply(closed)
+    expect(state.endedTransactions.size).toBe(0)
+    expect(() => apply(mined)).toThrow('is not open')
+  })
+})
+
+test('a state is bound to one chain only', () => {
+  expect(() => apply(BOUND)).toThrow('bound to a chain already')
+})

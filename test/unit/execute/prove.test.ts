@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import type { Permit } from '../../../src/domain/permit.ts'
+import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
+import { proveFill } from '../../../src/execute/swap/prove.ts'
+import type { TransactionTrace, Transfer } from '../../../src/ports.ts'
+import { USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
+import { aPermit, milliWeth, NOON_SECONDS, usdc } from '../../support/builders.ts'
+
+const POOL: Address = '0x00000000000000000000000000000000000000ff'
+const STRANGER: Address = '0x00000000000000000000000000000000000bad00'
+const HASH: Hex = `0x${'11'.repeat(32)}`
+
+type Moved = Omit<Transfer, 'logIndex'>
+
+function paid(amount: bigint): Moved {
+  return { token: USDC.address, from: WALLET, to: POOL, amount }
+}
+
+function received(amount: bigint): Moved {
+  return { token: WETH.address, from: POOL, to: WALLET, amount }
+}
+
+function traceOf(
+  moved: readonly Moved[],
+  changes: Partial<TransactionTrace> = {},
+): TransactionTrace {
+  const transfers = moved.map((transfer, logIndex) => ({ ...transfer, logIndex }))
+  return { hash: HASH, success: true, blockNumber: 7n, transfers, input: undefined, ...changes }
+}
+
+/** Calldata with the nonces and deadlines of permits, in this order. */
+function inputOf(...permits: readonly Permit[]): Hex {
+  const word = (value: bigint): string => value.toString(16).padStart(64, '0')
+  const words = permits.map(
+    ({ nonce, deadlineSeconds }) => word(nonce) + word(BigInt(deadlineSeconds)),
+  )
+  return `0x5e771e00${words.join('')}`
+}
+
+type Given = {
+  permit?: Permit
+  trace: TransactionTrace
+  others?: readonly Permit[]
+  claimed?: readonly string[]
+}
+
+function proof({ permit = aPermit(), trace, others = [], claimed = [] }: Given) {
+  return proveFill({ permit, trace, others, claimed: new Map(claimed.map((key) => [key, 0])) })
+}
+
+describe('a transaction proves a fill', () => {
+  test('when the owner paid at most the amount and the recipient got at least the minimum', () => {
+    const trace = traceOf([paid(usdc(25)), received(milliWeth(10))])
+    expect(proof({ trace })).toEqual({
+      txHash: HASH,
+      blockNumber: 7n,
+      paid: usdc(25),
+      received: milliWeth(10),
+      transfers: [`${HASH}:0`, `${HASH}:1`],
+    })
+  })
+
+  test('that arrives in several transfers, among those of strangers', () => {
+    const trace = traceOf([
+      { ...paid(usdc(500)), from: STRANGER },
+      paid(usdc(20)),
+      paid(usdc(4)),
+      { ...received(milliWeth(99)), to: STRANGER },
+      received(milliWeth(6)),
+      received(milliWeth(4)),
+    ])
+    expect(proof({ trace })).toMatchObject({ paid: usdc(24), received: milliWeth(10) })
+  })
+
+  test('exactly at both bounds', () => {
+    const { minAmountOut } = aPermit()
+    const trace = traceOf([paid(usdc(25)), received(minAmountOut)])
+    expect(proof({ trace })).toMatchObject({ paid: usdc(25), received: minAmountOut })
+  })
+})
+
+describe('a transaction proves nothing', () => {
+  const good = [paid(usdc(25)), received(milliWeth(10))]
+  test.each<[string, Given]>([
+    ['that reverted', { trace: traceOf(good, { success: false }) }],
+    [
+      'in which too much was paid',
+      { trace: traceOf([paid(usdc(25) + 1n), received(milliWeth(10))]) },
+    ],
+    [
+      'in which too little was received',
+      { trace: traceOf([paid(usdc(25)), received(aPermit().minAmountOut - 1n)]) },
+    ],
+    ['in which nothing was paid', { trace: traceOf([received(milliWeth(10))]) }],
+    [
+      'in which the wrong token was paid',
+      { trace: traceOf([{ ...paid(usdc(25)), token: STRANGER }, received(milliWeth(10))]) },
+    ],
+    ['whose payment proves another order', { trace: traceOf(good), claimed: [`${HASH}:0`] }],
+    ['whose receipt proves another order', { trace: traceOf(good), claimed: [`${HASH}:1`] }],
+  ])('%s', (_name, given) => {
+    expect(proof(given)).toBeUndefined()
+  })
+})
+
+describe('a transaction that settles several orders of the wallet', () => {
+  const first = aPermit()
+  const second = aPermit({
+    nonce: 0xbeef_0001_0002_0003n,
+    amount: usdc(60),
+    deadlineSeconds: NOON_SECONDS + 45,
+  })
+  const trace = traceOf(
+    [paid(usdc(25)), received(milliWeth(10)), paid(usdc(60)), received(milliWeth(24))],
+    { input: inputOf(first, second) },
+  )
+
+  test('proves each by its own share, in the order of the calldata', () => {
+    expect(proof({ permit: first, trace, others: [second] })).toMatchObject({
+      paid: usdc(25),
+      transfers: [`${HASH}:0`, `${HASH}:1`],
+    })
+    expect(proof({ permit: second, trace, others: [first] })).toMatchObject({
+      paid: usdc(60),
+      transfers: [`${HASH}:2`, `${HASH}:3`],
+    })
+  })
+
+  test('proves the second by what the first left', () => {
+    const claimed = [`${HASH}:0`, `${HASH}:1`]
+    expect(proof({ permit: second, trace, claimed })).toMatchObject({ paid: usdc(60) })
+  })
+
+  test('proves nothing about one that it does not settle, whatever the amounts', () => {
+    const absent = aPermit({ nonce: 0xabcd_0001_0002_0003n, amount: usdc(60) })
+    expect(proof({ permit: absent, trace, others: [first, second] })).toBeUndefined()
+  })
+
+  test('is not taken for settling an order whose nonce only looks like an offset', () => {
+    const small = aPermit({ nonce: 32n, deadlineSeconds: NOON_SECONDS + 50 })
+    const offset = `${'20'.padStart(64, '0')}`
+    const input: Hex = `0x5e771e00${offset}${inputOf(first).slice(10)}`
+    const alone = traceOf([paid(usdc(25)), received(milliWeth(10))], { input })
+    expect(proof({ permit: first, trace: alone, others: [small] })).toMatchObject({
+      paid: usdc(25),
+    })
+  })
+
+  test('counts tokens apart: an order that sells another token has its own first transfer', () => {
+    const reverse = aPermit({
+      nonce: 0xcafe_0001_0002_0003n,
+      token: WETH.address,
+      amount: milliWeth(50),
+      tokenOut: USDC.address,
+      minAmountOut: baseUnits(1n),
+    })
+    const both = traceOf(
+      [
+        paid(usdc(25)),
+        received(milliWeth(10)),
+        { token: WETH.address, from: WALLET, to: POOL, amount: milliWeth(50) },
+        { token: USDC.address, from: POOL, to: WALLET, amount: usdc(120) },
+      ],
+      { input: inputOf(first, reverse) },
+    )
+    expect(proof({ permit: reverse, trace: both, others: [first] })).toMatchObject({
+      paid: milliWeth(50),
+      received: usdc(120),
+    })
+  })
+})

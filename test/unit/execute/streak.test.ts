@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { PauseCause } from '../../../src/domain/book/journal.ts'
+import { type DaemonState, emptyState } from '../../../src/domain/book/state.ts'
+import type { Outcome } from '../../../src/domain/intent.ts'
+import { pauseObservation, stopsAfter } from '../../../src/execute/streak.ts'
+import { ACCOUNT } from '../../../src/simulate/stage.ts'
+import { aStrategy, OPEN } from '../../support/builders.ts'
+import { scheduled } from '../../support/state/journal-story.ts'
+
+/** A state in which slots of two strategies ended like this, in order. */
+function after(...ends: readonly (readonly [string, Outcome])[]): DaemonState {
+  const state = emptyState()
+  for (const name of ['one', 'two']) applyEvent(state, scheduled(name), 0)
+  for (const [index, [strategy, outcome]] of ends.entries()) {
+    const slotSeconds = 2_000 + index
+    const closed = {
+      type: 'slot-closed',
+      strategy,
+      slotSeconds,
+      reason: 'attempts-exhausted',
+    } as const
+    applyEvent(state, { ...closed, outcome }, 0)
+  }
+  return state
+}
+
+function stops(
+  state: DaemonState,
+  outcome: Outcome,
+  max: { readonly own?: number; readonly all?: number },
+): string[] {
+  const limits = { ...OPEN, maxFailures: max.own }
+  const strategies = new Map([['one', aStrategy({ name: 'one', limits })]])
+  const account = { ...ACCOUNT, maxFailures: max.all }
+  return stopsAfter(outcome, { strategy: 'one', state, strategies, account }).map(
+    ({ type }) => type,
+  )
+}
+
+test.each<Outcome>(['failed', 'refused', 'expired'])(
+  'a slot that ends %s makes up the number, not one before',
+  (outcome) => {
+    expect(stops(after(['one', 'failed']), outcome, { own: 3 })).toEqual([])
+    expect(stops(after(['one', 'failed'], ['one', 'refused']), outcome, { own: 3 })).toEqual([
+      'strategy-paused',
+    ])
+  },
+)
+
+test.each<Outcome>(['filled', 'skipped', 'missed'])(
+  'a slot that ends %s stops nothing',
+  (outcome) => {
+    const state = after(['one', 'failed'], ['one', 'failed'])
+    expect(stops(state, outcome, { own: 1, all: 1 })).toEqual([])
+  },
+)
+
+test('a fill ends the row; a slot that was skipped is no part of it', () => {
+  expect(stops(after(['one', 'failed'], ['one', 'filled']), 'failed', { own: 2 })).toEqual([])
+  expect(stops(after(['one', 'failed'], ['one', 'skipped']), 'failed', { own: 2 })).toEqual([
+    'strategy-paused',
+  ])
+})
+
+test('the account counts the slots of every strategy, a strategy only its own', () => {
+  const state = after(['two', 'failed'], ['two', 'expired'])
+  expect(stops(state, 'failed', { own: 3, all: 3 })).toEqual(['halted'])
+  expect(stops(after(['one', 'failed'], ['two', 'filled']), 'failed', { all: 2 })).toEqual([])
+})
+
+test('without a number nothing is ever stopped', () => {
+  expect(stops(after(...Array(50).fill(['one', 'failed'])), 'failed', {})).toEqual([])
+})
+
+test('what is stopped already keeps the cause and the time of its stop', () => {
+  const state = after(['one', 'failed'])
+  const why = { cause: 'operator' as PauseCause, detail: 'paused by the operator' }
+  applyEvent(state, { type: 'strategy-paused', strategy: 'one', ...why }, 5)
+  applyEvent(state, { type: 'halted', ...why }, 5)
+  expect(stops(state, 'failed', { own: 2, all: 2 })).toEqual([])
+})
+
+test('a stop of everything is told without a strategy', () => {
+  const why = { cause: 'failure-streak', detail: '3 in a row' } as const
+  expect(pauseObservation({ type: 'halted', ...why })).toEqual({
+    type: 'pause',
+    strategy: undefined,
+    paused: true,
+    ...why,
+  })
+  expect(pauseObservation({ type: 'strategy-paused', strategy: 'one', ...why })).toMatchObject({
+    strategy: 'one',
+  })
+})

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { type Abi, toEventSelector, toFunctionSelector } from 'viem'
+import { expect, test } from 'vitest'
+import {
+  demoTargetAbi,
+  gasTankAbi,
+  multicallAbi,
+  trustedProposerAbi,
+  trustlessProposerAbi,
+} from '../../../src/sandbox/aggregator/chain/abi.ts'
+import {
+  faucetTokenAbi,
+  feedBoardAbi,
+  priceFeedAbi,
+  settlementAbi,
+  weth9Abi,
+} from '../../../src/sandbox/evm/abi.ts'
+import { permit2Code, permit2DomainSeparator } from '../../../src/sandbox/evm/permit2-code.ts'
+import { WITNESS_TYPE_STRING } from '../../../src/sandbox/gasless/permit.ts'
+
+const artifact = (name: string) =>
+  JSON.parse(readFileSync(`src/sandbox/artifacts/${name}.json`, 'utf8'))
+
+/** Everything in an ABI that has a selector, and the constructor's argument types. */
+function selectors(abi: Abi): string[] {
+  return abi.flatMap((item) => {
+    if (item.type === 'function') return [toFunctionSelector(item)]
+    if (item.type === 'event') return [toEventSelector(item)]
+    if (item.type === 'constructor') return [item.inputs.map(({ type }) => type).join()]
+    return []
+  })
+}
+
+test('the committed artifacts are what the contracts compile to', () => {
+  const check = () =>
+    execFileSync(process.execPath, ['scripts/contracts.mjs', '--check'], { encoding: 'utf8' })
+  expect(check()).toBe('')
+})
+
+test.each([
+  ['settlement', settlementAbi],
+  ['faucet-token', faucetTokenAbi],
+  ['faucet-token', faucetTokenAbi.filter((item) => item.type === 'function')],
+  ['weth9', weth9Abi],
+  ['price-feed', priceFeedAbi],
+  ['feed-board', feedBoardAbi],
+  ['gas-tank', gasTankAbi],
+  ['proposer-multicall', multicallAbi],
+  ['trusted-proposer', trustedProposerAbi],
+  ['trustless-proposer', trustlessProposerAbi],
+  ['demo-target', demoTargetAbi],
+] as const)('every entry the sandbox calls exists in %s', (name, abi) => {
+  const compiled = selectors(artifact(name).abi)
+  expect(compiled).toEqual(expect.arrayContaining(selectors(abi)))
+  expect(selectors(abi).length).toBeGreaterThan(0)
+})
+
+test('Permit2 carries the chain id and its separator, and nothing else differs from the published code', () => {
+  const published: string = artifact('permit2').deployedBytecode
+  const patched = permit2Code(8453)
+  expect(patched).toContain((8453).toString(16).padStart(64, '0'))
+  expect(patched).toContain(permit2DomainSeparator(8453).slice(2))
+  expect(patched).not.toContain((31337).toString(16).padStart(64, '0'))
+  expect(patched.length).toBe(published.length)
+  const differing = [...published].filter((digit, index) => digit !== patched[index]).length
+  expect(differing).toBeLessThanOrEqual(64 + 8)
+})
+
+test('the separator is the one of the real Permit2 on Ethereum', () => {
+  expect(permit2DomainSeparator(1)).toBe(
+    '0x866a5aba21966af95d6c7ab78eb2b2fc913915c28be3b9aa07cc04ff903e3f28',
+  )
+})
+
+test('the settlement contract and the service use one witness type string', () => {
+  const hex = Buffer.from(WITNESS_TYPE_STRING).toString('hex')
+  // The compiler splits a long string into words, so its first word is looked for.
+  expect(artifact('settlement').deployedBytecode).toContain(hex.slice(0, 64))
+})

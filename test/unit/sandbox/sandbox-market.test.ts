@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Preference,
+  type Route,
+  routeExactInput,
+  routeExactOutput,
+} from '../../../src/sandbox/gasless/routing.ts'
+import { createMarket, MARKET_DEFAULTS, type Market } from '../../../src/sandbox/market/market.ts'
+import { createPrng } from '../../../src/sandbox/market/prng.ts'
+import { type SandboxToken, TOKEN_SPECS } from '../../../src/sandbox/tokens.ts'
+
+const tokens: readonly SandboxToken[] = TOKEN_SPECS.map((spec) => ({ ...spec, address: '0x00' }))
+const market = (seed: number): Market => createMarket(tokens, { ...MARKET_DEFAULTS, seed })
+const pairOf = (sell: string, buy: string) => {
+  const find = (symbol: string): SandboxToken => {
+    const token = tokens.find((candidate) => candidate.symbol === symbol)
+    if (token === undefined) throw new Error(symbol)
+    return token
+  }
+  return { sell: find(sell), buy: find(buy) }
+}
+const usdcToWeth = pairOf('USDC', 'WETH')
+
+function pricesAfter(seed: number, steps: number): bigint[] {
+  const walked = market(seed)
+  for (let i = 0; i < steps; i += 1) walked.step()
+  return tokens.map(({ symbol }) => walked.usdPrice(symbol))
+}
+
+describe('the price process', () => {
+  test('gives the same prices for the same seed and steps', () => {
+    expect(pricesAfter(7, 500)).toEqual(pricesAfter(7, 500))
+  })
+
+  test('has these very prices for seed 1 after 100 steps, on any machine', () => {
+    expect(pricesAfter(1, 100)).toMatchInlineSnapshot(`
+      [
+        1000000000000000000n,
+        2998616895769449983008n,
+        999958999562039045n,
+        1249557923766399067n,
+      ]
+    `)
+  })
+
+  test('gives other prices for another seed, and USDC never moves', () => {
+    const [usdc, weth] = pricesAfter(7, 500)
+    const [, otherWeth] = pricesAfter(8, 500)
+    expect(weth).not.toBe(otherWeth)
+    expect(usdc).toBe(10n ** 18n)
+  })
+
+  test('stays within a few percent over a thousand steps', () => {
+    const [, weth = 0n] = pricesAfter(3, 1_000)
+    expect(weth).toBeGreaterThan(2_800n * 10n ** 18n)
+    expect(weth).toBeLessThan(3_200n * 10n ** 18n)
+  })
+
+  test('quotes WETH in USDC with eight decimals', () => {
+    expect(market(1).pairPrice('WETH', 'USDC', 8)).toBe(300_000_000_000n)
+  })
+})
+
+describe('a pool', () => {
+  test('gives less for each unit of a larger trade', () => {
+    const small = market(1).buyAmount('own', usdcToWeth, 1_000n * 10n ** 6n) ?? 0n
+    const large = market(1).buyAmount('own', usdcToWeth, 100_000n * 10n ** 6n) ?? 0n
+    expect(large).toBeLessThan(small * 100n)
+  })
+
+  test('gets dearer with each fill and drifts back with each step', () => {
+    const moved = market(1)
+    const ask = () => moved.buyAmount('own', usdcToWeth, 10n ** 9n) ?? 0n
+    const before = ask()
+    moved.applyOwnFill(usdcToWeth, 10n ** 11n, 33n * 10n ** 18n)
+    const after = ask()
+    expect(after).toBeLessThan(before)
+    moved.setUsdPrice('WETH', moved.usdPrice('WETH'))
+    for (let i = 0; i < 80; i += 1) moved.step()
+    moved.setUsdPrice('WETH', 3_000n * 10n ** 18n)
+    expect(ask()).toBe(before)
+  })
+
+  test('an exact output costs at least what the same exact input yields', () => {
+    const input = 5_000n * 10n ** 6n
+    const output = market(1).buyAmount('own', usdcToWeth, input) ?? 0n
+    const cost = market(1).sellAmount('own', usdcToWeth, output) ?? 0n
+    expect(cost).toBeGreaterThanOrEqual(input - 1n)
+    expect(cost).toBeLessThanOrEqual(input + 2n)
+  })
+
+  test('offers nothing beyond its depth', () => {
+    expect(market(1).buyAmount('own', usdcToWeth, 10n ** 12n)).toBeUndefined()
+    expect(market(1).sellAmount('own', usdcToWeth, 10n ** 21n)).toBeUndefined()
+  })
+})
+
+describe('routing', () => {
+  const route = (preference: Preference, usdc: bigint): Route | undefined =>
+    routeExactInput(market(1), usdcToWeth, { sellAmount: usdc * 10n ** 6n, preference })
+
+  test('takes small trades wholly to the own pool', () => {
+    expect(route('auto', 100n)?.ownSellAmount).toBe(100n * 10n ** 6n)
+  })
+
+  test('splits a middling trade over both venues', () => {
+    const split = route('auto', 20_000n)
+    expect(split?.ownSellAmount).toBeGreaterThan(0n)
+    expect(split?.ownSellAmount).toBeLessThan(20_000n * 10n ** 6n)
+  })
+
+  test('preferOwn stays in the own pool while that costs little, and leaves it when it costs much', () => {
+    const near = route('preferOwn', 3_000n)
+    expect(near?.ownSellAmount).toBe(near?.sellAmount)
+    const far = route('preferOwn', 200_000n)
+    expect(far?.ownSellAmount).toBeLessThan(200_000n * 10n ** 6n)
+  })
+
+  test('onlyOwn has no route beyond the own pool', () => {
+    expect(route('onlyOwn', 1_000_000n)).toBeUndefined()
+    expect(route('auto', 1_000_000n)).toBeDefined()
+  })
+
+  test('an exact output buys exactly that much over both venues', () => {
+    const buyAmount = 7n * 10n ** 18n
+    const bought = routeExactOutput(market(1), usdcToWeth, { buyAmount, preference: 'auto' })
+    expect(bought?.buyAmount).toBe(buyAmount)
+    expect(bought?.sellAmount).toBeGreaterThan(21_000n * 10n ** 6n)
+  })
+})
+
+test('streams of one seed with different labels differ, and repeat', () => {
+  const draw = (label: string) => {
+    const prng = createPrng(42, label)
+    return Array.from({ length: 5 }, () => prng.next())
+  }
+  expect(draw('a')).toEqual(draw('a'))
+  expect(draw('a')).not.toEqual(draw('b'))
+  expect(draw('a').every((value) => value >= 0 && value < 1)).toBe(true)
+})
