@@ -1,7 +1,7 @@
 import type { JournalEvent, JournalRecord } from './domain/book/journal.ts'
 import type { DaemonState } from './domain/book/state.ts'
 import type { AnsweredDomain } from './domain/call.ts'
-import type { Observation, Route } from './domain/observation.ts'
+import type { GaslessRoute, Observation } from './domain/observation.ts'
 import type { FeedReading, PriceFeed } from './domain/price.ts'
 import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
 import type { Pair, Token } from './domain/token.ts'
@@ -15,7 +15,8 @@ export type Ports = {
   readonly chain: Chain
   readonly signer: Signer
   readonly journal: Journal
-  readonly queue: Queue
+  /** Of the gasless service. */
+  readonly queue: Queue<GaslessRoute>
   readonly observe: (event: Observation) => void
 }
 
@@ -30,7 +31,7 @@ export type Clock = {
 /** Jitter only; nothing that money depends on. */
 export type Random = { jitter(): number }
 
-/** The gasless swap service. One HTTP request a call, no retries: those are the core's. Never rejects. */
+/** The gasless swap service. One HTTP request each, no retries: those are the core's. Never rejects. */
 export type Gasless = {
   tokens(): Promise<Reply<readonly TokenInfo[]>>
   quote(request: QuoteRequest): Promise<Reply<Quote>>
@@ -202,7 +203,7 @@ export type CallTrace = {
   readonly input: Hex
 }
 
-/** Why the aggregation service gave no usable answer. Only `unavailable` leaves open whether a request took effect. */
+/** Why the aggregation service gave no usable answer. The last two leave open whether a request took effect. */
 export type AggregatorFault =
   | { readonly tag: 'accountNotFound'; readonly message: string }
   | { readonly tag: 'insufficientBalance'; readonly message: string }
@@ -210,6 +211,8 @@ export type AggregatorFault =
   | { readonly tag: 'unauthenticated'; readonly message: string }
   /** Any other JSON-RPC error. */
   | { readonly tag: 'rejected'; readonly message: string }
+  /** The service is limiting us. */
+  | { readonly tag: 'rateLimited'; readonly message: string }
   | { readonly tag: 'unavailable'; readonly message: string }
 
 export type AggregatorReply<Value> = Reply<Value, AggregatorFault>
@@ -217,23 +220,18 @@ export type AggregatorReply<Value> = Reply<Value, AggregatorFault>
 /** Wei in the GasTank as the service counts it. Available is balance less outstanding charge. */
 export type GasTankAccount = { readonly balance: bigint; readonly outstandingCharge: bigint }
 
-/** The transaction aggregation service. One JSON-RPC request a call, no retries. Never rejects. */
+/** The transaction aggregation service. One JSON-RPC request each, no retries. Never rejects. */
 export type Aggregator = {
   /** Resolves with the transaction's hash, to be stored. Sending the same bytes again is harmless. */
   sendRawTransaction(raw: Hex): Promise<AggregatorReply<Hex>>
-  /** The same for a bundle of exactly this one transaction. */
-  sendBundle(raw: Hex, blockNumber: bigint): Promise<AggregatorReply<Hex>>
   /** The on-chain transaction that carried it; undefined until it has landed. A hint, to be checked on chain. */
   receipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
   /** The same by the hash of the on-chain batch. */
   batchedReceipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
   /** Authenticated by the wallet's signature over the body. */
   accountInfo(account: Address): Promise<AggregatorReply<GasTankAccount>>
-  /** Whatever fields the service gives. */
-  transactionStatus(
-    hash: Hex,
-    token?: string,
-  ): Promise<AggregatorReply<Readonly<Record<string, unknown>>>>
+  /** Whatever fields the service gives: words for the operator. */
+  transactionStatus(hash: Hex): Promise<AggregatorReply<Readonly<Record<string, unknown>>>>
 }
 
 /** Holds the key; the only thing that does. Both signatures are deterministic: the same input gives the same bytes. */
@@ -256,7 +254,7 @@ export type Journal = {
   records(): AsyncIterable<JournalRecord>
 }
 
-/** Paced and bounded calls to the service, by route. A task that has begun always runs to its end. */
-export type Queue = {
+/** Paced and bounded requests to a service, by route. A task that has begun always runs to its end. */
+export type Queue<Route extends string> = {
   run<Result>(route: Route, task: () => Promise<Result>): Promise<Result>
 }

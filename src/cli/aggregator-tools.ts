@@ -127,7 +127,9 @@ export function printOutcome(
 }
 
 function tellOf(event: Observation, tell: (line: string) => void): void {
-  if (event.type === 'transaction') tell(`transaction ${event.hash}: ${event.status}`)
+  if (event.type === 'transaction-sent') tell(`transaction ${event.hash}: sent`)
+  else if (event.type === 'transaction' && event.status !== 'recorded')
+    tell(`transaction ${event.hash}: ${event.status}`)
   else if (event.type === 'chain-trouble') tell(`${event.doing}: ${event.message}`)
 }
 

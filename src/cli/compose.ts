@@ -5,6 +5,7 @@ import { createChain } from '../adapters/chain/chain-viem.ts'
 import { createGaslessHttp } from '../adapters/gasless/http.ts'
 import { createPacer } from '../adapters/pace/pacer.ts'
 import { createQueue } from '../adapters/pace/queue.ts'
+import { AGGREGATOR_SHARES, GASLESS_SHARES } from '../adapters/pace/route-shares.ts'
 import type { Observation } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
 import { createPricePaths } from '../domain/price.ts'
@@ -37,7 +38,9 @@ export function compose(input: ComposeInput): Composed {
   const { gasless } = settings
   const { chainId, rpcUrls } = chainOf(settings, gasless.chain)
   const monotonicMs = (): number => performance.now()
-  const pacer = createPacer({ requestsPerSecond: gasless.requestsPerSecond, monotonicMs })
+  const { requestsPerSecond } = gasless
+  const shares = GASLESS_SHARES
+  const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
   const service = createGaslessHttp({
     baseUrl: gasless.baseUrl,
     wire: gasless.wire,
@@ -58,7 +61,7 @@ export function compose(input: ComposeInput): Composed {
       chain,
       signer,
       journal,
-      queue: createQueue({ pacer, clock, observe, monotonicMs }),
+      queue: createQueue({ shares, pacer, clock, observe, monotonicMs }),
       observe,
     },
     policy: input.policy ?? DEFAULT_POLICY,
@@ -97,6 +100,9 @@ export function composeAggregator(
   if (aggregator === undefined || signer === undefined) return undefined
   const { chainId, rpcUrls } = chainOf(settings, aggregator.chain)
   const monotonicMs = (): number => performance.now()
+  const shares = AGGREGATOR_SHARES
+  const requestsPerSecond = AGGREGATOR_REQUESTS_PER_SECOND
+  const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
   const service = createAggregatorRpc({
     url: aggregator.rpcUrl,
     methodPrefix: aggregator.wire.methodPrefix,
@@ -104,10 +110,10 @@ export function composeAggregator(
     signer,
     clock,
     observe,
+    onRateLimit: pacer.onRateLimit,
+    onRetryAfter: pacer.onRetryAfter,
   })
-  const pacer = createPacer({ requestsPerSecond: AGGREGATOR_REQUESTS_PER_SECOND, monotonicMs })
-  // The queue's metrics are those of the gasless routes; this one goes unobserved.
-  const queue = createQueue({ pacer, clock, observe: () => {}, monotonicMs })
+  const queue = createQueue({ shares, pacer, clock, observe, monotonicMs })
   const chain = createCallChain({ chainId, rpcUrls, observe, clock })
   return {
     context: {

@@ -74,10 +74,13 @@ async function tryOnce(
   const raw = signedFor(change, view.value, ahead)
   const sent = await aggregator.service.sendRawTransaction(raw)
   if (!sent.ok && sent.fault.tag === 'rejected') return { retry: sent.fault.message }
-  if (!sent.ok && sent.fault.tag !== 'unavailable') return failed(remedyOf(sent.fault))
+  if (!sent.ok && !UNKNOWN.has(sent.fault.tag)) return failed(remedyOf(sent.fault))
   tell(sent.ok ? `the service took it as ${sent.value}` : 'no answer; watching the chain')
   return watch(change, { raw, before, taken: sent.ok, untilMs })
 }
+
+/** Answers after which the service may have taken it all the same. */
+const UNKNOWN: ReadonlySet<AggregatorFault['tag']> = new Set(['unavailable', 'rateLimited'])
 
 /** Never anything that the operator's file does not name (rule A4). */
 function isAllowed({ delegate, aggregator }: DelegationChange): boolean {

@@ -1,6 +1,6 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils'
 import type { AggregatorContext, SendingContext } from '../execute/context.ts'
-import { type CallOutcome, callOnce, followRecorded } from '../execute/transaction.ts'
+import { followRecorded, type TransactionOutcome, transactOnce } from '../execute/transaction.ts'
 import type { AggregatorReply, GasTankAccount } from '../ports.ts'
 import type { AggregatorTools } from './aggregator-tools.ts'
 
@@ -33,7 +33,7 @@ export async function makeDeposit(
   if (earlier !== undefined) return refuse(earlier)
   const barred = await inFlight(aggregator)
   if (barred !== undefined) return refuse(barred)
-  const outcome = await callOnce(context, aggregator.wallet, {
+  const outcome = await transactOnce(context, aggregator.wallet, {
     id: undefined,
     purpose: 'deposit',
     intentId: undefined,
@@ -97,7 +97,7 @@ export function shownBy(
   return { ok: false, message: reply.fault.message }
 }
 
-function whyNot(outcome: Exclude<CallOutcome, { tag: 'mined' }>): string {
+function whyNot(outcome: Exclude<TransactionOutcome, { tag: 'mined' }>): string {
   switch (outcome.tag) {
     case 'reverted':
       return 'the GasTank refused the deposit: the transaction was reverted, the ether is still in the wallet'

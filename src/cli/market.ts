@@ -7,7 +7,7 @@ import { createPricePaths } from '../domain/price.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Address } from '../domain/units.ts'
-import { marketOf } from '../engine/view.ts'
+import { marketOf, wantedBy } from '../engine/view.ts'
 import type { ChainView } from '../ports.ts'
 import { readSigner } from './daemon/operate.ts'
 import type { Io } from './io.ts'
@@ -37,7 +37,7 @@ export async function readMarketNow(
     clock,
   })
   try {
-    const wanted = marketOf(strategies, createPricePaths(prices.values()))
+    const wanted = marketOf(wantedBy(strategies), createPricePaths(prices.values()))
     const reply = await node.view({ owner, ...wanted })
     return reply.ok
       ? { ok: true, view: reply.value, owner }

@@ -1,17 +1,30 @@
-import type { CallCosts, CloseReason, PauseCause, TransactionPurpose } from './book/journal.ts'
+import type { TransactionPurpose } from './book/journal.ts'
 import type { Pause } from './book/state.ts'
-import type { IntentId, Outcome } from './intent.ts'
-import type { FailureReason, RefusalReason } from './reason.ts'
-import type { Token } from './token.ts'
+import type { Fact } from './book/tell.ts'
+import type { IntentId } from './intent.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
 /** Routes of the gasless service that are paced apart. */
-export type Route = 'tokens' | 'quote' | 'submit' | 'poll'
+export type GaslessRoute = 'tokens' | 'quote' | 'submit' | 'poll'
+
+/** Routes of the aggregation service that are paced apart: its methods without their prefix. */
+export type AggregatorRoute =
+  | 'sendRawTransaction'
+  | 'sendBundle'
+  | 'getTransactionReceipt'
+  | 'getBatchedTransactionReceipt'
+  | 'accountInfo'
+  | 'transactionStatus'
+
+export type Route = GaslessRoute | AggregatorRoute
 
 type Subject = { readonly strategy: string; readonly intentId: IntentId }
 
-/** What is told to the log, the metrics and the webhooks. Closed: one case, one place that renders it. */
-export type Observation =
+/** What is told to the log, the metrics and the webhooks: facts of the journal, and what happens beside them. */
+export type Observation = Fact | Occurrence
+
+/** What is no fact of the journal, told where it happens. */
+type Occurrence =
   | {
       readonly type: 'daemon-started'
       readonly mode: string
@@ -20,39 +33,15 @@ export type Observation =
       readonly openIntents: number
       readonly halted: Pause | undefined
     }
-  | {
-      /** Of one strategy, or of everything where none is named: a halt. */
-      readonly type: 'pause'
-      readonly strategy: string | undefined
-      readonly paused: boolean
-      readonly cause: PauseCause
-      readonly detail: string
-    }
   | { readonly type: 'daemon-stopping'; readonly cause: string; readonly openIntents: number }
   | { readonly type: 'daemon-stopped'; readonly openIntents: number }
   | {
-      readonly type: 'strategy-scheduled'
+      /** What the calendar says of a strategy now. */
+      readonly type: 'next-slot'
       readonly strategy: string
       readonly nextSlotSeconds: number | undefined
       readonly lastFillAtMs: number | undefined
       readonly paused: boolean
-    }
-  | {
-      readonly type: 'slot-opened'
-      readonly strategy: string
-      readonly slotSeconds: number
-      readonly latenessMs: number
-      readonly intents: number
-    }
-  | {
-      readonly type: 'slot-closed'
-      readonly strategy: string
-      readonly slotSeconds: number
-      readonly outcome: Outcome
-      readonly reason: CloseReason
-      readonly detail?: string
-      /** More than one only for a run of missed slots. */
-      readonly count: number
     }
   | (Subject & {
       readonly type: 'quote-verified'
@@ -61,69 +50,16 @@ export type Observation =
       readonly deadlineSeconds: number
     })
   | (Subject & {
-      readonly type: 'refused'
-      readonly reason: RefusalReason
-      readonly detail: string
-    })
-  | (Subject & {
-      readonly type: 'order-accepted'
-      readonly attempt: number
-      readonly orderId: string
-    })
-  | (Subject & {
-      readonly type: 'order-ended'
-      readonly attempt: number
-      readonly status: 'rejected' | 'failed' | 'expired'
-      readonly message: string
-    })
-  | (Subject & {
       readonly type: 'order-unknown'
       readonly attempt: number
       readonly message: string
     })
-  | (Subject & {
-      readonly type: 'filled'
-      readonly venue: 'gasless' | 'aggregated' | 'direct'
-      readonly sell: Token
-      readonly buy: Token
-      readonly paid: BaseUnits
-      readonly received: BaseUnits
-      readonly txHash: Hex
-      readonly durationMs: number
-    })
-  | (Subject & {
-      /** Dry-run: booked at its quote, nothing was signed. */
-      readonly type: 'paper-filled'
-      readonly venue: 'gasless' | 'aggregated'
-      /** What moved on paper, in words. */
-      readonly what: string
-      readonly durationMs: number
-    })
-  | (Subject & {
-      readonly type: 'executed'
-      readonly venue: 'aggregated' | 'direct'
-      readonly label: string
-      readonly txHash: Hex
-      readonly costs: CallCosts
-      readonly durationMs: number
-    })
   | (Subject & { readonly type: 'proof-failed'; readonly detail: string })
-  | (Subject & {
-      readonly type: 'authorization-dead'
-      readonly attempt: number
-      readonly how: 'expired' | 'cancelled'
-    })
-  | (Subject & {
-      readonly type: 'failed'
-      readonly venue: 'gasless' | 'aggregated' | 'direct'
-      readonly reason: FailureReason
-      readonly detail: string
-    })
   | {
-      readonly type: 'transaction'
+      /** The node took it. */
+      readonly type: 'transaction-sent'
       readonly intentId: IntentId | undefined
       readonly purpose: TransactionPurpose
-      readonly status: 'sent' | 'replaced' | 'mined' | 'reverted' | 'lost'
       readonly hash: Hex
     }
   | {
@@ -141,7 +77,12 @@ export type Observation =
     }
   | { readonly type: 'queue-wait'; readonly route: Route; readonly waitMs: number }
   | { readonly type: 'queue-depth'; readonly route: Route; readonly depth: number }
-  | { readonly type: 'rate-limit'; readonly route: Route; readonly remaining: number }
+  | {
+      readonly type: 'rate-limit'
+      readonly service: 'gasless' | 'aggregator'
+      readonly route: Route
+      readonly remaining: number
+    }
   | { readonly type: 'journal-appended'; readonly records: number; readonly durationMs: number }
   | {
       readonly type: 'wallet-balance'

@@ -99,3 +99,14 @@ export const FAILURE_REASONS = [
   ...LIMIT_REASONS,
 ] as const
 export type FailureReason = (typeof FAILURE_REASONS)[number]
+
+const REFUSALS: ReadonlySet<string> = new Set(REFUSAL_REASONS)
+const FAILURES: ReadonlySet<string> = new Set(FAILURE_REASONS)
+
+export function isRefusalReason(reason: string): reason is RefusalReason {
+  return REFUSALS.has(reason)
+}
+
+export function isFailureReason(reason: string): reason is FailureReason {
+  return FAILURES.has(reason)
+}

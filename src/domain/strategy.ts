@@ -161,6 +161,11 @@ export type SwapStrategy =
   | CustomStrategy
 export type Strategy = SwapStrategy | CallStrategy
 
+/** Whether a strategy decides by balances and prices. The others act whatever the market is. */
+export function readsMarket(strategy: Strategy): strategy is SwapStrategy {
+  return strategy.kind !== 'call'
+}
+
 /** Everything that a strategy may hold, sell or buy. */
 export function assetsOf(strategy: Strategy): readonly Asset[] {
   switch (strategy.kind) {

@@ -21,7 +21,11 @@ export type Pair = `${string}/${string}`
 /** Stands for the chain's own coin where amounts are kept by token. */
 export const NATIVE_TOKEN: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 
-/** The chain's own coin, where a token is asked for. */
-export function nativeOf(chainId: number): Token {
-  return { symbol: 'ETH', chain: '', chainId, address: NATIVE_TOKEN, decimals: 18 }
+/** The chain's own coin, where a token is asked for. It stands for no chain: caps on it hold over all of them. */
+export const ETHER: Token = {
+  symbol: 'ETH',
+  chain: '',
+  chainId: 0,
+  address: NATIVE_TOKEN,
+  decimals: 18,
 }

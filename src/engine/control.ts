@@ -1,9 +1,9 @@
 import type { JournalEvent } from '../domain/book/journal.ts'
-import { deadlineOf } from '../domain/book/state.ts'
+import { deadlineOf } from '../domain/book/venues.ts'
 import type { Ports } from '../ports.ts'
 
 /** What stopping and resuming needs: the journal, whether or not a daemon runs. */
-export type ControlPorts = Pick<Ports, 'journal' | 'observe'>
+export type ControlPorts = Pick<Ports, 'journal'>
 
 /** What is still in flight after a stop, so that nobody believes it gone. */
 export type InFlight = {
@@ -38,8 +38,6 @@ export async function pause(
     (name) => ({ type: 'strategy-paused', strategy: name, cause: 'operator', detail }) as const,
   )
   await append(ports, events)
-  for (const { strategy: name, cause } of events)
-    ports.observe({ type: 'pause', strategy: name, paused: true, cause, detail })
   return done(ports, names)
 }
 
@@ -47,7 +45,6 @@ export async function pause(
 export async function halt(ports: ControlPorts, detail: string): Promise<Controlled> {
   if (ports.journal.state.halted !== undefined) return done(ports, [])
   await append(ports, [{ type: 'halted', cause: 'operator', detail }])
-  ports.observe({ type: 'pause', strategy: undefined, paused: true, cause: 'operator', detail })
   return done(ports, ['everything'])
 }
 
@@ -65,9 +62,6 @@ export async function resume(
   const events: JournalEvent[] = names.map((name) => ({ type: 'strategy-resumed', strategy: name }))
   if (lifts) events.push({ type: 'halt-lifted' })
   await append(ports, events)
-  const told = { type: 'pause', paused: false, cause: 'operator', detail: 'resumed' } as const
-  for (const name of names) ports.observe({ ...told, strategy: name })
-  if (lifts) ports.observe({ ...told, strategy: undefined })
   return done(ports, lifts ? ['everything', ...names] : names)
 }
 

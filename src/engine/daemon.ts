@@ -6,11 +6,11 @@ import { scheduleKey } from '../domain/schedule/schedule.ts'
 import type { Mode } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Hex } from '../domain/units.ts'
-import { resolveCall } from '../execute/call/resolve.ts'
-import { askChain, type OrderContext } from '../execute/context.ts'
+import { askChain } from '../execute/ask.ts'
+import type { OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
-import { resolveOnChain } from '../execute/swap/resolve.ts'
 import { followRecorded } from '../execute/transaction.ts'
+import { venueOf } from '../execute/venues.ts'
 import { type Controlled, halt, pause, resume } from './control.ts'
 import { createErrands } from './errands.ts'
 import { keepGasTank } from './gas-tank.ts'
@@ -251,15 +251,8 @@ function gasTankKeeper(context: OrderContext, fail: (error: unknown) => void): (
 /** Before any new slot, the chain is asked once about every permit that may be live. */
 async function reconcile(context: OrderContext): Promise<void> {
   const open = [...context.ports.journal.state.intents.values()]
-  await Promise.all(
-    open
-      .filter(({ state }) => hasLiveAuthorization(state))
-      .map((each) => {
-        if (each.venue === 'gasless') return resolveOnChain(context, each)
-        const { aggregator } = context
-        return aggregator === undefined ? undefined : resolveCall(context, aggregator, each)
-      }),
-  )
+  const live = open.filter(({ state }) => hasLiveAuthorization(state))
+  await Promise.all(live.map((each) => venueOf(each).resolve(context, each)))
 }
 
 /** Follows what is in flight until it ends or the time is up. */

@@ -1,12 +1,12 @@
 import { DAY_MS } from '../domain/book/limits.ts'
 import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/book/runway.ts'
 import type { DaemonState } from '../domain/book/state.ts'
-import { trustedTime } from '../domain/policy.ts'
 import type { TopUp } from '../domain/settings.ts'
+import { trustedNow } from '../execute/ask.ts'
 import { encodeDeposit } from '../execute/call/data.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
-import { callOnce } from '../execute/transaction.ts'
+import { transactOnce } from '../execute/transaction.ts'
 
 const LOOK_EVERY_MS = 15_000
 
@@ -81,16 +81,16 @@ async function topUpOnce(
   topUp: TopUp,
   funds: Funds,
 ): Promise<'tried' | 'waiting' | 'capped'> {
-  const { journal, clock, observe } = context.ports
+  const { journal, observe } = context.ports
   const { onChain, blockTimeSeconds } = funds
   if (onChain === undefined || blockTimeSeconds === undefined) return 'waiting'
   if (onChain > funds.balance || isDepositing(journal.state)) return 'waiting'
   // A clock set a day ahead must not make room for another day's deposits.
-  const time = trustedTime({ localMs: clock.now(), serviceOffsetMs: undefined, blockTimeSeconds })
+  const time = trustedNow(context, { blockTimeSeconds })
   if (!time.ok) return 'waiting'
   if (depositedInDay(journal.state, time.nowMs) + topUp.amountWei > topUp.maxPerDayWei)
     return 'capped'
-  const outcome = await callOnce(context, aggregator.wallet, {
+  const outcome = await transactOnce(context, aggregator.wallet, {
     id: undefined,
     purpose: 'deposit',
     intentId: undefined,

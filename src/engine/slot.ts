@@ -5,13 +5,12 @@ import { drawdownOf } from '../decide/drawdown.ts'
 import type { DecisionInputs, EventOf } from '../domain/book/journal.ts'
 import { limitHit, limitText } from '../domain/book/limits.ts'
 import type { StrategyMemory } from '../domain/book/memory.ts'
-import type { Intent, IntentId } from '../domain/intent.ts'
+import { bookOf } from '../domain/book/venues.ts'
+import type { IntentId } from '../domain/intent.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
-import type { Strategy, SwapStrategy } from '../domain/strategy.ts'
-import { nativeOf, type Token } from '../domain/token.ts'
-import { type Address, type BaseUnits, baseUnits } from '../domain/units.ts'
+import { readsMarket, type Strategy, type SwapStrategy } from '../domain/strategy.ts'
+import { type Address, baseUnits } from '../domain/units.ts'
 import type { OrderContext } from '../execute/context.ts'
-import { pauseObservation } from '../execute/streak.ts'
 import type { ChainView } from '../ports.ts'
 import { barredFrom } from './barred.ts'
 import { inputsOf, type ViewContext, viewOf } from './view.ts'
@@ -34,7 +33,6 @@ export type Considered = {
 
 /** What a decision is made from, all of it known before: whoever only wants to know what would be done needs no more. */
 export type ConsiderInput = ViewContext & {
-  readonly chainId: number
   /** Account of the aggregation service that calls are made from. */
   readonly caller: Address
   readonly strategy: Strategy
@@ -49,13 +47,12 @@ export type ConsiderInput = ViewContext & {
  */
 export async function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
   const { context, ...slot } = input
-  const { mode, pricePath, account, chainId, ports, aggregator, wallet } = context
+  const { mode, pricePath, account, ports, aggregator, wallet } = context
   const considered = consider({
     ...slot,
     mode,
     pricePath,
     account,
-    chainId,
     state: ports.journal.state,
     owner: ports.signer.address,
     caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
@@ -71,7 +68,7 @@ export function consider(input: ConsiderInput): Considered {
   const { state, strategy, slotSeconds, view, nowMs, account } = input
   const barred = barredFrom({ state, strategy, account, nowMs })
   if (barred !== undefined) return { decision: barred, alongside: [] }
-  if (strategy.kind === 'call') {
+  if (!readsMarket(strategy)) {
     const decision = decideCall(strategy, { slotSeconds, caller: input.caller })
     return { decision: admitted(input, decision), alongside: [] }
   }
@@ -114,9 +111,8 @@ async function openSlot(
   { inputs }: Considered,
   { intents, memory, memoryOnFill }: Extract<Decision, { tag: 'trade' }>,
 ): Promise<readonly IntentId[]> {
-  const { context, strategy, slotSeconds, nowMs } = input
-  const { journal, observe } = context.ports
-  await journal.append({
+  const { context, strategy, slotSeconds } = input
+  await context.ports.journal.append({
     type: 'slot-opened',
     strategy: strategy.name,
     slotSeconds,
@@ -124,13 +120,6 @@ async function openSlot(
     inputs,
     memory: changed(input, memory),
     memoryOnFill,
-  })
-  observe({
-    type: 'slot-opened',
-    strategy: strategy.name,
-    slotSeconds,
-    latenessMs: nowMs - slotSeconds * 1000,
-    intents: intents.length,
   })
   return intents.map((intent) => intent.id)
 }
@@ -141,18 +130,19 @@ async function skipSlot(
   { reason, detail, memory }: Skip,
 ): Promise<readonly IntentId[]> {
   const { context, strategy, slotSeconds } = input
-  const { journal, observe } = context.ports
-  const closed = {
-    type: 'slot-closed',
-    strategy: strategy.name,
-    slotSeconds,
-    outcome: 'skipped',
-    reason,
-    detail,
-  } as const
-  await journal.append({ ...closed, inputs, memory: changed(input, memory) }, ...alongside)
-  observe({ ...closed, count: 1 })
-  for (const event of alongside) observe(pauseObservation(event))
+  await context.ports.journal.append(
+    {
+      type: 'slot-closed',
+      strategy: strategy.name,
+      slotSeconds,
+      outcome: 'skipped',
+      reason,
+      detail,
+      inputs,
+      memory: changed(input, memory),
+    },
+    ...alongside,
+  )
   return []
 }
 
@@ -173,10 +163,10 @@ function changed(
 /** Applies the caps to what a strategy wants. The same caps are applied again when a permit is about to be signed. */
 function admitted(input: ConsiderInput, decision: Decision): Decision {
   if (decision.tag === 'skip') return decision
-  const { state, strategy, nowMs, chainId, account } = input
+  const { state, strategy, nowMs, account } = input
   const asked = new Map<string, bigint>()
   for (const intent of decision.intents) {
-    const { token, amount } = spendOf(intent, chainId)
+    const { token, amount } = bookOf(intent).mostOf(intent)
     const together = baseUnits((asked.get(token.address) ?? 0n) + amount)
     asked.set(token.address, together)
     const { name, limits } = strategy
@@ -184,10 +174,4 @@ function admitted(input: ConsiderInput, decision: Decision): Decision {
     if (hit !== undefined) return skip(hit.reason, limitText(hit, nowMs), decision.memory)
   }
   return decision
-}
-
-function spendOf(intent: Intent, chainId: number): { token: Token; amount: BaseUnits } {
-  return intent.venue === 'gasless'
-    ? { token: intent.sell.token, amount: intent.maxSell }
-    : { token: nativeOf(chainId), amount: intent.value }
 }

@@ -5,7 +5,7 @@ import { slotsBetween } from '../domain/schedule/calendar.ts'
 import type { Schedule } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import { assetsOf, type DcaStrategy, type Strategy } from '../domain/strategy.ts'
-import { nativeOf, type Token } from '../domain/token.ts'
+import { ETHER, type Token } from '../domain/token.ts'
 import { maxOf, minOf, type Ratio } from '../domain/units.ts'
 
 /** The most that a strategy may sell of a token in any 24 hours, and what sets that bound. */
@@ -87,7 +87,7 @@ function soldTokens(strategy: Strategy): readonly Token[] {
     case 'twap':
       return [strategy.sell.token]
     case 'call':
-      return strategy.value === 0n ? [] : [nativeOf(0)]
+      return strategy.value === 0n ? [] : [ETHER]
     case 'rebalance':
     case 'custom':
       return [...new Set(assetsOf(strategy).map(({ token }) => token))]

@@ -1,14 +1,14 @@
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
-import { nextSlot } from '../domain/schedule/calendar.ts'
-import { attendedAtMs, type Due, dueSlots, type MissedRun } from '../domain/schedule/due.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
-import type { Strategy } from '../domain/strategy.ts'
-import { askChain, type OrderContext } from '../execute/context.ts'
+import { readsMarket, type Strategy } from '../domain/strategy.ts'
+import { askChain } from '../execute/ask.ts'
+import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 import { takeSlot } from './slot.ts'
-import { balancesOf, marketOf, scheduleOf } from './view.ts'
+import { type Owed, Upcoming } from './upcoming.ts'
+import { balancesOf, marketOf, wantedBy } from './view.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
@@ -43,59 +43,69 @@ export type AgendaInput = {
 
 /** The calendar of all strategies over the journal's record of what is accounted for. */
 export function createAgenda(input: AgendaInput): Agenda {
-  const { context } = input
-  let { strategies } = input
-  const { clock, journal, observe } = context.ports
-  const next = new Map<string, SlotSeconds>()
-  let retryAtMs = 0
-  let walletReadAtMs = Number.NEGATIVE_INFINITY
-
-  const refresh = (strategy: Strategy): void => {
-    const record = journal.state.strategies.get(strategy.name)
-    const after = record?.lastSlotSeconds ?? Math.floor(input.startedAtMs / 1000)
-    const slot = nextSlot(scheduleOf(journal.state, strategy), after)
-    if (slot === undefined) next.delete(strategy.name)
-    else next.set(strategy.name, slot)
-    observe({
-      type: 'strategy-scheduled',
-      strategy: strategy.name,
-      nextSlotSeconds: slot,
-      lastFillAtMs: record?.lastFillAtMs,
-      paused: record?.paused !== undefined,
-    })
+  const { context, strategies, startedAtMs } = input
+  const { ports } = context
+  const upcoming = new Upcoming({ ports, strategies, startedAtMs })
+  const attendant = new Attendant(input, upcoming)
+  return {
+    tick() {
+      reportOpen(context)
+      return attendant.attend(ports.clock.now())
+    },
+    replace: (others) => upcoming.replace(others),
+    trigger: (name) => trigger(context, upcoming, name),
+    nextDueMs: () => Math.max(upcoming.soonestMs(), attendant.retryAtMs),
+    nextSlotOf: (strategy) => upcoming.nextOf(strategy),
   }
-  for (const strategy of strategies) refresh(strategy)
+}
 
-  const dueAt = (nowMs: number): readonly Owed[] => {
-    const owed: Owed[] = []
-    for (const strategy of strategies) {
-      const slot = next.get(strategy.name)
-      if (slot === undefined || dueMsOf(strategy, slot) > nowMs) continue
-      const record = journal.state.strategies.get(strategy.name)
-      const lastSlotSeconds = record?.lastSlotSeconds ?? slot - 1
-      const { startedAtMs } = input
-      const schedule = scheduleOf(journal.state, strategy)
-      const due = dueSlots({
-        strategy: strategy.name,
-        schedule,
-        lastSlotSeconds,
-        nowMs,
-        startedAtMs,
-      })
-      owed.push({ strategy, due })
-    }
-    return owed
+/** Attends what is due with one read of the market, and keeps what could not be attended for later. */
+class Attendant {
+  /** When slots whose market could not be read, or that no block knows of yet, are looked at again. */
+  retryAtMs = 0
+  #walletReadAtMs = Number.NEGATIVE_INFINITY
+  readonly #input: AgendaInput
+  readonly #upcoming: Upcoming
+
+  constructor(input: AgendaInput, upcoming: Upcoming) {
+    this.#input = input
+    this.#upcoming = upcoming
   }
 
-  const read = async (owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> => {
-    const view = await readMarket(
-      context,
-      owed.length === 0 ? strategies : owed.map(({ strategy }) => strategy),
+  async attend(nowMs: number): Promise<readonly IntentId[]> {
+    const { context } = this.#input
+    const due = this.#upcoming.dueAt(nowMs)
+    if (this.#mayWait(due, nowMs)) return []
+    this.retryAtMs = 0
+    const view = await this.#read(due, nowMs)
+    const owed =
+      view === undefined
+        ? due.filter(({ strategy }) => !readsMarket(strategy))
+        : this.#believed(due, view, nowMs)
+    await Promise.all(owed.map((each) => recordMissed(context, each)))
+    const taken = owed.flatMap(({ strategy, due: { attend } }) =>
+      attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
     )
-    if (view === undefined) retryAtMs = clock.now() + VIEW_RETRY_MS
+    const started = (await Promise.all(taken)).flat()
+    for (const { strategy } of owed) this.#upcoming.refresh(strategy)
+    return started
+  }
+
+  #mayWait(due: readonly Owed[], nowMs: number): boolean {
+    const isIdle = due.length === 0 && Math.abs(nowMs - this.#walletReadAtMs) < WALLET_READ_MS
+    // Set by a clock that has since been set back, a retry may seem far ahead.
+    const isRetrying = nowMs < this.retryAtMs && this.retryAtMs - nowMs <= VIEW_RETRY_MS
+    return isIdle || isRetrying
+  }
+
+  async #read(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
+    const { strategies } = this.#upcoming
+    const wanted = owed.length === 0 ? strategies : owed.map(({ strategy }) => strategy)
+    const view = await readMarket(this.#input.context, wanted)
+    if (view === undefined) this.#retrySoon()
     else {
-      walletReadAtMs = nowMs
-      reportBalances(input, strategies, view)
+      this.#walletReadAtMs = nowMs
+      reportBalances(this.#input, strategies, view)
     }
     return view
   }
@@ -104,95 +114,51 @@ export function createAgenda(input: AgendaInput): Agenda {
    * A clock that runs ahead must not use up slots whose time has not come: nothing is accounted for that the newest
    * block does not nearly know of. What is left is owed, and looked at again soon.
    */
-  const believed = (owed: readonly Owed[], view: ChainView, nowMs: number): readonly Owed[] => {
+  #believed(owed: readonly Owed[], view: ChainView, nowMs: number): readonly Owed[] {
     const blockTimeMs = view.blockTimeSeconds * 1000
     if (nowMs <= blockTimeMs + CHAIN_LAG_MS_MAX) return owed
-    retryAtMs = clock.now() + VIEW_RETRY_MS
+    this.#retrySoon()
     const seconds = Math.round((nowMs - blockTimeMs) / 1000)
+    const { observe } = this.#input.context.ports
     observe({ type: 'clock-trouble', detail: `the newest block is ${seconds} s old` })
-    return dueAt(blockTimeMs + CHAIN_LAG_MS_MAX)
+    return this.#upcoming.dueAt(blockTimeMs + CHAIN_LAG_MS_MAX)
   }
 
-  const attend = async (nowMs: number): Promise<readonly IntentId[]> => {
-    const due = dueAt(nowMs)
-    const idle = due.length === 0 && Math.abs(nowMs - walletReadAtMs) < WALLET_READ_MS
-    // Set by a clock that has since been set back, a retry may seem far ahead.
-    const waiting = nowMs < retryAtMs && retryAtMs - nowMs <= VIEW_RETRY_MS
-    if (idle || waiting) return []
-    retryAtMs = 0
-    const view = await read(due, nowMs)
-    const owed =
-      view === undefined
-        ? due.filter(({ strategy }) => strategy.kind === 'call')
-        : believed(due, view, nowMs)
-    await Promise.all(owed.map((each) => recordMissed(context, each)))
-    const taken = owed.flatMap(({ strategy, due: { attend } }) =>
-      attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
-    )
-    const started = (await Promise.all(taken)).flat()
-    for (const { strategy } of owed) refresh(strategy)
-    return started
-  }
-
-  return {
-    tick() {
-      reportOpen(context)
-      return attend(clock.now())
-    },
-    replace(others) {
-      strategies = others
-      next.clear()
-      for (const strategy of strategies) refresh(strategy)
-    },
-    async trigger(name) {
-      const strategy = strategies.find((each) => each.name === name)
-      if (strategy === undefined)
-        return { ok: false, detail: `no enabled strategy is named ${name}` }
-      const nowMs = clock.now()
-      const last = journal.state.strategies.get(name)?.lastSlotSeconds ?? 0
-      // The second after one that is accounted for, where both are this one.
-      const slotSeconds = Math.max(Math.floor(nowMs / 1000), last + 1)
-      const owedSlot = next.get(name)
-      const isAhead = slotSeconds * 1000 - nowMs > 1_000
-      if (isAhead || (owedSlot !== undefined && owedSlot <= slotSeconds))
-        return { ok: false, detail: `${name} has a slot of its own at this very moment` }
-      const view = await readMarket(context, [strategy])
-      if (view === undefined && strategy.kind !== 'call')
-        return { ok: false, detail: 'the market could not be read' }
-      const intents = await takeSlot({ context, strategy, slotSeconds, view, nowMs })
-      refresh(strategy)
-      return { ok: true, slotSeconds, intents }
-    },
-    nextDueMs() {
-      let soonest = Number.POSITIVE_INFINITY
-      for (const strategy of strategies) {
-        const slot = next.get(strategy.name)
-        if (slot !== undefined) soonest = Math.min(soonest, dueMsOf(strategy, slot))
-      }
-      return Math.max(soonest, retryAtMs)
-    },
-    nextSlotOf: (strategy) => next.get(strategy),
+  #retrySoon(): void {
+    this.retryAtMs = this.#input.context.ports.clock.now() + VIEW_RETRY_MS
   }
 }
 
-function dueMsOf({ name, schedule }: Strategy, slot: SlotSeconds): number {
-  return attendedAtMs(name, schedule, slot)
+async function trigger(
+  context: OrderContext,
+  upcoming: Upcoming,
+  name: string,
+): Promise<Triggered> {
+  const { clock, journal } = context.ports
+  const strategy = upcoming.strategies.find((each) => each.name === name)
+  if (strategy === undefined) return { ok: false, detail: `no enabled strategy is named ${name}` }
+  const nowMs = clock.now()
+  const last = journal.state.strategies.get(name)?.lastSlotSeconds ?? 0
+  // The second after one that is accounted for, where both are this one.
+  const slotSeconds = Math.max(Math.floor(nowMs / 1000), last + 1)
+  const owedSlot = upcoming.nextOf(name)
+  const isAhead = slotSeconds * 1000 - nowMs > 1_000
+  if (isAhead || (owedSlot !== undefined && owedSlot <= slotSeconds))
+    return { ok: false, detail: `${name} has a slot of its own at this very moment` }
+  const view = await readMarket(context, [strategy])
+  if (view === undefined && readsMarket(strategy))
+    return { ok: false, detail: 'the market could not be read' }
+  const intents = await takeSlot({ context, strategy, slotSeconds, view, nowMs })
+  upcoming.refresh(strategy)
+  return { ok: true, slotSeconds, intents }
 }
 
-type Owed = { readonly strategy: Strategy; readonly due: Due }
-
-async function recordMissed(context: OrderContext, { strategy, due }: Owed): Promise<void> {
-  const run: MissedRun | undefined = due.missed
-  if (run === undefined) return
-  await context.ports.journal.append({ type: 'slots-missed', strategy: strategy.name, ...run })
-  context.ports.observe({
-    type: 'slot-closed',
-    strategy: strategy.name,
-    slotSeconds: run.lastSeconds,
-    outcome: 'missed',
-    reason: 'missed',
-    count: run.count ?? 1,
-  })
+async function recordMissed(
+  context: OrderContext,
+  { strategy: { name: strategy }, due: { missed } }: Owed,
+): Promise<void> {
+  if (missed === undefined) return
+  await context.ports.journal.append({ type: 'slots-missed', strategy, ...missed })
 }
 
 /** One batched read for all strategies that are due. */
@@ -203,7 +169,7 @@ async function readMarket(
   const reply = await askChain(context, 'reading the market', () =>
     context.ports.chain.view({
       owner: context.ports.signer.address,
-      ...marketOf(strategies, context.pricePath),
+      ...marketOf(wantedBy(strategies), context.pricePath),
     }),
   )
   return reply.ok ? reply.value : undefined
@@ -214,7 +180,7 @@ function reportBalances(
   strategies: readonly Strategy[],
   view: ChainView,
 ): void {
-  const { tokens } = marketOf(strategies, context.pricePath)
+  const { tokens } = wantedBy(strategies)
   for (const { symbol: token, amount, decimals } of balancesOf(tokens, view))
     context.ports.observe({ type: 'wallet-balance', wallet, token, amount, decimals })
 }

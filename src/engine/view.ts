@@ -3,10 +3,17 @@ import type { DecisionInputs, PriceInput } from '../domain/book/journal.ts'
 import { livePermits } from '../domain/book/limits.ts'
 import { NO_MEMORY } from '../domain/book/memory.ts'
 import type { DaemonState } from '../domain/book/state.ts'
+import { openSwaps } from '../domain/book/swaps.ts'
 import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/price.ts'
 import { anchored, type Schedule, type SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import { assetsOf, pairsOf, type Strategy, type SwapStrategy } from '../domain/strategy.ts'
+import {
+  assetsOf,
+  pairsOf,
+  type Strategy,
+  type SwapStrategy,
+  type TokenPair,
+} from '../domain/strategy.ts'
 import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
 import { type Address, type BaseUnits, baseUnits } from '../domain/units.ts'
 import type { OrderContext } from '../execute/context.ts'
@@ -21,19 +28,24 @@ export type ViewContext = Pick<OrderContext, 'mode' | 'pricePath' | 'account'> &
   readonly owner: MarketView['owner']
 }
 
-/** Tokens and feeds that the decisions of some strategies depend on: what one batched read asks for. */
+/** Tokens whose balances, and pairs whose prices, something depends on. */
+export type Wanted = { readonly tokens: readonly Token[]; readonly pairs: readonly TokenPair[] }
+
+/** What the decisions of some strategies depend on. */
+export function wantedBy(strategies: readonly Strategy[]): Wanted {
+  const tokens = strategies.flatMap(assetsOf).map(({ token }) => [token.address, token] as const)
+  return { tokens: [...new Map(tokens).values()], pairs: strategies.flatMap(pairsOf) }
+}
+
+/** Tokens and feeds that one batched read asks for. */
 export function marketOf(
-  strategies: readonly Strategy[],
+  { tokens, pairs }: Wanted,
   pricePath: OrderContext['pricePath'],
 ): { readonly tokens: readonly Token[]; readonly feeds: readonly PriceFeed[] } {
-  const tokens = new Map<string, Token>()
-  const feeds = new Map<string, PriceFeed>()
-  for (const strategy of strategies) {
-    for (const { token } of assetsOf(strategy)) tokens.set(token.address, token)
-    for (const { sell, buy } of pairsOf(strategy))
-      for (const { feed } of pricePath(sell, buy) ?? []) feeds.set(feed.pair, feed)
-  }
-  return { tokens: [...tokens.values()], feeds: [...feeds.values()] }
+  const feeds = pairs
+    .flatMap(({ sell, buy }) => pricePath(sell, buy) ?? [])
+    .map(({ feed }) => [feed.pair, feed] as const)
+  return { tokens, feeds: [...new Map(feeds).values()] }
 }
 
 /** One strategy's view of a block. */
@@ -126,8 +138,8 @@ function priceInput(answer: PairPriceAnswer): PriceInput {
 function freeOf(context: ViewContext, chain: ChainView, asset: Asset): bigint {
   const { state } = context
   let planned = 0n
-  for (const open of state.intents.values()) {
-    if (open.venue !== 'gasless' || open.state !== 'planned') continue
+  for (const open of openSwaps(state)) {
+    if (open.state !== 'planned') continue
     const { sell } = open.intent
     if (sell.token.address !== asset.token.address) continue
     if (sell.native === asset.native) planned += open.intent.maxSell
@@ -147,9 +159,7 @@ function heldOf({ mode, state }: ViewContext, chain: ChainView, asset: Asset): b
 /** WETH that belongs to orders of strategies that name ETH: wrapped and not sold yet, or bought and not unwrapped yet. */
 function heldForEth(state: DaemonState, token: Token): bigint {
   let held = 0n
-  for (const open of state.intents.values()) {
-    if (open.venue !== 'gasless') continue
-    const { intent, state: at, fill } = open
+  for (const { intent, state: at, fill } of openSwaps(state)) {
     const { sell, buy } = intent
     if (buy.native && buy.token.address === token.address) held += fill?.received ?? 0n
     const wrapped = state.endedTransactions.get(`${intent.id}:wrap`) === 'mined'

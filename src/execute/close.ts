@@ -1,31 +1,44 @@
+import type { CloseReason, JournalEvent } from '../domain/book/journal.ts'
 import { type LimitHit, limitText } from '../domain/book/limits.ts'
 import type { OpenIntent } from '../domain/book/state.ts'
-import type { Outcome } from '../domain/intent.ts'
+import { type Outcome, worseEnd } from '../domain/intent.ts'
 import type { FailureReason, RefusalReason } from '../domain/reason.ts'
-import { closeIntent, type OrderContext } from './context.ts'
+import type { OrderContext } from './context.ts'
+import { stopsAfter } from './streak.ts'
 
 /** How an intent ends without anything having executed for it. */
-export type Closing =
-  | { readonly tag: 'refused'; readonly reason: RefusalReason; readonly detail: string }
-  | {
-      readonly tag: 'failed'
-      readonly outcome: Extract<Outcome, 'failed' | 'expired' | 'skipped'>
-      readonly reason: FailureReason
-      readonly detail: string
-    }
+export type Closing = {
+  readonly tag: 'closing'
+  readonly outcome: Extract<Outcome, 'refused' | 'failed' | 'expired' | 'skipped'>
+  readonly reason: RefusalReason | FailureReason
+  readonly detail: string
+}
 
 /** Reasons that time alone brought about: the slot ends as expired rather than failed. */
 const EXPIRED: ReadonlySet<FailureReason> = new Set(['order-expired', 'quote-stale', 'too-late'])
 
 export function failure(reason: FailureReason, detail: string): Closing {
-  return { tag: 'failed', outcome: EXPIRED.has(reason) ? 'expired' : 'failed', reason, detail }
+  const outcome = EXPIRED.has(reason) ? 'expired' : 'failed'
+  return { tag: 'closing', outcome, reason, detail }
 }
 
-export function refusal(
-  reason: RefusalReason,
-  detail: string,
-): Extract<Closing, { tag: 'refused' }> {
-  return { tag: 'refused', reason, detail }
+export function refusal(reason: RefusalReason, detail: string): Closing {
+  return { tag: 'closing', outcome: 'refused', reason, detail }
+}
+
+export function skipped(reason: FailureReason, detail: string): Closing {
+  return { tag: 'closing', outcome: 'skipped', reason, detail }
+}
+
+/** A cap that filled up between the decision and the signature skips the slot. */
+export function capped(hit: LimitHit, nowMs: number): Closing {
+  return skipped(hit.reason, limitText(hit, nowMs))
+}
+
+/** The kill switch: asked again right before anything is signed. */
+export function haltedNow(context: OrderContext): Closing | undefined {
+  const { halted } = context.ports.journal.state
+  return halted === undefined ? undefined : skipped('halted', halted.detail)
 }
 
 /** What bars another attempt of any kind of intent. */
@@ -44,36 +57,50 @@ export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | 
   return undefined
 }
 
-/** The kill switch: asked again right before anything is signed. */
-export function haltedNow(context: OrderContext): Closing | undefined {
-  const { halted } = context.ports.journal.state
-  if (halted === undefined) return undefined
-  return { tag: 'failed', outcome: 'skipped', reason: 'halted', detail: halted.detail }
-}
-
 function lastFailure(open: OpenIntent): FailureReason {
   if (open.ended?.status === 'rejected') return 'order-rejected'
   return open.ended?.status === 'failed' ? 'order-failed' : 'order-expired'
 }
 
-/** A cap that filled up between the decision and the signature skips the slot. */
-export function skipped(hit: LimitHit, nowMs: number): Closing {
-  return { tag: 'failed', outcome: 'skipped', reason: hit.reason, detail: limitText(hit, nowMs) }
+/** The outcome of an intent or a slot. */
+export type End = {
+  readonly outcome: Outcome
+  readonly reason: CloseReason
+  readonly detail?: string | undefined
 }
 
-/** Gives a planned intent its outcome and tells of it. */
-export async function closeUnfilled(
+/** Gives an intent its outcome and, with the last intent of its slot, the slot. */
+export async function closeIntent(
   context: OrderContext,
   open: OpenIntent,
-  why: Closing,
+  { outcome, reason, detail }: End,
 ): Promise<void> {
-  const { strategy, id: intentId } = open.intent
-  const { observe } = context.ports
-  const { reason, detail } = why
-  const outcome = why.tag === 'refused' ? 'refused' : why.outcome
-  await closeIntent(context, open, { outcome, reason, detail })
-  if (why.tag === 'refused')
-    observe({ type: 'refused', strategy, intentId, reason: why.reason, detail })
-  else if (outcome !== 'skipped')
-    observe({ type: 'failed', strategy, intentId, venue: open.venue, reason: why.reason, detail })
+  const { id: intentId } = open.intent
+  const closed: JournalEvent = { type: 'intent-closed', intentId, outcome, reason, detail }
+  const slot = isLastOfSlot(context, open)
+    ? slotEnds(context, open, { outcome, reason, detail })
+    : []
+  await context.ports.journal.append(closed, ...slot)
+}
+
+/** The slot ends as the worst of its intents did, and may stop its strategy, or everything. */
+function slotEnds(context: OrderContext, { intent }: OpenIntent, end: End): JournalEvent[] {
+  const { strategies, account, ports } = context
+  const { state } = ports.journal
+  const { strategy, slotSeconds } = intent
+  const before = state.strategies
+    .get(strategy)
+    ?.openSlots.find((each) => each.slotSeconds === slotSeconds)?.ended
+  const worst: End = before === undefined ? end : worseEnd(before, end)
+  const stops = stopsAfter(worst.outcome, { strategy, state, strategies, account })
+  return [{ type: 'slot-closed', strategy, slotSeconds, ...worst }, ...stops]
+}
+
+function isLastOfSlot(context: OrderContext, open: OpenIntent): boolean {
+  for (const other of context.ports.journal.state.intents.values()) {
+    if (other === open) continue
+    const { strategy, slotSeconds } = other.intent
+    if (strategy === open.intent.strategy && slotSeconds === open.intent.slotSeconds) return false
+  }
+  return true
 }

@@ -1,17 +1,9 @@
 import type { OpenIntent } from '../domain/book/state.ts'
+import { bookOf } from '../domain/book/venues.ts'
 import { assertNever } from '../domain/errors.ts'
 import { backoffMs, pollDelayMs } from '../domain/policy.ts'
 import type { OrderContext } from './context.ts'
-
-/** How one venue does the three things that an authorization on record may need. Each journals what it finds. */
-export type FollowSteps = {
-  /** The service never answered for it: send the same bytes again. */
-  replay(): Promise<unknown>
-  /** The service knows it: ask what became of it. */
-  poll(): Promise<unknown>
-  /** The service is done with it, or silent: ask the chain. */
-  resolve(): Promise<unknown>
-}
+import type { FollowSteps } from './venue.ts'
 
 /**
  * Follows an authorization that may be live until the chain says what became of it. Returns when the intent moved to
@@ -53,9 +45,11 @@ function takeTurn(state: OpenIntent['state'], steps: FollowSteps): Promise<unkno
   }
 }
 
-function exposedAtMs(context: OrderContext, open: OpenIntent): number {
-  const record = open.venue === 'gasless' ? open.permit : open.call
+/** When the authorization on record was made. */
+export function exposedAtMs(context: OrderContext, open: OpenIntent): number {
+  const authorization = bookOf(open).authorizationOf(open)
   const { exposures } = context.ports.journal.state
-  const exposure = record === undefined ? undefined : exposures.get(record.clientOrderId)
+  const exposure =
+    authorization === undefined ? undefined : exposures.get(authorization.clientOrderId)
   return exposure?.atMs ?? open.openedAtMs
 }

@@ -1,40 +1,36 @@
 import type { OpenIntent } from '../domain/book/state.ts'
 import { assertNever } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
-import { attemptCall } from './call/attempt.ts'
-import { callSteps } from './call/follow.ts'
-import { closeIntent, type OrderContext } from './context.ts'
+import { closeIntent, type End } from './close.ts'
+import type { OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
-import { attemptOrder } from './swap/attempt.ts'
-import { swapSteps } from './swap/follow.ts'
-import { leaveNoWeth } from './swap/prepare.ts'
+import { venueOf } from './venues.ts'
 
 /**
  * Carries one intent from wherever the journal says it is to its outcome. A new intent starts at the top; one found
- * after a crash enters at its own state. Both venues pass through the same states; they differ in what an attempt and
- * its following mean. Returns early, leaving the rest to the next start, only when draining.
+ * after a crash enters at its own state. Every venue's orders pass through the same states; venues differ in what an
+ * attempt and its following mean. Returns early, leaving the rest to the next start, only when draining.
  */
 export async function executeIntent(context: OrderContext, id: IntentId): Promise<void> {
   const { intents } = context.ports.journal.state
   for (;;) {
     const open = intents.get(id)
     if (open === undefined || context.stop.aborted) return
+    const venue = venueOf(open)
     switch (open.state) {
-      case 'planned':
+      case 'planned': {
         if (context.closing.aborted) return
-        await (open.venue === 'gasless' ? attemptOrder(context, open) : attemptCall(context, open))
+        const end = await venue.attempt(context, open)
+        if (end !== undefined) await finish(context, open, end)
         break
+      }
       case 'exposed':
       case 'accepted':
       case 'lapsing':
-        await followOrder(
-          context,
-          open,
-          open.venue === 'gasless' ? swapSteps(context, open) : callSteps(context, open),
-        )
+        await followOrder(context, open, venue.steps(context, open))
         break
       case 'filled':
-        await finish(context, open)
+        await finish(context, open, { outcome: 'filled', reason: 'filled' })
         break
       case 'closed':
         return
@@ -44,8 +40,7 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
   }
 }
 
-/** After a proven fill only our own unwrapping is left; then the slot has its outcome. */
-async function finish(context: OrderContext, open: OpenIntent): Promise<void> {
-  if (open.venue === 'gasless' && !(await leaveNoWeth(context, open))) return
-  await closeIntent(context, open, { outcome: 'filled', reason: 'filled' })
+/** What our own after-work leaves to do, then the end; or neither, when the daemon stops before. */
+async function finish(context: OrderContext, open: OpenIntent, end: End): Promise<void> {
+  if (await venueOf(open).finish(context, open)) await closeIntent(context, open, end)
 }

@@ -1,7 +1,6 @@
 import type { EventOf } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { Outcome } from '../domain/intent.ts'
-import type { Observation } from '../domain/observation.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 
@@ -36,10 +35,4 @@ export function stopsAfter(
 
 function streakText(count: number, max: number): string {
   return `${count} slots in a row came to nothing, and limits.maxFailures is ${max}`
-}
-
-export function pauseObservation(event: Stop): Observation {
-  const { cause, detail } = event
-  const strategy = event.type === 'halted' ? undefined : event.strategy
-  return { type: 'pause', strategy, paused: true, cause, detail }
 }

@@ -1,10 +1,11 @@
 import type { TransactionPurpose, TransactionRecord } from '../domain/book/journal.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { type Address, type Hex, mulDivUp } from '../domain/units.ts'
-import { askChain, type SendingContext, type WalletContext } from './context.ts'
+import { askChain } from './ask.ts'
+import type { SendingContext, WalletContext } from './context.ts'
 
-/** A contract call that our own wallet is to make. `id` names it for good: one id never executes twice. */
-export type WalletCall = {
+/** A transaction that our own wallet is to make. `id` names it for good: one id never executes twice. */
+export type OwnTransaction = {
   /** Undefined lets the nonce name it (approvals, which may be made again). */
   readonly id: string | undefined
   readonly purpose: TransactionPurpose
@@ -15,7 +16,7 @@ export type WalletCall = {
   readonly value: bigint
 }
 
-export type CallOutcome =
+export type TransactionOutcome =
   | { readonly tag: 'mined' }
   | { readonly tag: 'reverted' }
   /** Its nonce was used by something else. */
@@ -40,21 +41,21 @@ const LOST_POLLS = 120
 type Sending = { readonly context: SendingContext; readonly wallet: WalletContext }
 
 /**
- * Makes a wallet call happen once: recorded before it is broadcast, followed to its receipt, its fee raised while
+ * Makes a transaction happen once: recorded before it is broadcast, followed to its receipt, its fee raised while
  * it stays unmined. Other unfinished transactions of the wallet are followed first, so nonces are never contested.
  */
-export function callOnce(
+export function transactOnce(
   context: SendingContext,
   wallet: WalletContext,
-  call: WalletCall,
-): Promise<CallOutcome> {
+  wanted: OwnTransaction,
+): Promise<TransactionOutcome> {
   const sending = { context, wallet }
   return wallet.turn(async () => {
     const { state } = context.ports.journal
-    const ended = call.id === undefined ? undefined : state.endedTransactions.get(call.id)
+    const ended = wanted.id === undefined ? undefined : state.endedTransactions.get(wanted.id)
     if (ended !== undefined) return { tag: ended }
-    const resumed = await followOpen(sending, call.id)
-    return resumed ?? send(sending, call)
+    const resumed = await followOpen(sending, wanted.id)
+    return resumed ?? send(sending, wanted)
   })
 }
 
@@ -70,9 +71,9 @@ export function followRecorded(context: SendingContext, wallet: WalletContext): 
 async function followOpen(
   sending: Sending,
   id: string | undefined,
-): Promise<CallOutcome | undefined> {
+): Promise<TransactionOutcome | undefined> {
   const { context, wallet } = sending
-  let own: CallOutcome | undefined
+  let own: TransactionOutcome | undefined
   for (const { record } of [...context.ports.journal.state.transactions.values()]) {
     if (record.from !== wallet.signer.address || record.chainId !== wallet.chainId) continue
     const outcome = await follow(sending, record.id)
@@ -82,24 +83,25 @@ async function followOpen(
   return own
 }
 
-async function send(sending: Sending, call: WalletCall): Promise<CallOutcome> {
+async function send(sending: Sending, wanted: OwnTransaction): Promise<TransactionOutcome> {
   const { context, wallet } = sending
   const { chain, signer } = wallet
-  const draft = await askChain(context, `drafting a transaction (${call.purpose})`, () =>
-    chain.draft({ from: signer.address, to: call.to, data: call.data, value: call.value }),
+  const { purpose, intentId, to, data, value } = wanted
+  const draft = await askChain(context, `drafting a transaction (${purpose})`, () =>
+    chain.draft({ from: signer.address, to, data, value }),
   )
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   // While draining only what finishes a filled order is still worth a transaction.
-  const end = call.purpose === 'unwrap' ? context.stop : context.closing
+  const end = purpose === 'unwrap' ? context.stop : context.closing
   if (end.aborted) return { tag: 'stopped' }
-  const id = call.id ?? `${call.purpose}:${call.to}:${draft.value.nonce}`
+  const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
   const { hash } = signer.signTransaction(draft.value)
-  const record = { ...draft.value, id, purpose: call.purpose, intentId: call.intentId, hash }
+  const record = { ...draft.value, id, purpose, intentId, hash }
   await context.ports.journal.append({ type: 'transaction-recorded', transaction: record })
   return follow(sending, id)
 }
 
-async function follow(sending: Sending, id: string): Promise<CallOutcome> {
+async function follow(sending: Sending, id: string): Promise<TransactionOutcome> {
   const { context } = sending
   const { clock } = context.ports
   let sentAtMs: number | undefined
@@ -161,7 +163,6 @@ async function look(
   const hash = receipt?.hash ?? record.hash
   const { blockNumber } = receipt ?? { blockNumber: undefined }
   await journal.append({ type: 'transaction-ended', id, status, hash, blockNumber })
-  tell(sending, { ...record, hash }, status)
   return status
 }
 
@@ -175,16 +176,14 @@ async function broadcast(sending: Sending, record: TransactionRecord): Promise<b
   const { chain, signer } = sending.wallet
   const { raw, hash } = signer.signTransaction(record)
   const reply = await chain.broadcast(raw)
-  if (reply.ok) tell(sending, { ...record, hash }, 'sent')
-  else {
-    const { message } = reply.fault
-    const doing = `sending ${record.id}`
-    sending.context.ports.observe({ type: 'chain-trouble', doing, message })
-  }
+  const { observe } = sending.context.ports
+  const { id, intentId, purpose } = record
+  if (reply.ok) observe({ type: 'transaction-sent', intentId, purpose, hash })
+  else observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
   return reply.ok
 }
 
-/** The same call under the same nonce for a quarter more, recorded before it is sent. */
+/** The same under the same nonce for a quarter more, recorded before it is sent. */
 async function replace(sending: Sending, record: TransactionRecord): Promise<TransactionRecord> {
   const dearer = {
     ...record,
@@ -194,14 +193,5 @@ async function replace(sending: Sending, record: TransactionRecord): Promise<Tra
   const { hash } = sending.wallet.signer.signTransaction(dearer)
   const transaction = { ...dearer, hash }
   await sending.context.ports.journal.append({ type: 'transaction-recorded', transaction })
-  tell(sending, transaction, 'replaced')
   return transaction
-}
-
-function tell(
-  { context }: Sending,
-  { intentId, purpose, hash }: TransactionRecord,
-  status: Fate | 'sent' | 'replaced',
-): void {
-  context.ports.observe({ type: 'transaction', intentId, purpose, status, hash })
 }

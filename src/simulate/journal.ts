@@ -1,6 +1,7 @@
 import { applyEvent } from '../domain/book/fold.ts'
 import type { JournalEvent, JournalRecord } from '../domain/book/journal.ts'
 import { type DaemonState, emptyState } from '../domain/book/state.ts'
+import { applyAndTell, type Fact } from '../domain/book/tell.ts'
 import type { Hex } from '../domain/units.ts'
 import type { Journal } from '../ports.ts'
 import { never, type SimulatedProcess } from './process.ts'
@@ -45,11 +46,13 @@ export type SimulatedJournalOptions = {
   readonly process: SimulatedProcess
   /** Ends the process; called at a crash point. */
   readonly crash: () => void
+  /** Told each fact once it is on disk. */
+  readonly observe: (fact: Fact) => void
 }
 
 /** A journal over a disk of text: nothing that a process holds in memory outlives it. */
 export function createSimulatedJournal(options: SimulatedJournalOptions): Journal {
-  const { disk, clock, process, crash } = options
+  const { disk, clock, process, crash, observe } = options
   const state = disk.fold()
   const now = clock.asPort().now
   let head = disk.records().at(-1)
@@ -77,7 +80,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
       if (failure !== undefined) return Promise.reject(failure)
       const records = sealAll(head, events, now())
       const lines = records.map(encode)
-      applyAll(state, lines)
+      const facts = applyAll(state, lines)
       head = records.at(-1) ?? head
       unwritten.push(...lines)
       if (crashes()) return never()
@@ -86,6 +89,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
           if (disk.full) failure ??= new Error('no space left on device')
           if (failure !== undefined) return reject(failure)
           flush()
+          for (const fact of facts) observe(fact)
           resolve()
         })
       })
@@ -99,13 +103,13 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
 }
 
 /** All or none. One event alone changes nothing when it throws; of several, the first ones would have. */
-function applyAll(state: DaemonState, lines: readonly string[]): void {
+function applyAll(state: DaemonState, lines: readonly string[]): readonly Fact[] {
   const records = lines.map(decode)
   if (records.length > 1) {
     const rehearsal = structuredClone(state)
     for (const { event, atMs } of records) applyEvent(rehearsal, event, atMs)
   }
-  for (const { event, atMs } of records) applyEvent(state, event, atMs)
+  return records.map(({ event, atMs }) => applyAndTell(state, event, atMs))
 }
 
 function sealAll(

@@ -1,3 +1,4 @@
+import { fnv1a } from '../domain/fnv1a.ts'
 import type { Hex } from '../domain/units.ts'
 
 /** Seeded random numbers (sfc32): the same seed gives the same sequence on every machine. */
@@ -17,7 +18,7 @@ const WARM_UP = 12
 const TWO_POW_32 = 4_294_967_296
 
 export function createRandom(seed: string): SeededRandom {
-  let [a, b, c, counter] = [fnv1a(seed, 1), fnv1a(seed, 2), fnv1a(seed, 3), 1]
+  let [a, b, c, counter] = [salted(seed, 1), salted(seed, 2), salted(seed, 3), 1]
   const word = (): number => {
     const sum = (((a + b) | 0) + counter) | 0
     counter = (counter + 1) | 0
@@ -46,8 +47,7 @@ export function fingerprint(text: string): Hex {
   return createRandom(text).hex(32)
 }
 
-function fnv1a(text: string, salt: number): number {
-  let hash = Math.imul(0x811c9dc5 ^ salt, 0x9e3779b1)
-  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return hash
+/** A signed word. */
+function salted(text: string, salt: number): number {
+  return fnv1a(text, Math.imul(0x811c9dc5 ^ salt, 0x9e3779b1)) | 0
 }

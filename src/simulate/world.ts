@@ -222,6 +222,9 @@ export class World {
     const { clock, ledger, mempool, disk, service } = this
     const random = this.#random.fork(`process ${disk.appends} ${clock.trueMs}`)
     const jitter = random.fork('jitter')
+    const observe = (event: Observation): void => {
+      if (process.alive) this.observations.push(event)
+    }
     return {
       clock: clock.asPort(),
       random: { jitter: () => jitter.next() },
@@ -246,16 +249,20 @@ export class World {
         process,
         onSign: (digest: Hex) => this.watch.signing(digest),
       }),
-      journal: createSimulatedJournal({ disk, clock, process, crash: () => this.#crashPoint() }),
+      journal: createSimulatedJournal({
+        disk,
+        clock,
+        process,
+        crash: () => this.#crashPoint(),
+        observe,
+      }),
       queue: {
         run: async (route, task) => {
           if (route === 'submit') await clock.asPort().sleep(this.queueDelayMs)
           return process.alive ? task() : never()
         },
       },
-      observe: (event) => {
-        if (process.alive) this.observations.push(event)
-      },
+      observe,
     }
   }
 

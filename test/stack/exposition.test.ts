@@ -45,10 +45,16 @@ function token(symbol: string, decimals: number): Token {
 function dayOf(strategy: string): Observation[] {
   const slotSeconds = 1_700_000_000
   const subject = { strategy, intentId: `${strategy}:${slotSeconds}:0` } as const
-  const closed = { type: 'slot-closed', strategy, slotSeconds, count: 1 } as const
+  const closed = {
+    type: 'slot-closed',
+    strategy,
+    slotSeconds,
+    lastSeconds: slotSeconds,
+    count: 1,
+  } as const
   return [
     {
-      type: 'strategy-scheduled',
+      type: 'next-slot',
       strategy,
       nextSlotSeconds: slotSeconds,
       lastFillAtMs: undefined,
@@ -75,7 +81,7 @@ function dayOf(strategy: string): Observation[] {
     { type: 'retry', service: 'gasless', route: 'quote', cause: 'rateLimited' },
     { type: 'queue-wait', route: 'submit', waitMs: 4 },
     { type: 'queue-depth', route: 'submit', depth: 2 },
-    { type: 'rate-limit', route: 'poll', remaining: 40 },
+    { type: 'rate-limit', service: 'gasless', route: 'poll', remaining: 40 },
     { type: 'journal-appended', records: 3, durationMs: 0.2 },
     { type: 'wallet-balance', wallet: 'trader', token: 'ETH', amount: 10n ** 30n, decimals: 18 },
     { type: 'open-orders', openPermits: 1, unresolvedIntents: 1 },

@@ -25,16 +25,13 @@ export type ServiceError = {
  * code that speaks of the service's own trouble leaves open whether the request took effect.
  */
 export function faultTag(error: ServiceError): AggregatorFault['tag'] {
-  if (error.statusCode === 429) return 'unavailable'
+  if (error.statusCode === 429 || LIMIT_CODES.includes(error.code)) return 'rateLimited'
   const known = knownTag(error.message)
   if (known !== undefined) return known
   if (isUnauthenticated(error.statusCode)) return 'unauthenticated'
   if (error.hasCredential && AUTHENTICATION.test(error.message)) return 'unauthenticated'
   const isInconclusive =
-    error.statusCode >= 500 ||
-    error.code === INTERNAL_CODE ||
-    LIMIT_CODES.includes(error.code) ||
-    INCONCLUSIVE.test(error.message)
+    error.statusCode >= 500 || error.code === INTERNAL_CODE || INCONCLUSIVE.test(error.message)
   return isInconclusive ? 'unavailable' : 'rejected'
 }
 

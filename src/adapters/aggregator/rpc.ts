@@ -1,6 +1,7 @@
-import { getAddress, hashMessage, keccak256 } from 'viem/utils'
-import type { Observation } from '../../domain/observation.ts'
+import { getAddress, hashMessage, keccak256, numberToHex } from 'viem/utils'
+import type { AggregatorRoute, Observation } from '../../domain/observation.ts'
 import type { Reply } from '../../domain/quote.ts'
+import type { Hex } from '../../domain/units.ts'
 import type { Aggregator, AggregatorFault, AggregatorReply, Clock, Signer } from '../../ports.ts'
 import { METHODS, prefixedMethods } from '../../wire/aggregator.ts'
 import {
@@ -12,9 +13,10 @@ import {
   readTransactionStatus,
 } from '../../wire/aggregator-replies.ts'
 import { outsideText } from '../../wire/outside-text.ts'
-import { type HttpAnswer, openEndpoint } from '../chain/json-rpc-http.ts'
-import { toQuantity } from '../chain/json-rpc-values.ts'
 import { statusLabel } from '../gasless/fault.ts'
+import { type HttpAnswer, openEndpoint } from '../http/endpoint.ts'
+import type { HttpHead } from '../http/exchange.ts'
+import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../pace/rate-limit.ts'
 import { createScrubber } from '../tell/scrubber.ts'
 import { faultTag, isUnauthenticated } from './fault.ts'
 
@@ -28,6 +30,8 @@ export type AggregatorRpcOptions = {
   readonly signer: Pick<Signer, 'address' | 'signDigest'>
   readonly clock: Pick<Clock, 'now'>
   readonly observe: (event: Observation) => void
+  readonly onRateLimit: (route: AggregatorRoute, reading: RateLimitReading) => void
+  readonly onRetryAfter: (route: AggregatorRoute, ms: number) => void
   /** For a whole exchange, connecting and the body included. Default 10,000. */
   readonly timeoutMs?: number
 }
@@ -35,23 +39,25 @@ export type AggregatorRpcOptions = {
 const BODY_BYTES_MAX = 1024 * 1024
 const LABEL = 'the aggregation service'
 
-type Route =
-  | 'sendRawTransaction'
-  | 'sendBundle'
-  | 'getTransactionReceipt'
-  | 'accountInfo'
-  | 'transactionStatus'
-  | 'getBatchedTransactionReceipt'
-
 type Ask<Value> = {
   /** The method's name without its prefix. */
-  readonly route: Route
+  readonly route: AggregatorRoute
   readonly method: string
   readonly params: readonly unknown[]
   readonly read: (result: RpcResult) => Reply<Value, string>
   readonly isSigned?: boolean
   /** Hidden in what the service says. */
   readonly token?: string | undefined
+}
+
+/** The whole interface: what the daemon asks for, and the methods beside it. */
+export type AggregatorClient = Omit<Aggregator, 'transactionStatus'> & {
+  /** The same as `sendRawTransaction` for a bundle of exactly this one transaction. */
+  sendBundle(raw: Hex, blockNumber: bigint): Promise<AggregatorReply<Hex>>
+  /** With the interface's optional token, which is hidden in whatever the service says. */
+  transactionStatus(hash: Hex, token?: string): ReturnType<Aggregator['transactionStatus']>
+  /** Waits for the requests under way. */
+  close(): Promise<void>
 }
 
 type Verdict<Value> = { readonly label: string; readonly reply: AggregatorReply<Value> }
@@ -61,16 +67,14 @@ type Verdict<Value> = { readonly label: string; readonly reply: AggregatorReply<
  * not a whole, readable answer is `unavailable`: the request may have taken effect. No message holds the URL, a
  * raw transaction or a signature. Throws for an unusable URL.
  */
-export function createAggregatorRpc(
-  options: AggregatorRpcOptions,
-): Aggregator & { close(): Promise<void> } {
+export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorClient {
   const { url, signer, clock, observe, timeoutMs } = options
   const bounds = timeoutMs === undefined ? {} : { timeoutMs }
   const endpoint = openEndpoint({ url, label: LABEL, bodyBytesMax: BODY_BYTES_MAX, ...bounds })
   const own = prefixedMethods(options.methodPrefix)
   let nextId = 1
 
-  async function call<Value>(ask: Ask<Value>): Promise<AggregatorReply<Value>> {
+  async function request<Value>(ask: Ask<Value>): Promise<AggregatorReply<Value>> {
     const id = nextId
     nextId += 1
     const { method, params } = ask
@@ -79,8 +83,10 @@ export function createAggregatorRpc(
       ask.isSigned === true ? { [options.signatureHeader]: signatureOf(body, signer) } : {}
     const startedMs = clock.now()
     const answer = await endpoint.post(body, headers)
-    const durationMs = Math.max(0, clock.now() - startedMs)
+    const receivedMs = clock.now()
+    const durationMs = Math.max(0, receivedMs - startedMs)
     const { label, reply } = judge(ask, { id, answer, clean })
+    if (answer.ok) noteLimits(ask.route, { ...answer, reply, receivedMs })
     observe({
       type: 'request',
       service: 'aggregator',
@@ -91,6 +97,18 @@ export function createAggregatorRpc(
     return reply
   }
 
+  /** The interface shows no limits; a service that tells of one in the usual headers is heeded. */
+  function noteLimits(route: AggregatorRoute, { headers, reply, receivedMs }: Limited): void {
+    const reading = readRateLimit(headers, receivedMs)
+    if (reading !== undefined) {
+      const { remaining } = reading
+      options.onRateLimit(route, reading)
+      observe({ type: 'rate-limit', service: 'aggregator', route, remaining })
+    }
+    if (!reply.ok && reply.fault.tag === 'rateLimited')
+      options.onRetryAfter(route, readRetryAfterMs(headers))
+  }
+
   function clean(message: string, token: string | undefined): string {
     const hidden = createScrubber()
     if (token !== undefined) hidden.add(token)
@@ -99,35 +117,35 @@ export function createAggregatorRpc(
 
   return {
     sendRawTransaction: (raw) =>
-      call({
+      request({
         route: 'sendRawTransaction',
         method: METHODS.sendRawTransaction,
         params: [raw],
         read: readTransactionHash,
       }),
     sendBundle: (raw, blockNumber) =>
-      call({
+      request({
         route: 'sendBundle',
         method: METHODS.sendBundle,
-        params: [[raw], toQuantity(blockNumber)],
+        params: [[raw], numberToHex(blockNumber)],
         read: readTransactionHash,
       }),
     receipt: (hash) =>
-      call({
+      request({
         route: 'getTransactionReceipt',
         method: METHODS.getTransactionReceipt,
         params: [hash],
         read: readReceipt,
       }),
     batchedReceipt: (hash) =>
-      call({
+      request({
         route: 'getBatchedTransactionReceipt',
         method: own.getBatchedTransactionReceipt,
         params: [hash],
         read: readReceipt,
       }),
     accountInfo: (account) =>
-      call({
+      request({
         route: 'accountInfo',
         method: own.accountInfo,
         params: [account],
@@ -135,7 +153,7 @@ export function createAggregatorRpc(
         isSigned: true,
       }),
     transactionStatus: (hash, token) =>
-      call({
+      request({
         route: 'transactionStatus',
         method: own.transactionStatus,
         params: token === undefined ? [hash] : [hash, token],
@@ -153,6 +171,11 @@ export function createAggregatorRpc(
 function signatureOf(body: string, signer: AggregatorRpcOptions['signer']): string {
   const digest = hashMessage({ raw: keccak256(Buffer.from(body, 'utf8')) })
   return `${getAddress(signer.address)}:${signer.signDigest(digest)}`
+}
+
+type Limited = Pick<HttpHead, 'headers'> & {
+  readonly reply: AggregatorReply<unknown>
+  readonly receivedMs: number
 }
 
 type Exchange = {
@@ -183,7 +206,9 @@ function judge<Value>(ask: Ask<Value>, { id, answer, clean }: Exchange): Verdict
 /** An answer with nothing to read but its status. */
 function refusedByStatus<Value>(statusCode: number): Verdict<Value> {
   const message = `${LABEL} answered HTTP ${statusCode}`
-  const tag = isUnauthenticated(statusCode) ? 'unauthenticated' : 'unavailable'
+  const isLimit = statusCode === 429
+  const silence = isLimit ? 'rateLimited' : 'unavailable'
+  const tag = isUnauthenticated(statusCode) ? 'unauthenticated' : silence
   return refused(statusLabel(statusCode), { tag, message })
 }
 

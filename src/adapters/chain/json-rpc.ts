@@ -1,5 +1,6 @@
 import type { Observation } from '../../domain/observation.ts'
 import type { ChainReply, Clock } from '../../ports.ts'
+import { type HttpAnswer, openEndpoint, type RpcEndpoint } from '../http/endpoint.ts'
 import {
   encodeBatch,
   parseBatch,
@@ -8,7 +9,6 @@ import {
   type RpcExchange,
   UnusableAnswer,
 } from './json-rpc-batch.ts'
-import { type HttpAnswer, openEndpoint, type RpcEndpoint } from './json-rpc-http.ts'
 
 /** Turns a batch's answers into a value or a fault; throws UnusableAnswer for answers it cannot use. */
 export type RpcParse<Value> = (answers: RpcAnswers) => ChainReply<Value>

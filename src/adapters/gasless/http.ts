@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import type { Observation, Route } from '../../domain/observation.ts'
+import type { GaslessRoute, Observation } from '../../domain/observation.ts'
 import type { Reply } from '../../domain/quote.ts'
 import type { RoutingPreference } from '../../domain/settings.ts'
 import type { Clock, Gasless } from '../../ports.ts'
@@ -12,7 +12,7 @@ import {
   readQuote,
   readTokens,
 } from '../../wire/gasless-orders.ts'
-import { type ExchangeOptions, exchangeText, type HttpHead } from '../http-exchange.ts'
+import { type ExchangeOptions, exchangeText, type HttpHead } from '../http/exchange.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../pace/rate-limit.ts'
 import { orderSegment, parseBaseUrl } from './address.ts'
 import { faultOf, lossOf, statusLabel, unavailable } from './fault.ts'
@@ -29,8 +29,8 @@ export type GaslessHttpOptions = {
   readonly clock: Pick<Clock, 'now'>
   readonly observe: (event: Observation) => void
   /** Called when a reply's headers arrive, before its body does. */
-  readonly onRateLimit: (route: Route, reading: RateLimitReading) => void
-  readonly onRetryAfter: (route: Route, ms: number) => void
+  readonly onRateLimit: (route: GaslessRoute, reading: RateLimitReading) => void
+  readonly onRetryAfter: (route: GaslessRoute, ms: number) => void
 }
 
 export type GaslessHttp = Gasless & {
@@ -46,7 +46,7 @@ const RESPONSE_BYTES_MAX = 1024 * 1024
 const KEEP_ALIVE_MS = 4_000
 
 type Ask<Value> = {
-  readonly route: Route
+  readonly route: GaslessRoute
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: unknown
@@ -76,36 +76,37 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     keepAliveTimeout: KEEP_ALIVE_MS,
   })
 
-  async function call<Value>(ask: Ask<Value>): Promise<Reply<Value>> {
+  async function ask<Value>(asked: Ask<Value>): Promise<Reply<Value>> {
+    const { route } = asked
     const sentMs = clock.now()
-    const { label, reply } = await exchange(ask, sentMs)
+    const { label: status, reply } = await exchange(asked, sentMs)
     const durationMs = Math.max(0, clock.now() - sentMs)
-    observe({ type: 'request', service: 'gasless', route: ask.route, status: label, durationMs })
+    observe({ type: 'request', service: 'gasless', route, status, durationMs })
     return reply
   }
 
-  async function exchange<Value>(ask: Ask<Value>, sentMs: number): Promise<Verdict<Value>> {
-    const exchanged = await settled(
-      exchangeText(pool, {
-        request: requestOf(ask),
+  async function exchange<Value>(asked: Ask<Value>, sentMs: number): Promise<Verdict<Value>> {
+    try {
+      const { text, ...head } = await exchangeText(pool, {
+        request: requestOf(asked),
         timeoutMs,
         bytesMax: RESPONSE_BYTES_MAX,
-        onHead: (head) => noteHeaders(ask.route, head, sentMs),
-      }),
-    )
-    if (!exchanged.ok) return lossOf(exchanged.fault)
-    return judge(ask, exchanged.value, exchanged.value.text)
+        onHead: (early) => noteHeaders(asked.route, early, sentMs),
+      })
+      return judge(asked, head, text)
+    } catch (error) {
+      return lossOf(error)
+    }
   }
 
-  function requestOf<Value>(ask: Ask<Value>): ExchangeOptions['request'] {
-    const { method, path } = ask
+  function requestOf<Value>({ method, path, body }: Ask<Value>): ExchangeOptions['request'] {
     const request = { method, path: `${base.path}${path}` } as const
-    if (ask.body === undefined) return { ...request, headers: base.headers }
+    if (body === undefined) return { ...request, headers: base.headers }
     const headers = { ...base.headers, 'content-type': 'application/json' }
-    return { ...request, headers, body: JSON.stringify(ask.body) }
+    return { ...request, headers, body: JSON.stringify(body) }
   }
 
-  function noteHeaders(route: Route, response: HttpHead, sentMs: number): void {
+  function noteHeaders(route: GaslessRoute, response: HttpHead, sentMs: number): void {
     const receivedMs = clock.now()
     const { headers } = response
     const { age, date } = headers
@@ -115,7 +116,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     const reading = readRateLimit(headers, serviceNowMs)
     if (reading !== undefined) {
       options.onRateLimit(route, reading)
-      observe({ type: 'rate-limit', route, remaining: reading.remaining })
+      observe({ type: 'rate-limit', service: 'gasless', route, remaining: reading.remaining })
     }
     if (response.statusCode === 429) options.onRetryAfter(route, readRetryAfterMs(headers))
   }
@@ -123,11 +124,11 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
   return {
     async tokens() {
       const path = `/tokens?chainId=${GASLESS_CHAIN_ID}`
-      return call({ route: 'tokens', method: 'GET', path, success: [200], read: readTokens })
+      return ask({ route: 'tokens', method: 'GET', path, success: [200], read: readTokens })
     },
     async quote(request) {
       const body = quoteBody(request, routing)
-      return call({
+      return ask({
         route: 'quote',
         method: 'POST',
         path: '/quote',
@@ -137,7 +138,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
       })
     },
     async submit({ quoteId, signature, clientOrderId }) {
-      return call({
+      return ask({
         route: 'submit',
         method: 'POST',
         path: '/orders',
@@ -150,7 +151,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     async order(orderId) {
       const segment = orderSegment(orderId)
       if (!segment.ok) return segment
-      return call({
+      return ask({
         route: 'poll',
         method: 'GET',
         path: `/orders/${segment.value}`,
@@ -170,12 +171,4 @@ function judge<Value>(ask: Ask<Value>, response: HttpHead, text: string): Verdic
   const read = ask.read(text)
   if (read.ok) return { label: statusLabel(status), reply: read }
   return { label: 'malformed', reply: unavailable(`unreadable reply, ${read.fault}`) }
-}
-
-async function settled<Value>(promise: Promise<Value>): Promise<Reply<Value, unknown>> {
-  try {
-    return { ok: true, value: await promise }
-  } catch (error) {
-    return { ok: false, fault: error }
-  }
 }

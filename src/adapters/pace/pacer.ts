@@ -1,9 +1,8 @@
-import type { Route } from '../../domain/observation.ts'
 import type { RateLimitReading } from './rate-limit.ts'
-import { forEachRoute, routeWindows, type StartWindow } from './route-shares.ts'
+import { forEachRoute, routeWindows, type Shares, type StartWindow } from './route-shares.ts'
 
 /** When a route may be used: the operator's ceiling, the service's headers and its 429s, whichever is strictest. */
-export type Pacer = {
+export type Pacer<Route extends string> = {
   /** Time until the route's next request may start; 0 means now. */
   delayMs(route: Route): number
   started(route: Route): void
@@ -33,13 +32,14 @@ type Lane = {
  * Pacing state of all routes. `monotonicMs` must never step back: a wall clock set back by an hour would otherwise
  * hold every route for that hour (the sliding window of p-queue 9 does, which is why it is counted here).
  */
-export function createPacer(options: {
+export function createPacer<Route extends string>(options: {
+  readonly shares: Shares<Route>
   readonly requestsPerSecond: number
   readonly monotonicMs: () => number
-}): Pacer {
-  const now = options.monotonicMs
-  const windows = routeWindows(options.requestsPerSecond)
-  const lanes = forEachRoute((route) => newLane(windows[route]))
+}): Pacer<Route> {
+  const { shares, requestsPerSecond, monotonicMs: now } = options
+  const windows = routeWindows(shares, requestsPerSecond)
+  const lanes = forEachRoute(shares, (route) => newLane(windows[route]))
   return {
     delayMs(route) {
       const lane = lanes[route]

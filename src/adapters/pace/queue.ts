@@ -2,10 +2,11 @@ import PQueue from 'p-queue'
 import type { Observation, Route } from '../../domain/observation.ts'
 import type { Clock, Queue } from '../../ports.ts'
 import type { Pacer } from './pacer.ts'
-import { forEachRoute } from './route-shares.ts'
+import { forEachRoute, type Shares } from './route-shares.ts'
 
-type QueueOptions = {
-  readonly pacer: Pick<Pacer, 'delayMs' | 'started' | 'finished'>
+type QueueOptions<Own extends Route> = {
+  readonly shares: Shares<Own>
+  readonly pacer: Pick<Pacer<Own>, 'delayMs' | 'started' | 'finished'>
   readonly clock: Pick<Clock, 'sleep'>
   readonly observe: (event: Observation) => void
   readonly monotonicMs: () => number
@@ -15,8 +16,8 @@ type QueueOptions = {
   readonly waitingMax?: number
 }
 
-type Lane = {
-  readonly route: Route
+type Lane<Own extends Route> = {
+  readonly route: Own
   readonly tasks: PQueue
   /** The sleep at whose end a paused lane looks again. */
   alarm: { readonly atMs: number; readonly cancel: AbortController } | undefined
@@ -29,16 +30,22 @@ type Lane = {
  * quote does not age, before it can run. There is no timeout here: giving up on a running request would leave its
  * outcome unknown, so the request's own deadline is the only one.
  */
-export function createQueue(options: QueueOptions): Queue {
+export function createQueue<Own extends Route>(options: QueueOptions<Own>): Queue<Own> {
   const { pacer, observe, monotonicMs } = options
   const concurrency = options.concurrencyPerRoute ?? 64
   const waitingMax = options.waitingMax ?? 10_000
   const lanes = forEachRoute(
-    (route): Lane => ({ route, tasks: new PQueue({ concurrency }), alarm: undefined, depth: 0 }),
+    options.shares,
+    (route): Lane<Own> => ({
+      route,
+      tasks: new PQueue({ concurrency }),
+      alarm: undefined,
+      depth: 0,
+    }),
   )
 
   /** Must run after everything that may change the pacer's mind, before p-queue looks for its next task. */
-  function regulate(lane: Lane): void {
+  function regulate(lane: Lane<Own>): void {
     const delayMs = pacer.delayMs(lane.route)
     if (delayMs > 0) {
       lane.tasks.pause()
@@ -50,7 +57,7 @@ export function createQueue(options: QueueOptions): Queue {
     }
   }
 
-  function lookAgainIn(lane: Lane, delayMs: number): void {
+  function lookAgainIn(lane: Lane<Own>, delayMs: number): void {
     const atMs = monotonicMs() + delayMs
     if (lane.alarm !== undefined && lane.alarm.atMs <= atMs) return
     lane.alarm?.cancel.abort()
@@ -63,7 +70,7 @@ export function createQueue(options: QueueOptions): Queue {
     })
   }
 
-  function reportDepth(lane: Lane): void {
+  function reportDepth(lane: Lane<Own>): void {
     if (lane.depth === lane.tasks.size) return
     lane.depth = lane.tasks.size
     observe({ type: 'queue-depth', route: lane.route, depth: lane.depth })

@@ -1,6 +1,7 @@
 import { applyEvent } from '../../domain/book/fold.ts'
 import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
+import { applyAndTell, type Fact } from '../../domain/book/tell.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Clock, Journal } from '../../ports.ts'
 import {
@@ -25,6 +26,7 @@ export type JournalOptions = {
   /** State directory. The caller holds its lock. */
   readonly dir: string
   readonly clock: Pick<Clock, 'now'>
+  /** Told each fact once it is on disk, and how long the disk took. */
   readonly observe?: (event: Observation) => void
   /** Called once, when the disk fails. Stop the daemon: what is in memory can be ahead of what is on disk. */
   readonly onFatal: (error: Error) => void
@@ -110,6 +112,7 @@ class JournalFile implements Journal {
   readonly #snapshots: SnapshotFile
   readonly #log: GroupCommit
   readonly #clock: Pick<Clock, 'now'>
+  readonly #observe: (event: Observation) => void
   readonly #snapshotEvery: number
   #head: JournalHead
   /** The state before the events of `#since`: undoes an append that the state refuses half-way. */
@@ -129,6 +132,7 @@ class JournalFile implements Journal {
     this.#snapshots = snapshots
     this.#log = log
     this.#clock = options.clock
+    this.#observe = options.observe ?? (() => undefined)
     this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
   }
 
@@ -138,9 +142,11 @@ class JournalFile implements Journal {
     if (events.length === 0) return Promise.resolve()
     const atMs = this.#clock.now()
     const { text, head } = encodeRecords(this.#head, events, atMs)
-    this.#apply(events.map((event) => ({ event, atMs })))
+    const facts = this.#apply(events.map((event) => ({ event, atMs })))
     this.#head = head
-    this.#lastAppend = this.#log.append(text, events.length)
+    this.#lastAppend = this.#log.append(text, events.length).then(() => {
+      for (const fact of facts) this.#observe(fact)
+    })
     this.#snapshotWhenDue()
     return this.#lastAppend
   }
@@ -156,15 +162,17 @@ class JournalFile implements Journal {
   }
 
   /** The fold works in place, so a refusal is undone by folding again from `#base`. It ends the daemon: it may cost. */
-  #apply(batch: readonly Applied[]): void {
+  #apply(batch: readonly Applied[]): readonly Fact[] {
+    let facts: readonly Fact[]
     try {
-      for (const { event, atMs } of batch) applyEvent(this.state, event, atMs)
+      facts = batch.map(({ event, atMs }) => applyAndTell(this.state, event, atMs))
     } catch (error) {
       restoreState(this.state, this.#base)
       for (const { event, atMs } of this.#since) applyEvent(this.state, event, atMs)
       throw error
     }
     this.#since.push(...batch)
+    return facts
   }
 
   /** Right after the first record, too: from then on an emptied journal can be told from a new one. */

@@ -33,6 +33,12 @@ const ROUTES: Readonly<Record<Route, true>> = {
   quote: true,
   submit: true,
   poll: true,
+  sendRawTransaction: true,
+  sendBundle: true,
+  getTransactionReceipt: true,
+  getBatchedTransactionReceipt: true,
+  accountInfo: true,
+  transactionStatus: true,
 }
 
 const MS_TO_MINUTES = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]

@@ -1,125 +1,111 @@
-import { type Observed, type Observers, seconds } from './observers.ts'
+import { instantText, type Observed, type Observers, seconds, type Tellers } from './observers.ts'
 
-/** Ready to trade. */
-export function daemonStarted(event: Observed<'daemon-started'>, to: Observers): void {
-  const { log, metrics } = to
-  const { mode, owner, strategies, openIntents, halted } = event
-  metrics.halted.set(halted === undefined ? 0 : 1)
-  if (halted !== undefined)
-    log.warn(`halted since ${new Date(halted.atMs).toISOString()}: ${halted.detail}`, {
-      event: 'pause',
-      cause: halted.cause,
-    })
-  const pending = openIntents === 0 ? '' : `, ${openIntents} open intents to resolve`
-  log.info(
-    `started in ${mode} mode: ${strategies === 1 ? '1 strategy' : `${strategies} strategies`}, wallet ${owner}${pending}`,
-    {
-      event: event.type,
-      mode,
-      owner,
-      strategies,
-      openIntents,
-    },
-  )
-}
+/** The daemon, its strategies and their slots. */
+export const DAEMON = {
+  'daemon-started'(event, { log, metrics }) {
+    const { type, mode, owner, strategies, openIntents, halted } = event
+    metrics.halted.set(halted === undefined ? 0 : 1)
+    if (halted !== undefined)
+      log.warn(`halted since ${instantText(halted.atMs / 1_000)}: ${halted.detail}`, {
+        event: 'pause',
+        cause: halted.cause,
+      })
+    const pending = openIntents === 0 ? '' : `, ${openIntents} open intents to resolve`
+    log.info(
+      `started in ${mode} mode: ${strategies === 1 ? '1 strategy' : `${strategies} strategies`}, wallet ${owner}${pending}`,
+      { event: type, mode, owner, strategies, openIntents },
+    )
+  },
 
-/** No new slots; open orders are drained. */
-export function daemonStopping(event: Observed<'daemon-stopping'>, { log }: Observers): void {
-  const { cause, openIntents } = event
-  log.info(`stopping (${cause}), ${openIntents} open intents`, {
-    event: event.type,
-    cause,
-    openIntents,
-  })
-}
+  'daemon-stopping'({ type, cause, openIntents }, { log }) {
+    const fields = { event: type, cause, openIntents }
+    log.info(`stopping (${cause}), ${openIntents} open intents`, fields)
+  },
 
-/** Drained, or out of time. */
-export function daemonStopped(event: Observed<'daemon-stopped'>, { log }: Observers): void {
-  const { openIntents } = event
-  const fields = { event: event.type, openIntents }
-  if (openIntents === 0) log.info('stopped, nothing left open', fields)
-  else log.warn(`stopped with ${openIntents} open intents; the next start resolves them`, fields)
-}
+  /** Drained, or out of time. */
+  'daemon-stopped'({ type, openIntents }, { log }) {
+    const fields = { event: type, openIntents }
+    if (openIntents === 0) log.info('stopped, nothing left open', fields)
+    else log.warn(`stopped with ${openIntents} open intents; the next start resolves them`, fields)
+  },
 
-/** Something stopped trading, or goes on. */
-export function pause(event: Observed<'pause'>, to: Observers): void {
-  const { strategy, paused, cause, detail } = event
-  const what = strategy ?? 'everything'
-  const fields = { event: event.type, strategy, paused, cause, detail }
-  if (strategy === undefined) to.metrics.halted.set(paused ? 1 : 0)
-  else to.metrics.paused.set({ strategy }, paused ? 1 : 0)
-  if (!paused) {
-    to.log.info(`resumed ${what}`, fields)
-    return
-  }
-  const text = strategy === undefined ? `halted everything: ${detail}` : `paused ${what}: ${detail}`
-  to.log.warn(text, fields)
-  const named = strategy === undefined ? {} : { strategy }
-  to.notify({ event: 'halted', text, ...named, details: { cause, detail } })
-}
+  bound({ type, mode, chainId, owner }, { log }) {
+    const fields = { event: type, mode, chainId, owner }
+    log.debug(`state bound to ${mode} mode, chain ${chainId} and wallet ${owner}`, fields)
+  },
 
-/** The slots of a strategy count from here on. */
-export function strategyScheduled(event: Observed<'strategy-scheduled'>, to: Observers): void {
-  const { strategy, nextSlotSeconds, lastFillAtMs, paused } = event
-  to.log.debug(`scheduled ${strategy}, next slot ${slotText(nextSlotSeconds)}`, {
-    event: event.type,
-    strategy,
-    nextSlotSeconds,
-  })
-  const { nextSlot, lastFill } = to.metrics
-  to.metrics.paused.set({ strategy }, paused ? 1 : 0)
-  if (nextSlotSeconds === undefined) nextSlot.remove({ strategy })
-  else nextSlot.set({ strategy }, nextSlotSeconds)
-  if (lastFillAtMs !== undefined) lastFill.set({ strategy }, lastFillAtMs / 1_000)
-}
+  pause(event, to) {
+    const { type, strategy, paused, cause, detail } = event
+    const what = strategy ?? 'everything'
+    const fields = { event: type, strategy, paused, cause, detail }
+    if (strategy === undefined) to.metrics.halted.set(paused ? 1 : 0)
+    else to.metrics.paused.set({ strategy }, paused ? 1 : 0)
+    if (!paused) {
+      to.log.info(`resumed ${what}`, fields)
+      return
+    }
+    const text = strategy === undefined ? `halted ${what}: ${detail}` : `paused ${what}: ${detail}`
+    to.log.warn(text, fields)
+    const named = strategy === undefined ? {} : { strategy }
+    to.notify({ event: 'halted', text, ...named, details: { cause, detail } })
+  },
 
-/** A slot was decided. */
-export function slotOpened(event: Observed<'slot-opened'>, { log, metrics }: Observers): void {
-  const { strategy, slotSeconds, latenessMs, intents } = event
-  log.info(
-    `opened ${strategy} ${slotText(slotSeconds)}: ${intents === 1 ? '1 intent' : `${intents} intents`}`,
-    {
-      event: event.type,
+  'strategy-scheduled'({ type, strategy, fromSeconds }, { log }) {
+    const fields = { event: type, strategy, fromSeconds }
+    log.debug(`slots of ${strategy} count from ${instantText(fromSeconds)} on`, fields)
+  },
+
+  'next-slot'(event, { log, metrics }) {
+    const { type, strategy, nextSlotSeconds, lastFillAtMs, paused } = event
+    const next = nextSlotSeconds === undefined ? 'never' : instantText(nextSlotSeconds)
+    log.debug(`scheduled ${strategy}, next slot ${next}`, {
+      event: type,
       strategy,
-      slotSeconds,
-      latenessMs,
-      intents,
-    },
-  )
-  metrics.slotLateness.observe(seconds(latenessMs))
-}
+      nextSlotSeconds,
+    })
+    const { nextSlot, lastFill } = metrics
+    metrics.paused.set({ strategy }, paused ? 1 : 0)
+    if (nextSlotSeconds === undefined) nextSlot.remove({ strategy })
+    else nextSlot.set({ strategy }, nextSlotSeconds)
+    if (lastFillAtMs !== undefined) lastFill.set({ strategy }, lastFillAtMs / 1_000)
+  },
 
-/** A slot, or a run of missed ones, has its outcome. */
-export function slotClosed(event: Observed<'slot-closed'>, to: Observers): void {
-  const { strategy, slotSeconds, outcome, reason, detail, count } = event
-  const fields = {
-    event: event.type,
-    strategy,
-    slotSeconds,
-    outcome,
-    reason,
-    detail,
-    count,
-  }
-  const message = slotClosedText(event)
-  if (outcome === 'filled') to.log.debug(message, fields)
-  else if (outcome === 'skipped') to.log.info(message, fields)
-  else to.log.warn(message, fields)
-  to.metrics.slots.inc({ strategy, outcome }, count)
-  const notice = { text: message, strategy, details: { slotSeconds, reason, count } }
-  if (outcome === 'missed') to.notify({ event: 'missed', ...notice })
-  if (reason === 'halted') to.notify({ event: 'halted', ...notice })
-  if (outcome === 'skipped' && reason === 'insufficient-balance')
-    to.notify({ event: 'low-funds', ...notice })
+  'slot-opened'({ type, strategy, slotSeconds, latenessMs, intents }, { log, metrics }) {
+    const fields = { event: type, strategy, slotSeconds, latenessMs, intents }
+    const many = intents === 1 ? '1 intent' : `${intents} intents`
+    log.info(`opened ${strategy} ${instantText(slotSeconds)}: ${many}`, fields)
+    metrics.slotLateness.observe(seconds(latenessMs))
+  },
+
+  /** A slot, or a run of missed ones, has its outcome. */
+  'slot-closed'(event, to) {
+    const { type, strategy, slotSeconds, outcome, reason, detail } = event
+    const count = event.count ?? 1
+    const fields = { event: type, strategy, slotSeconds, outcome, reason, detail, count }
+    const text = slotClosedText(event)
+    if (outcome === 'filled') to.log.debug(text, fields)
+    else if (outcome === 'skipped') to.log.info(text, fields)
+    else to.log.warn(text, fields)
+    to.metrics.slots.inc({ strategy, outcome }, count)
+    for (const alarm of alarmsOf(event))
+      to.notify({ event: alarm, text, strategy, details: { slotSeconds, reason, count } })
+  },
+} satisfies Partial<Tellers>
+
+function alarmsOf({
+  outcome,
+  reason,
+}: Observed<'slot-closed'>): readonly Parameters<Observers['notify']>[0]['event'][] {
+  if (outcome === 'missed') return ['missed']
+  if (reason === 'halted') return ['halted']
+  return outcome === 'skipped' && reason === 'insufficient-balance' ? ['low-funds'] : []
 }
 
 function slotClosedText(event: Observed<'slot-closed'>): string {
-  const { strategy, slotSeconds, outcome, reason, detail, count } = event
+  const { strategy, slotSeconds, lastSeconds, outcome, reason, detail, count } = event
   const why = reason === outcome ? '' : ` (${reason})`
-  const which = count > 1 ? `${count} slots from ${slotText(slotSeconds)}` : slotText(slotSeconds)
+  const first = instantText(slotSeconds)
+  const which =
+    count === 1 ? first : `${count ?? 'many'} slots from ${first} to ${instantText(lastSeconds)}`
   return `${outcome} ${strategy} ${which}${why}${detail === undefined ? '' : `: ${detail}`}`
-}
-
-function slotText(slotSeconds: number | undefined): string {
-  return slotSeconds === undefined ? 'never' : new Date(slotSeconds * 1_000).toISOString()
 }

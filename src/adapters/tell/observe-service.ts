@@ -1,119 +1,102 @@
 import { formatAmount } from '../../domain/units.ts'
-import { closedLabels } from './metrics.ts'
-import { type Observed, type Observers, seconds } from './observers.ts'
+import { seconds, type Tellers } from './observers.ts'
 
-const REPEAT_AFTER_MS = 60_000
-const TROUBLES_MAX = 100
+const ETHER_DECIMALS = 18
 
-/** What outlives one event: the closed label sets, and the troubles that were told lately. */
-export type Memory = {
-  readonly labels: Readonly<Record<'route' | 'status' | 'cause', (value: string) => string>>
-  readonly isNews: (trouble: string) => boolean
-}
+/** What is asked of services, chains and the disk, and what they say of funds. */
+export const SERVICES = {
+  /** One request and its answer: a debug line, as there are many. */
+  request(event, { log, metrics }, { labels }) {
+    const { service, durationMs } = event
+    const route = labels.route(event.route)
+    const status = labels.status(event.status)
+    if (log.enabled('debug'))
+      log.debug(`${service} ${route}: ${status} in ${durationMs.toFixed(1)} ms`, {
+        event: event.type,
+        service,
+        route: event.route,
+        status: event.status,
+        durationMs,
+      })
+    metrics.requests.inc({ service, route, status })
+    metrics.requestDuration.observe({ service, route }, seconds(durationMs))
+  },
 
-/** Make one for each observer. */
-export function createMemory(): Memory {
-  return {
-    labels: { route: closedLabels(), status: closedLabels(), cause: closedLabels() },
-    isNews: rememberTroubles(),
-  }
-}
+  /** A request is sent again. */
+  retry({ type, service, route, cause }, { log, metrics }, { labels }) {
+    log.debug(`retrying ${service} ${route}: ${cause}`, { event: type, service, route, cause })
+    metrics.retries.inc({ service, route: labels.route(route), cause: labels.cause(cause) })
+  },
 
-/** One request and its answer: a debug line, as there are many. */
-export function request(
-  event: Observed<'request'>,
-  { log, metrics }: Observers,
-  { labels }: Memory,
-): void {
-  const { service, durationMs } = event
-  const route = labels.route(event.route)
-  const status = labels.status(event.status)
-  if (log.enabled('debug'))
-    log.debug(`${service} ${route}: ${status} in ${durationMs.toFixed(1)} ms`, {
-      event: event.type,
-      service,
-      route: event.route,
-      status: event.status,
-      durationMs,
-    })
-  metrics.requests.inc({ service, route, status })
-  metrics.requestDuration.observe({ service, route }, seconds(durationMs))
-}
+  /** A request got its turn. */
+  'queue-wait'({ route, waitMs }, { metrics }) {
+    metrics.queueWait.observe({ route }, seconds(waitMs))
+  },
 
-/** A request is sent again. */
-export function retry(
-  event: Observed<'retry'>,
-  { log, metrics }: Observers,
-  { labels }: Memory,
-): void {
-  const { service, route, cause } = event
-  log.debug(`retrying ${service} ${route}: ${cause}`, { event: event.type, service, route, cause })
-  metrics.retries.inc({ service, route: labels.route(route), cause: labels.cause(cause) })
-}
+  /** Requests that wait for their turn. */
+  'queue-depth'({ route, depth }, { metrics }) {
+    metrics.queueDepth.set({ route }, depth)
+  },
 
-/** A call to the service got its turn. */
-export function queueWait(event: Observed<'queue-wait'>, { metrics }: Observers): void {
-  metrics.queueWait.observe({ route: event.route }, seconds(event.waitMs))
-}
+  /** What the service said about its limit. */
+  'rate-limit'({ service, route, remaining }, { metrics }) {
+    metrics.rateLimitRemaining.set({ service, route }, remaining)
+  },
 
-/** Calls that wait for their turn. */
-export function queueDepth(event: Observed<'queue-depth'>, { metrics }: Observers): void {
-  metrics.queueDepth.set({ route: event.route }, event.depth)
-}
+  /** A group of records is on disk. */
+  'journal-appended'({ durationMs, records }, { metrics }) {
+    metrics.journalAppendDuration.observe(seconds(durationMs))
+    metrics.journalRecords.inc(records)
+  },
 
-/** What the service said about its limit. */
-export function rateLimit(event: Observed<'rate-limit'>, { metrics }: Observers): void {
-  metrics.rateLimitRemaining.set({ service: 'gasless', route: event.route }, event.remaining)
-}
+  /** A balance as read at a tick. */
+  'wallet-balance'({ wallet, token, amount, decimals }, { metrics }) {
+    metrics.walletBalance.set({ wallet, token }, Number(formatAmount(amount, decimals)))
+  },
 
-/** A group of records is on disk. */
-export function journalAppended(event: Observed<'journal-appended'>, { metrics }: Observers): void {
-  metrics.journalAppendDuration.observe(seconds(event.durationMs))
-  metrics.journalRecords.inc(event.records)
-}
+  /** What is under way. */
+  'open-orders'({ openPermits, unresolvedIntents }, { metrics }) {
+    metrics.openPermits.set(openPermits)
+    metrics.unresolvedIntents.set(unresolvedIntents)
+  },
 
-/** A balance as read at a tick. */
-export function walletBalance(event: Observed<'wallet-balance'>, { metrics }: Observers): void {
-  const { wallet, token, amount, decimals } = event
-  metrics.walletBalance.set({ wallet, token }, Number(formatAmount(amount, decimals)))
-}
+  /** The chain could not be asked. */
+  'chain-trouble'({ type, doing, message }, { log }, { isNews }) {
+    const level = isNews(`chain ${doing}`) ? 'warn' : 'debug'
+    log[level](`chain trouble while ${doing}: ${message}`, { event: type, doing })
+  },
 
-/** What is under way. */
-export function openOrders(event: Observed<'open-orders'>, { metrics }: Observers): void {
-  metrics.openPermits.set(event.openPermits)
-  metrics.unresolvedIntents.set(event.unresolvedIntents)
-}
+  /** The clock jumped or is off. */
+  'clock-trouble'({ type, detail }, { log }, { isNews }) {
+    log[isNews('clock') ? 'warn' : 'debug'](`clock trouble: ${detail}`, { event: type })
+  },
 
-/** The chain could not be asked. */
-export function chainTrouble(
-  event: Observed<'chain-trouble'>,
-  { log }: Observers,
-  memory: Memory,
-): void {
-  const { doing, message } = event
-  const level = memory.isNews(`chain ${doing}`) ? 'warn' : 'debug'
-  log[level](`chain trouble while ${doing}: ${message}`, { event: event.type, doing })
-}
+  /** The account's deposit as the service counts it. Exact amounts are in the log. */
+  'gas-tank'({ account, balance, outstanding, runwaySeconds }, { metrics }) {
+    metrics.gasTankBalance.set({ account }, ether(balance))
+    metrics.gasTankOutstanding.set({ account }, ether(outstanding))
+    metrics.gasTankAvailable.set({ account }, ether(balance - outstanding))
+    if (runwaySeconds === undefined) metrics.runway.remove({ resource: 'gastank' })
+    else metrics.runway.set({ resource: 'gastank' }, runwaySeconds)
+  },
 
-/** The clock jumped or is off. */
-export function clockTrouble(
-  event: Observed<'clock-trouble'>,
-  { log }: Observers,
-  memory: Memory,
-): void {
-  const level = memory.isNews('clock') ? 'warn' : 'debug'
-  log[level](`clock trouble: ${event.detail}`, { event: event.type })
-}
+  /** The deposit has fallen below the operator's threshold. */
+  'gas-tank-low'(event, { log, notify }) {
+    const { type, account } = event
+    const available = formatAmount(event.available, ETHER_DECIMALS)
+    const text = `the GasTank of ${account} has ${available} ETH left, below gasTank.alertBelow`
+    log.warn(text, { event: type, account, available })
+    notify({ event: 'low-funds', text, details: { account, available } })
+  },
 
-/** A node that is down for hours is one line a minute, not one a tick. */
-function rememberTroubles(): (trouble: string) => boolean {
-  const toldAt = new Map<string, number>()
-  return (trouble) => {
-    const nowMs = performance.now()
-    const lastMs = toldAt.get(trouble)
-    if (lastMs !== undefined && nowMs - lastMs < REPEAT_AFTER_MS) return false
-    if (toldAt.size >= TROUBLES_MAX) toldAt.clear()
-    toldAt.set(trouble, nowMs)
-    return true
-  }
+  /** A top-up that the daily cap does not allow. */
+  'top-up-capped'({ type, account }, { log, notify }) {
+    const text = `the GasTank of ${account} is not topped up: gasTank.topUp.maxPerDay is reached`
+    log.warn(text, { event: type, account })
+    notify({ event: 'low-funds', text, details: { account } })
+  },
+} satisfies Partial<Tellers>
+
+function ether(wei: bigint): number {
+  return Number(formatAmount(wei, ETHER_DECIMALS))
 }

@@ -155,6 +155,7 @@ async function deposit(
   const opened = await openJournal({
     dir: settings.stateDir,
     clock,
+    observe,
     onFatal: (error) => failing.abort(error),
   })
   try {

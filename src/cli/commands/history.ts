@@ -1,5 +1,4 @@
-import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
-import type { Intent } from '../../domain/intent.ts'
+import { type Fact, type Told, tellAll } from '../../domain/book/tell.ts'
 import type { Token } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
@@ -38,7 +37,7 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
     reportProblems([stateMissing(settings.stateDir)], io, options)
     return EXIT.failed
   }
-  const slots = await collect(view.records())
+  const slots = await collect(tellAll(view.records()))
   const wanted = slots.filter(
     ({ strategy }) => options.strategy === undefined || strategy === options.strategy,
   )
@@ -48,84 +47,50 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
   return EXIT.done
 }
 
-/** Folds records into slots. */
-export async function collect(records: AsyncIterable<JournalRecord>): Promise<SlotHistory[]> {
-  const book: Book = { slots: new Map(), intents: new Map() }
-  for await (const { event } of records) note(book, event)
-  return [...book.slots.values()]
+/** Folds what the journal tells into slots. */
+export async function collect(told: AsyncIterable<Told>): Promise<SlotHistory[]> {
+  const slots = new Map<string, SlotHistory>()
+  for await (const { fact } of told) note(slots, fact)
+  return [...slots.values()]
 }
 
 /** Stands where a transaction's hash would: dry-run booked the order, nothing was signed. */
 const PAPER = 'paper'
 
-type Book = {
-  readonly slots: Map<string, SlotHistory>
-  readonly intents: Map<string, Intent>
-}
+type Slots = Map<string, SlotHistory>
 
-function note(book: Book, event: JournalEvent): void {
-  switch (event.type) {
+function note(slots: Slots, fact: Fact): void {
+  switch (fact.type) {
     case 'slot-opened':
-      book.slots.set(keyOf(event), newSlot(event, 'open'))
-      for (const intent of event.intents) book.intents.set(intent.id, intent)
+      slots.set(keyOf(fact), newSlot(fact, 'open'))
       return
     case 'slot-closed': {
-      const slot = book.slots.get(keyOf(event)) ?? newSlot(event, event.outcome)
-      book.slots.set(keyOf(event), slot)
-      slot.outcome = event.outcome
-      slot.reason = event.reason
+      const slot = slots.get(keyOf(fact)) ?? newSlot(fact, fact.outcome, fact.count ?? null)
+      slots.set(keyOf(fact), slot)
+      slot.outcome = fact.outcome
+      slot.reason = fact.reason
       return
     }
-    case 'slots-missed': {
-      const { strategy, firstSeconds, count } = event
-      const slot = newSlot({ strategy, slotSeconds: firstSeconds }, 'missed', count ?? null)
-      book.slots.set(keyOf(slot), slot)
+    case 'authorization-recorded': {
+      const slot = slotOf(slots, fact)
+      if (slot !== undefined) slot.attempts += 1
       return
     }
-    case 'permit-recorded':
-      slotOfIntent(book, event.intentId, (slot) => {
-        slot.attempts += 1
-      })
+    case 'filled': {
+      const { paid, received, sell, buy, txHash } = fact
+      const fill = { paid: amountText(paid, sell), received: amountText(received, buy), txHash }
+      slotOf(slots, fact)?.fills.push(fill)
       return
-    case 'fill-proven':
-      slotOfIntent(book, event.intentId, (slot, intent) => {
-        const { paid, received, txHash } = event.fill
-        if (intent.venue !== 'gasless') return
-        slot.fills.push({
-          paid: amountText(paid, intent.sell.token),
-          received: amountText(received, intent.buy.token),
-          txHash,
-        })
-      })
+    }
+    case 'executed':
+      slotOf(slots, fact)?.fills.push({ call: fact.label, via: fact.venue, txHash: fact.txHash })
       return
-    case 'paper-filled':
-      slotOfIntent(book, event.intentId, (slot, intent) => {
-        const txHash = PAPER
-        if (intent.venue === 'aggregated')
-          slot.fills.push({ call: intent.label, via: PAPER, txHash })
-        else
-          slot.fills.push({
-            paid: amountText(event.paid, intent.sell.token),
-            received: amountText(event.received, intent.buy.token),
-            txHash,
-          })
-      })
+    case 'paper-filled': {
+      const { moved } = fact
+      const fill = { ...moved, txHash: PAPER }
+      slotOf(slots, fact)?.fills.push('call' in fill ? { ...fill, via: PAPER } : fill)
       return
-    case 'call-recorded':
-      slotOfIntent(book, event.intentId, (slot) => {
-        slot.attempts += 1
-      })
-      return
-    case 'call-proven':
-      slotOfIntent(book, event.intentId, (slot, intent) => {
-        const { txHash, via } = event.execution
-        const label = intent.venue === 'aggregated' ? intent.label : ''
-        slot.fills.push({ call: label, via, txHash })
-      })
-      return
-    case 'intent-closed':
-      book.intents.delete(event.intentId)
-      return
+    }
     default:
   }
 }
@@ -148,14 +113,9 @@ function newSlot(
   return { strategy, slotSeconds, outcome, reason: outcome, attempts: 0, count, fills: [] }
 }
 
-function slotOfIntent(
-  book: Book,
-  id: string,
-  change: (slot: SlotHistory, intent: Intent) => void,
-): void {
-  const intent = book.intents.get(id)
-  const slot = intent === undefined ? undefined : book.slots.get(keyOf(intent))
-  if (intent !== undefined && slot !== undefined) change(slot, intent)
+/** The slot of an intent: its id without the leg. */
+function slotOf(slots: Slots, { intentId }: { readonly intentId: string }) {
+  return slots.get(intentId.slice(0, intentId.lastIndexOf(':')))
 }
 
 function fillText(fill: SlotFill): string {

@@ -3,7 +3,7 @@ import { type DaemonState, emptyState } from '../../domain/book/state.ts'
 import { acceptPath, createPricePaths } from '../../domain/price.ts'
 import { scheduleWarnings, slotsBetween } from '../../domain/schedule/calendar.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
+import { readsMarket, type Strategy } from '../../domain/strategy.ts'
 import { NATIVE_TOKEN, type Token } from '../../domain/token.ts'
 import { type Address, formatAmount } from '../../domain/units.ts'
 import { consider } from '../../engine/slot.ts'
@@ -93,8 +93,7 @@ function planOf(strategy: Strategy, input: PlanInput) {
 
 /** What the next slot would do if it came now. */
 function decisionNow(strategy: Strategy, { settings, state, market, nowMs }: PlanInput) {
-  const needsMarket = strategy.kind !== 'call'
-  if (needsMarket && !market.ok) return { does: 'unknown', detail: market.why }
+  if (readsMarket(strategy) && !market.ok) return { does: 'unknown', detail: market.why }
   const { decision } = consider({
     mode: settings.mode,
     pricePath: createPricePaths(settings.prices.values()),
@@ -102,7 +101,6 @@ function decisionNow(strategy: Strategy, { settings, state, market, nowMs }: Pla
     state,
     owner: market.ok ? market.owner : NOBODY,
     caller: NOBODY,
-    chainId: settings.chains.get(settings.gasless.chain)?.chainId ?? 0,
     strategy,
     slotSeconds: Math.floor(nowMs / 1000),
     view: market.ok ? market.view : undefined,

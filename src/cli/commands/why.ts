@@ -1,4 +1,5 @@
-import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
+import type { JournalRecord } from '../../domain/book/journal.ts'
+import { isAbout, tellAll } from '../../domain/book/tell.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
 import { type ConfigOptions, reportProblems, stateMissing } from '../load.ts'
 import { loadForReading, readState } from './status.ts'
@@ -21,7 +22,9 @@ export async function why(slot: string, options: ConfigOptions, io: Io): Promise
     return EXIT.failed
   }
   const wanted = { strategy: match[1] ?? '', slotSeconds: Number.parseInt(match[2] ?? '', 10) }
-  const found = await recordsOf(view.records(), wanted)
+  const found: JournalRecord[] = []
+  for await (const { record, fact } of tellAll(view.records()))
+    if (isAbout(fact, wanted)) found.push(record)
   if (options.json)
     printJson(
       io,
@@ -31,51 +34,6 @@ export async function why(slot: string, options: ConfigOptions, io: Io): Promise
   if (found.length > 0) return EXIT.done
   io.stderr.write(`the journal has nothing about slot ${slot}\n`)
   return EXIT.failed
-}
-
-type SlotName = { readonly strategy: string; readonly slotSeconds: number }
-
-async function recordsOf(
-  records: AsyncIterable<JournalRecord>,
-  slot: SlotName,
-): Promise<readonly JournalRecord[]> {
-  const found: JournalRecord[] = []
-  const transactions = new Set<string>()
-  for await (const record of records) {
-    const { event } = record
-    if (event.type === 'transaction-recorded' && isOfSlot(event, slot))
-      transactions.add(event.transaction.id)
-    const isOwn = event.type === 'transaction-ended' && transactions.has(event.id)
-    if (isOwn || isOfSlot(event, slot)) found.push(record)
-  }
-  return found
-}
-
-function isOfSlot(event: JournalEvent, { strategy, slotSeconds }: SlotName): boolean {
-  const prefix = `${strategy}:${slotSeconds}:`
-  switch (event.type) {
-    case 'slot-opened':
-    case 'slot-closed':
-      return event.strategy === strategy && event.slotSeconds === slotSeconds
-    case 'slots-missed':
-      return (
-        event.strategy === strategy &&
-        event.firstSeconds <= slotSeconds &&
-        slotSeconds <= event.lastSeconds
-      )
-    case 'transaction-recorded':
-      return event.transaction.intentId?.startsWith(prefix) ?? false
-    case 'bound':
-    case 'strategy-scheduled':
-    case 'strategy-paused':
-    case 'strategy-resumed':
-    case 'halted':
-    case 'halt-lifted':
-    case 'transaction-ended':
-      return false
-    default:
-      return event.intentId.startsWith(prefix)
-  }
 }
 
 function lineOf({ atMs, event }: JournalRecord): string {

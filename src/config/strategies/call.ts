@@ -1,7 +1,7 @@
 import { encodeAbiParameters, keccak256, toHex } from 'viem/utils'
 import * as z from 'zod'
 import type { CallStrategy, StrategyLimits } from '../../domain/strategy.ts'
-import { NATIVE_TOKEN, nativeOf } from '../../domain/token.ts'
+import { ETHER, NATIVE_TOKEN } from '../../domain/token.ts'
 import { type BaseUnits, baseUnits, formatAmount, type Hex } from '../../domain/units.ts'
 import { address, etherOrNone, integer, scalar, section } from '../scalars.ts'
 import type { Tree } from '../yaml/document.ts'
@@ -53,7 +53,7 @@ export function buildCall(input: CallInput, context: StrategyContext): CallStrat
   const calldata = buildCalldata(input, context)
   const value = baseUnits(input.value)
   // Caps are in wei of value, whichever chain it is on.
-  const limits = buildLimits(input.limits, nativeOf(0), context)
+  const limits = buildLimits(input.limits, ETHER, context)
   checkCanRun(value, limits, context)
   warnOfValue(input, limits, context)
   if (calldata === undefined) return undefined

@@ -1,21 +1,24 @@
 import { assertNever, InvariantError } from '../errors.ts'
-import { type Intent, type IntentId, type Outcome, worseEnd } from '../intent.ts'
+import { clientOrderId, type IntentId, type Outcome, worseEnd } from '../intent.ts'
+import { proveCall, recordCall } from './calls.ts'
 import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
 import { NO_MEMORY } from './memory.ts'
 import {
-  bookPaperFill,
+  countFill,
   EXPOSURE_RETENTION_MS,
-  endAuthorization,
+  forgetOld,
+  lapse,
+  noteOrder,
   openIntent,
-  proveCall,
-  proveFill,
-  recordCall,
-  recordPermit,
+  openTransaction,
+  spend,
   stepAttempt,
   strategyOf,
   takeStep,
-} from './order-events.ts'
+} from './orders.ts'
 import type { DaemonState, OpenIntent, StrategyRecord } from './state.ts'
+import { proveFill, recordPermit } from './swaps.ts'
+import { bookOf } from './venues.ts'
 
 /**
  * Applies one event in place. Throws InvariantError, before it changes anything, when the state table or the
@@ -177,23 +180,47 @@ function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: numbe
   const { slotSeconds, memory, memoryOnFill } = event
   record.openSlots.push({ slotSeconds, memoryOnFill, ended: undefined })
   if (memory !== undefined) record.memory = memory
-  for (const intent of event.intents) {
-    state.intents.set(intent.id, newlyOpen(intent, atMs))
-  }
-}
-
-function newlyOpen(intent: Intent, openedAtMs: number): OpenIntent {
   const base = {
     state: 'planned',
     attempt: 1,
     orderId: undefined,
     ended: undefined,
     died: undefined,
-    openedAtMs,
+    openedAtMs: atMs,
   } as const
-  return intent.venue === 'gasless'
-    ? { ...base, venue: 'gasless', intent, permit: undefined, fill: undefined }
-    : { ...base, venue: 'aggregated', intent, call: undefined, execution: undefined }
+  for (const intent of event.intents)
+    state.intents.set(intent.id, bookOf(intent).opened(intent, base))
+}
+
+/** Ends the current attempt's authorization; the next attempt makes another. */
+function endAuthorization(
+  state: DaemonState,
+  event: EventOf<'authorization-withdrawn'> | EventOf<'authorization-dead'>,
+): void {
+  const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
+  const how = event.type === 'authorization-dead' ? event.how : undefined
+  const book = bookOf(open)
+  const authorization = book.authorizationOf(open)
+  if (authorization !== undefined) lapse(state, open, authorization, how)
+  book.forgetAuthorization(open)
+  open.died = how
+  open.attempt += 1
+}
+
+/** Dry-run only: a state that holds real orders never takes a fill that no chain has seen. */
+function bookPaperFill(state: DaemonState, event: EventOf<'paper-filled'>, atMs: number): void {
+  if (state.bound?.mode !== 'dry-run')
+    throw new InvariantError(`${event.intentId}: only dry-run books orders on paper`)
+  const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
+  const { intent } = open
+  const book = bookOf(open)
+  const { address: token } = book.mostOf(intent).token
+  noteOrder(state, intent.strategy, atMs)
+  countFill(state, open, atMs)
+  book.bookOnPaper(state, open, event)
+  const key = clientOrderId(intent.id, event.attempt)
+  spend(state, open, { clientOrderId: key, token, amount: event.paid, atMs })
+  forgetOld(state, atMs)
 }
 
 /** Ends a slot that was opened, or one that never opened because it was skipped at once. */
@@ -254,10 +281,8 @@ function recordDeposit(state: DaemonState, record: TransactionRecord, atMs: numb
 }
 
 function endTransaction(state: DaemonState, event: EventOf<'transaction-ended'>): void {
-  const known = state.transactions.get(event.id)
-  if (known === undefined) throw new InvariantError(`transaction ${event.id} is not open`)
+  const { purpose, intentId } = openTransaction(state, event.id).record
   state.transactions.delete(event.id)
-  const { purpose, intentId } = known.record
   if (purpose === 'deposit' && event.status !== 'mined') state.deposits.delete(event.id)
   // An outcome that comes after its intent was closed is nobody's any more.
   const isAwaited = intentId !== undefined && state.intents.has(intentId)

@@ -191,6 +191,7 @@ export type JournalEvent =
       readonly intentId: IntentId
       readonly outcome: Outcome
       readonly reason: CloseReason
+      readonly detail?: string | undefined
     }
   | { readonly type: 'transaction-recorded'; readonly transaction: TransactionRecord }
   | {

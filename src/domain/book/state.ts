@@ -129,9 +129,3 @@ export function emptyState(): DaemonState {
     claimedTransfers: new Map(),
   }
 }
-
-/** When the live authorization of an order ends, epoch seconds; undefined where nothing says so. */
-export function deadlineOf(open: OpenIntent): number | undefined {
-  if (open.venue === 'gasless') return open.permit?.deadlineSeconds
-  return open.call?.trust === 'trustless' ? open.call.deadlineSeconds : undefined
-}

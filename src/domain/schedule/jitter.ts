@@ -1,7 +1,5 @@
+import { fnv1a } from '../fnv1a.ts'
 import type { SlotSeconds } from './schedule.ts'
-
-const FNV_OFFSET = 0x811c9dc5
-const FNV_PRIME = 0x01000193
 
 /**
  * How long after its time a slot is attended, from 0 to `jitterMs`. It follows from the strategy's name and the slot alone
@@ -9,8 +7,5 @@ const FNV_PRIME = 0x01000193
  */
 export function jitterOf(strategy: string, slot: SlotSeconds, jitterMs: number): number {
   if (jitterMs === 0) return 0
-  let hash = FNV_OFFSET
-  for (const character of `${strategy}:${slot}`)
-    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), FNV_PRIME) >>> 0
-  return hash % (jitterMs + 1)
+  return fnv1a(`${strategy}:${slot}`) % (jitterMs + 1)
 }

@@ -14,7 +14,7 @@ export function proposerOf({ settings }: AggregatorContext): Address {
 export function delegationRefusal(
   aggregator: AggregatorContext,
   view: AccountView,
-): Extract<Closing, { tag: 'refused' }> | undefined {
+): Closing | undefined {
   if (view.code === '0x')
     return refusal('not-delegated', 'run `tranched delegation set` for the account')
   if (delegateOf(view.code) === proposerOf(aggregator)) return undefined

@@ -1,52 +1,39 @@
-import { limitHit } from '../../domain/book/limits.ts'
+import { openCalls } from '../../domain/book/calls.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
-import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
+import { clientOrderId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
-import { trustedTime } from '../../domain/policy.ts'
-import { nativeOf } from '../../domain/token.ts'
-import type { Hex } from '../../domain/units.ts'
-import { baseUnits } from '../../domain/units.ts'
+import { baseUnits, type Hex } from '../../domain/units.ts'
 import type { AccountView, ChainFault } from '../../ports.ts'
+import { askChain, trustedNow } from '../ask.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
-import {
-  type Closing,
-  closeUnfilled,
-  failure,
-  haltedNow,
-  mayNotStart,
-  refusal,
-  skipped,
-} from '../close.ts'
-import { type AggregatorContext, askChain, type OrderContext } from '../context.ts'
-import { bookOnPaper } from '../paper.ts'
+import { bookOnPaper, capHit, recordReply, withdraw } from '../authorization.ts'
+import { type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
+import type { AggregatorContext, OrderContext } from '../context.ts'
 import { hashCall } from './data.ts'
+import { envelopeFees } from './envelope.ts'
 import { submitCall } from './submit.ts'
 
 /** Gas that the proposer and the transaction around it use beside the call itself, with room. */
 const ENVELOPE_GAS = 150_000n
-/**
- * The block's number is added, in wei. The service leaves the account's nonce as it is and takes the same bytes for the
- * same transaction, so the next call with equal calldata has to differ somewhere; it begins in a later block.
- */
-const PRIORITY_FEE_WEI = 1_000_000_000n
 /** What a call's deadline leaves after the direct fallback may have begun, so that it can still be mined. */
 const FALLBACK_ROOM_MS = 120_000
 
-type Step = { readonly tag: 'sent' } | { readonly tag: 'stopped' } | Closing
+type Step = { readonly tag: 'sent' | 'stopped' } | Closing
 
 /**
  * One attempt of a planned call: look at the account, simulate, journal, sign, submit. Calls of an account go one at
  * a time, because one signed call per nonce may be live (rule A1).
  */
-export async function attemptCall(context: OrderContext, open: OpenCall): Promise<void> {
+export async function attemptCall(
+  context: OrderContext,
+  open: OpenCall,
+): Promise<Closing | undefined> {
   const { aggregator } = context
-  const step =
-    aggregator === undefined
-      ? failure('aggregator-missing', 'the config has no aggregator section')
-      : ((await waitForTurn(context, open)) ?? (await tryCall(context, aggregator, open)))
-  if (step.tag === 'sent' || step.tag === 'stopped') return
-  await closeUnfilled(context, open, step)
+  if (aggregator === undefined)
+    return failure('aggregator-missing', 'the config has no aggregator section')
+  const step = (await waitForTurn(context, open)) ?? (await tryCall(context, aggregator, open))
+  return step.tag === 'closing' ? step : undefined
 }
 
 /** Waits until no other call of the account is live. */
@@ -62,11 +49,12 @@ async function waitForTurn(context: OrderContext, open: OpenCall): Promise<Step 
 }
 
 function isAccountBusy(context: OrderContext, open: OpenCall): boolean {
-  for (const other of context.ports.journal.state.intents.values()) {
-    if (other === open || other.venue !== 'aggregated') continue
-    if (other.intent.owner === open.intent.owner && hasLiveAuthorization(other.state)) return true
-  }
-  return false
+  return openCalls(context.ports.journal.state).some(
+    (other) =>
+      other !== open &&
+      other.intent.owner === open.intent.owner &&
+      hasLiveAuthorization(other.state),
+  )
 }
 
 async function tryCall(
@@ -110,13 +98,12 @@ async function tryCall(
 
 /** Dry-run ends here: the call would be made, and counts as executed. */
 async function bookCall(context: OrderContext, open: OpenCall, view: AccountView): Promise<Step> {
-  const { blockTimeSeconds } = view
-  const localMs = context.ports.clock.now()
-  const time = trustedTime({ localMs, serviceOffsetMs: undefined, blockTimeSeconds })
+  const { value } = open.intent
+  const time = trustedNow(context, view)
   if (!time.ok) return failure(time.reason, time.detail)
-  const barred = capHit(context, open.intent, time.nowMs) ?? haltedNow(context)
+  const barred = capHit(context, open, { amount: value, nowMs: time.nowMs }) ?? haltedNow(context)
   if (barred !== undefined) return barred
-  await bookOnPaper(context, open, { paid: open.intent.value, received: baseUnits(0n) })
+  await bookOnPaper(context, open, { paid: value, received: baseUnits(0n) })
   return { tag: 'sent' }
 }
 
@@ -143,26 +130,24 @@ async function record(
   open: OpenCall,
   sight: Sight,
 ): Promise<Step> {
-  const { clock, journal } = context.ports
-  const localMs = clock.now()
-  const { blockTimeSeconds } = sight.view
-  const time = trustedTime({ localMs, serviceOffsetMs: undefined, blockTimeSeconds })
+  const time = trustedNow(context, sight.view)
   if (!time.ok) return failure(time.reason, time.detail)
   const built = buildRecord(aggregator, open, sight, time.nowMs)
   if ('tag' in built) return built
-  const hit = capHit(context, open.intent, time.nowMs)
+  const { intent } = open
+  const { attempt } = built
+  const hit = capHit(context, open, { amount: intent.value, nowMs: time.nowMs })
   const barred = hit ?? haltedNow(context)
   if (barred !== undefined) return barred
   if (context.closing.aborted || isAccountBusy(context, open)) return { tag: 'stopped' }
-  await journal.append({ type: 'call-recorded', intentId: open.intent.id, call: built })
+  await context.ports.journal.append({ type: 'call-recorded', intentId: intent.id, call: built })
   const haltedSince = haltedNow(context)
   if (haltedSince !== undefined) {
-    const { attempt } = built
-    const withdrawn = { intentId: open.intent.id, attempt, reason: 'halted' } as const
-    await journal.append({ type: 'authorization-withdrawn', ...withdrawn })
+    await withdraw(context, open, { attempt, reason: 'halted' })
     return haltedSince
   }
-  await submitCall(context, aggregator, open, built, 'ends-order')
+  const reply = await submitCall(aggregator, built, 'first')
+  await recordReply(context, open, { attempt, reply })
   return { tag: 'sent' }
 }
 
@@ -174,10 +159,10 @@ function buildRecord(
 ): CallRecord | Closing {
   const { intent, attempt } = open
   const trustless = settings.proposer === 'trustless'
-  const maxPriorityFeePerGas = PRIORITY_FEE_WEI + view.blockNumber
+  const orderId = clientOrderId(intent.id, attempt)
   const base = {
     attempt,
-    clientOrderId: clientOrderId(intent.id, attempt),
+    clientOrderId: orderId,
     chainId: wallet.chainId,
     account: intent.owner,
     target: intent.target,
@@ -192,8 +177,7 @@ function buildRecord(
       nonce: view.transactionCount,
       gas: intent.gasLimit + ENVELOPE_GAS,
       value: trustless ? 0n : intent.value,
-      maxFeePerGas: view.baseFeePerGas * 2n + maxPriorityFeePerGas,
-      maxPriorityFeePerGas,
+      ...envelopeFees(orderId, view.baseFeePerGas),
     },
   } as const
   if (!trustless) return { ...base, trust: 'trusted' }
@@ -213,18 +197,4 @@ function buildRecord(
     nonce: view.nestedNonce,
   }
   return { ...call, trust: 'trustless', digest: hashCall(call) }
-}
-
-function capHit(context: OrderContext, intent: CallIntent, nowMs: number): Closing | undefined {
-  const strategy = context.strategies.get(intent.strategy)
-  if (strategy === undefined) return undefined
-  const hit = limitHit(context.ports.journal.state, {
-    strategy: intent.strategy,
-    token: nativeOf(context.chainId),
-    amount: intent.value,
-    nowMs,
-    limits: strategy.limits,
-    account: context.account,
-  })
-  return hit === undefined ? undefined : skipped(hit, nowMs)
 }

@@ -1,12 +1,16 @@
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
+import type { AccountView } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
+import { type Resolution, recordDeath, recordReply, tellUnknown } from '../authorization.ts'
 import { haltedNow } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import type { FollowSteps } from '../follow.ts'
-import type { CallOutcome } from '../transaction.ts'
-import { isOwnCall, type Resolution, recordDeath, resolveCall } from './resolve.ts'
+import { exposedAtMs } from '../follow.ts'
+import type { TransactionOutcome } from '../transaction.ts'
+import type { FollowSteps } from '../venue.ts'
+import { createExplainer } from './explain.ts'
+import { isOwnCall, resolveCall } from './resolve.ts'
 import { directId, sendDirectly, submitCall } from './submit.ts'
 
 const NOT_OURS_WAIT_MS = 60_000
@@ -21,7 +25,8 @@ export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
     const wait = (): Promise<unknown> => waitForConfig(context, open)
     return { replay: wait, poll: wait, resolve: wait }
   }
-  const following = { context, aggregator, open, call, direct: {} }
+  const explain = createExplainer(context, aggregator, open)
+  const following = { context, aggregator, open, call, direct: {}, explain }
   return {
     replay: () => replay(following),
     poll: () => poll(following),
@@ -35,12 +40,13 @@ type Following = {
   readonly open: OpenCall
   readonly call: CallRecord
   readonly direct: DirectRoute
+  readonly explain: ReturnType<typeof createExplainer>
 }
 
 /** The direct transaction on its way: undefined as long as none is, with its outcome or failure at the end. */
 type DirectRoute = {
   isSending?: boolean
-  outcome?: CallOutcome | undefined
+  outcome?: TransactionOutcome | undefined
   failure?: { readonly error: unknown }
 }
 
@@ -60,18 +66,34 @@ async function replay(following: Following): Promise<void> {
   if (found.tag !== 'open' || isPastDeadline(context, call) || following.direct.isSending) return
   if (delegationRefusal(aggregator, found.view) !== undefined) return
   if (haltedNow(context) !== undefined) return
-  await submitCall(context, aggregator, open, call, 'proves-nothing')
+  const reply = await submitCall(aggregator, call, 'replay')
+  await recordReply(context, open, { attempt: call.attempt, reply })
 }
 
 async function poll(following: Following): Promise<void> {
-  const { context, aggregator, open, call } = following
-  const { orderId } = open
+  const { context, open, call, explain } = following
+  const orderId = open.orderId as Hex | undefined
   if (orderId === undefined) return
-  const reply = await aggregator.service.receipt(orderId as Hex)
-  if (!reply.ok) tellUnknown(context, open, reply.fault.message)
-  const hint = reply.ok ? reply.value?.transactionHash : undefined
-  if (hint === undefined && !mayFallBack(following) && !isPastDeadline(context, call)) return
-  await look(following, hint)
+  const batch = await namedBatch(following, orderId)
+  const isOver = isPastDeadline(context, call)
+  if (batch === undefined && !mayFallBack(following) && !isOver) return explain({ orderId, batch })
+  const found = await look(following, batch)
+  if (found.tag === 'open') await explain({ orderId, batch })
+}
+
+/** The transaction that the service says carried the call: a hint, to be checked on chain. */
+async function namedBatch(
+  { context, aggregator, open }: Following,
+  orderId: Hex,
+): Promise<Hex | undefined> {
+  const reply = await aggregator.service.receipt(orderId)
+  if (reply.ok) return reply.value?.transactionHash
+  const { tag, message } = reply.fault
+  const route = 'getTransactionReceipt'
+  if (tag === 'rateLimited')
+    context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: tag })
+  else tellUnknown(context, open, message)
+  return undefined
 }
 
 function isPastDeadline(context: OrderContext, call: CallRecord): boolean {
@@ -79,17 +101,17 @@ function isPastDeadline(context: OrderContext, call: CallRecord): boolean {
 }
 
 /** Asks the chain, sends the call directly where the operator's rule allows it by now, and asks again. */
-async function look(following: Following, hint?: Hex): Promise<Resolution> {
+async function look(following: Following, hint?: Hex): Promise<Resolution<AccountView>> {
   const { context, aggregator, open, call } = following
-  const found = await resolveCall(context, aggregator, open, hint)
+  const found = await resolveCall(context, open, hint)
   if (found.tag !== 'open') return found
   const barred = delegationRefusal(aggregator, found.view)
   if (barred !== undefined) tellUnknown(context, open, `nothing more is sent: ${barred.detail}`)
   const isDirect = barred === undefined && mayFallBack(following)
   const outcome = isDirect ? await goDirect(following) : undefined
-  const now = isDirect ? await resolveCall(context, aggregator, open, hint) : found
+  const now = isDirect ? await resolveCall(context, open, hint) : found
   if (now.tag !== 'open' || !isRefusedByAll(following, outcome)) return now
-  await recordDeath(context, open, call, { view: now.view, how: 'expired' })
+  await recordDeath(context, open, { attempt: call.attempt, view: now.view, how: 'expired' })
   return { tag: 'moved' }
 }
 
@@ -97,7 +119,7 @@ async function look(following: Following, hint?: Hex): Promise<Resolution> {
  * Sends the call directly, or waits a moment for what is on its way. It is followed beside the polls and not before them:
  * a transaction that is never mined must not hide that the service executed the call, nor that its deadline has passed.
  */
-async function goDirect(following: Following): Promise<CallOutcome | undefined> {
+async function goDirect(following: Following): Promise<TransactionOutcome | undefined> {
   const { context, open, direct } = following
   if (!direct.isSending && direct.outcome === undefined) await launch(following)
   if (direct.failure !== undefined) throw direct.failure.error
@@ -123,7 +145,7 @@ async function launch({ context, aggregator, open, call, direct }: Following): P
  */
 function isRefusedByAll(
   { context, open, call, direct }: Following,
-  outcome?: CallOutcome,
+  outcome?: TransactionOutcome,
 ): boolean {
   if (call.trust === 'trustless' || open.ended?.status !== 'rejected') return false
   if (outcome?.tag === 'stopped' || direct.isSending) return false
@@ -144,13 +166,5 @@ function mayFallBack({ context, aggregator, open, call }: Following): boolean {
   if (haltedNow(context) !== undefined) return false
   if (open.ended?.status === 'rejected') return true
   if (mode === 'rejected-only' || call.trust === 'trusted') return false
-  const { exposures } = context.ports.journal.state
-  const sinceMs = exposures.get(call.clientOrderId)?.atMs ?? open.openedAtMs
-  return context.ports.clock.now() - sinceMs > deadlineMs
-}
-
-function tellUnknown(context: OrderContext, open: OpenCall, message: string): void {
-  const { attempt, intent } = open
-  const { strategy, id: intentId } = intent
-  context.ports.observe({ type: 'order-unknown', strategy, intentId, attempt, message })
+  return context.ports.clock.now() - exposedAtMs(context, open) > deadlineMs
 }

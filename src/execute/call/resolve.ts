@@ -1,23 +1,16 @@
+import { callClaim } from '../../domain/book/calls.ts'
 import type { CallCosts } from '../../domain/book/journal.ts'
-import { callClaim } from '../../domain/book/order-events.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, CallTrace } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
+import { type Resolution, recordDeath } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { directId, envelopeOf, signatureOf } from './submit.ts'
 
 /** A used nonce without a transaction that can be found counts as cancelled only this long after the deadline. */
 const CANCELLED_AFTER_SECONDS = 120
-
-export type Resolution =
-  /** The intent moved on. */
-  | { readonly tag: 'moved' }
-  /** Nothing is certain yet; the account as it is now. */
-  | { readonly tag: 'open'; readonly view: AccountView }
-  /** The chain is silent, or is not the one that the call was made for. */
-  | { readonly tag: 'unknown' }
 
 /** Whether a call on record was made with the wallet and on the chain that the config names now. */
 export function isOwnCall({ wallet }: AggregatorContext, call: CallRecord): boolean {
@@ -30,12 +23,13 @@ export function isOwnCall({ wallet }: AggregatorContext, call: CallRecord): bool
  */
 export async function resolveCall(
   context: OrderContext,
-  aggregator: AggregatorContext,
   open: OpenCall,
   hint?: Hex,
-): Promise<Resolution> {
+): Promise<Resolution<AccountView>> {
+  const { aggregator } = context
   const { call } = open
-  if (call === undefined || !isOwnCall(aggregator, call)) return { tag: 'unknown' }
+  if (aggregator === undefined || call === undefined || !isOwnCall(aggregator, call))
+    return { tag: 'unknown' }
   const { gasTank } = aggregator.settings.contracts
   const reply = await aggregator.chain.account({ account: call.account, gasTank })
   if (!reply.ok) {
@@ -56,7 +50,7 @@ export async function resolveCall(
   const isUnused = isProposer && view.nestedNonce !== undefined && view.nestedNonce <= call.nonce
   if (!isUnused) return findExecution(context, aggregator, open, { view, hint })
   if (view.blockTimeSeconds <= call.deadlineSeconds) return { tag: 'open', view }
-  await recordDeath(context, open, call, { view, how: 'expired' })
+  await recordDeath(context, open, { attempt: call.attempt, view, how: 'expired' })
   return { tag: 'moved' }
 }
 
@@ -90,7 +84,7 @@ async function findExecution(
   aggregator: AggregatorContext,
   open: OpenCall,
   { view, hint }: { readonly view: AccountView; readonly hint: Hex | undefined },
-): Promise<Resolution> {
+): Promise<Resolution<AccountView>> {
   const { call } = open
   if (call?.trust !== 'trustless') return { tag: 'open', view }
   const { chain, settings } = aggregator
@@ -109,7 +103,7 @@ async function findExecution(
   if (await proveIn(context, aggregator, open, found.value)) return { tag: 'moved' }
   const isOver = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
   if (!isOver || !named.isComplete) return { tag: 'open', view }
-  await recordDeath(context, open, call, { view, how: 'cancelled' })
+  await recordDeath(context, open, { attempt: call.attempt, view, how: 'cancelled' })
   return { tag: 'moved' }
 }
 
@@ -122,27 +116,16 @@ async function proveIn(
 ): Promise<boolean> {
   const { call, intent } = open
   if (call === undefined) return false
-  const { journal, clock, observe } = context.ports
   const isOurs = carries(context, aggregator, call)
   const trace = traces.find((each) => each.success && isOurs(each))
   if (trace === undefined) return false
   const via = trace.from === call.account ? 'direct' : 'aggregated'
   const costs = await costsOf(aggregator, call, { trace, via })
-  await journal.append({
+  await context.ports.journal.append({
     type: 'call-proven',
     intentId: intent.id,
     attempt: call.attempt,
     execution: { txHash: trace.hash, blockNumber: trace.blockNumber, via, costs },
-  })
-  observe({
-    type: 'executed',
-    strategy: intent.strategy,
-    intentId: intent.id,
-    venue: via,
-    label: intent.label,
-    txHash: trace.hash,
-    costs,
-    durationMs: clock.now() - open.openedAtMs,
   })
   return true
 }
@@ -189,23 +172,4 @@ async function costsOf(
   if (!after.ok || call.availableWei === undefined) return { charged: undefined, direct }
   const fall = call.availableWei - (after.value.balance - after.value.outstandingCharge)
   return { charged: fall > 0n ? fall : undefined, direct }
-}
-
-/** Journals that the call can never execute from now on, or that its fate cannot be found. */
-export async function recordDeath(
-  context: OrderContext,
-  open: OpenCall,
-  call: CallRecord,
-  death: { readonly view: AccountView; readonly how: 'expired' | 'cancelled' },
-): Promise<void> {
-  const { intent } = open
-  const { blockNumber, blockTimeSeconds } = death.view
-  const key = { intentId: intent.id, attempt: call.attempt, how: death.how }
-  await context.ports.journal.append({
-    type: 'authorization-dead',
-    ...key,
-    blockNumber,
-    blockTimeSeconds,
-  })
-  context.ports.observe({ type: 'authorization-dead', strategy: intent.strategy, ...key })
 }

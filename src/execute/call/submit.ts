@@ -1,8 +1,10 @@
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord, TrustlessCall } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
+import type { AggregatorFault } from '../../ports.ts'
+import type { SubmitReply } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import { type CallOutcome, callOnce } from '../transaction.ts'
+import { type TransactionOutcome, transactOnce } from '../transaction.ts'
 import { encodeOnCall, encodeSignedCall } from './data.ts'
 
 /** Calldata that makes the account execute the call: the same bytes on both routes. */
@@ -31,33 +33,27 @@ export function envelopeOf(
 }
 
 /**
- * Sends a recorded call to the service and journals an answer that is certain. A refusal of the very first submission
- * ends the order; of a later one it proves nothing, because the first may have been taken.
+ * Sends a recorded call to the service. A refusal of the very first submission says that it was not taken; of a later one
+ * it proves nothing, because the first may have been taken (rule G7).
  */
 export async function submitCall(
-  context: OrderContext,
   aggregator: AggregatorContext,
-  open: OpenCall,
   call: CallRecord,
-  refusal: 'ends-order' | 'proves-nothing',
-): Promise<void> {
-  const { journal, observe } = context.ports
+  submission: 'first' | 'replay',
+): Promise<SubmitReply> {
   const reply = await aggregator.service.sendRawTransaction(envelopeOf(aggregator, call).raw)
-  const key = { intentId: open.intent.id, attempt: call.attempt }
-  const subject = { strategy: open.intent.strategy, ...key }
-  if (reply.ok) {
-    await journal.append({ type: 'order-accepted', ...key, orderId: reply.value })
-    observe({ type: 'order-accepted', ...subject, orderId: reply.value })
-    return
-  }
-  const { message, tag } = reply.fault
-  if (tag === 'unavailable' || tag === 'transactionNotFound' || refusal === 'proves-nothing') {
-    observe({ type: 'order-unknown', ...subject, message })
-    return
-  }
-  await journal.append({ type: 'order-ended', ...key, status: 'rejected', message })
-  observe({ type: 'order-ended', ...subject, status: 'rejected', message })
+  if (reply.ok) return { tag: 'accepted', orderId: reply.value }
+  const { tag, message } = reply.fault
+  const isRefusal = submission === 'first' && !INCONCLUSIVE.has(tag)
+  return { tag: isRefusal ? 'rejected' : 'unknown', message }
 }
+
+/** Faults that leave open whether a submission was taken. */
+const INCONCLUSIVE: ReadonlySet<AggregatorFault['tag']> = new Set([
+  'unavailable',
+  'rateLimited',
+  'transactionNotFound',
+])
 
 /**
  * Sends the same call directly. A trustless call competes with the service for one nonce, so at most one of them
@@ -68,9 +64,9 @@ export function sendDirectly(
   aggregator: AggregatorContext,
   open: OpenCall,
   call: CallRecord,
-): Promise<CallOutcome> {
+): Promise<TransactionOutcome> {
   const trustless = call.trust === 'trustless'
-  return callOnce(context, aggregator.wallet, {
+  return transactOnce(context, aggregator.wallet, {
     id: directId(call),
     purpose: 'call',
     intentId: open.intent.id,

@@ -1,25 +1,19 @@
-import { type LimitHit, limitHit, livePermits } from '../../domain/book/limits.ts'
+import { livePermits } from '../../domain/book/limits.ts'
 import type { OpenSwap } from '../../domain/book/state.ts'
 import { clientOrderId, type SwapIntent } from '../../domain/intent.ts'
 import type { Permit, PermitRecord } from '../../domain/permit.ts'
-import { isFresh } from '../../domain/policy.ts'
-import type { Quote, QuoteRequest, ServiceFault } from '../../domain/quote.ts'
+import { isFresh, type TrustedTime } from '../../domain/policy.ts'
+import type { Quote, QuoteRequest, Reply, ServiceFault, ServiceOrder } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { ChainView } from '../../ports.ts'
+import { askChain, askService, trustedNow } from '../ask.ts'
 import { verify } from '../authority/verify.ts'
-import {
-  type Closing,
-  closeUnfilled,
-  failure,
-  haltedNow,
-  mayNotStart,
-  refusal,
-  skipped,
-} from '../close.ts'
-import { askChain, askService, type OrderContext, trustedNow } from '../context.ts'
-import { bookOnPaper, paidFor, paperOf } from '../paper.ts'
+import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
+import { type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
+import type { OrderContext } from '../context.ts'
 import { tooCostly } from './cost.ts'
-import { ensureAllowance, isUnwrapping, leaveNoWeth, wrapIfNative } from './prepare.ts'
+import { paidFor, paperOf } from './paper.ts'
+import { ensureAllowance, isUnwrapping, wrapIfNative } from './prepare.ts'
 
 /** One verified quote, ready to be recorded and signed. */
 type Signable = {
@@ -29,29 +23,24 @@ type Signable = {
   readonly view: ChainView
 }
 
-type Step =
-  | { readonly tag: 'again' }
-  | { readonly tag: 'stopped' }
-  | { readonly tag: 'sent' }
-  | Closing
+type Step = { readonly tag: 'again' | 'stopped' | 'sent' } | Closing
 
 /**
  * One attempt of a planned intent: quote, verify, journal, sign, submit. Ends with a permit on record and its first
- * submission answered (or not), with the intent closed, or with nothing done because the daemon drains.
+ * submission answered (or not), with why the intent is to be closed, or with nothing done because the daemon drains.
  */
-export async function attemptOrder(context: OrderContext, open: OpenSwap): Promise<void> {
+export async function attemptSwap(
+  context: OrderContext,
+  open: OpenSwap,
+): Promise<Closing | undefined> {
   const barred = mayNotTrade(context, open)
-  if (barred !== undefined) return giveUp(context, open, barred)
+  if (barred !== undefined) return barred
   for (let quotes = 1; quotes <= context.policy.quotesPerAttemptMax; quotes += 1) {
     const step = await tryOnce(context, open)
-    if (step.tag === 'stopped' || step.tag === 'sent') return
-    if (step.tag !== 'again') return giveUp(context, open, step)
+    if (step.tag === 'closing') return step
+    if (step.tag !== 'again') return undefined
   }
-  return giveUp(
-    context,
-    open,
-    failure('quote-stale', 'every quote was too old by the time it could be signed'),
-  )
+  return failure('quote-stale', 'every quote was too old by the time it could be signed')
 }
 
 /** A swap that was given up already, before a crash, only unwraps. */
@@ -65,7 +54,7 @@ async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
   const { ports } = context
   const { intent } = open
   const wrapped = await wrapIfNative(context, intent)
-  if (wrapped.tag === 'failed' || wrapped.tag === 'stopped') return wrapped
+  if (wrapped.tag === 'closing' || wrapped.tag === 'stopped') return wrapped
   const quoted = await askService(context, 'quote', () => ports.gasless.quote(requestOf(intent)))
   if (!quoted.ok) return context.closing.aborted ? { tag: 'stopped' } : quoteFailure(quoted.fault)
   const step = await signable(context, intent, quoted.value)
@@ -110,7 +99,7 @@ async function signable(
   )
   if (!read.ok) return failure('chain-unavailable', read.fault.message)
   const view = read.value
-  const time = trustedNow(context, view)
+  const time = timeOf(context, view)
   if (!time.ok) {
     ports.observe({ type: 'clock-trouble', detail: time.detail })
     return failure(time.reason, time.detail)
@@ -126,7 +115,6 @@ async function signable(
     maxDeviationBps: Math.min(account.maxDeviationBps, intent.maxDeviationBps),
     hash: context.hashPermit,
   })
-  const subject = { strategy: intent.strategy, intentId: intent.id }
   if (!verdict.ok) return refusal(verdict.reason, verdict.detail)
   const costly = tooCostly(intent, quote, { view, path })
   if (costly !== undefined) return costly
@@ -139,11 +127,12 @@ async function signable(
   const halted = haltedNow(context)
   if (halted !== undefined) return halted
   const allowed = await ensureAllowance(context, intent, view)
-  if (allowed.tag === 'failed' || allowed.tag === 'stopped') return allowed
+  if (allowed.tag === 'closing' || allowed.tag === 'stopped') return allowed
   if (allowed.tag === 'changed' || !isFresh(quote, time.nowMs)) return { tag: 'again' }
   ports.observe({
     type: 'quote-verified',
-    ...subject,
+    strategy: intent.strategy,
+    intentId: intent.id,
     sellAmount: verdict.permit.amount,
     minAmountOut: verdict.permit.minAmountOut,
     deadlineSeconds: verdict.permit.deadlineSeconds,
@@ -176,30 +165,27 @@ async function signAndSubmit(
   if (context.closing.aborted) return { tag: 'stopped' }
   const halted = haltedNow(context)
   if (halted !== undefined) return halted
-  const time = trustedNow(context, view)
+  const time = timeOf(context, view)
   if (!time.ok) return failure(time.reason, time.detail)
   if (!isFresh(quote, time.nowMs)) return { tag: 'again' }
-  const hit = capFor(context, intent, permit, time.nowMs)
-  if (hit !== undefined) return skipped(hit, time.nowMs)
+  const hit = capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
+  if (hit !== undefined) return hit
   if (!coversLivePermits(context, intent, signable)) return { tag: 'again' }
+  const { attempt } = open
   const record: PermitRecord = {
     ...permit,
-    attempt: open.attempt,
-    clientOrderId: clientOrderId(intent.id, open.attempt),
+    attempt,
+    clientOrderId: clientOrderId(intent.id, attempt),
     quoteId: quote.id,
     digest,
     fromBlock: view.blockNumber,
   }
   await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
-  const after = trustedNow(context, view)
+  const after = timeOf(context, view)
   const haltedSince = haltedNow(context)
   if (haltedSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
-    await journal.append({
-      type: 'authorization-withdrawn',
-      intentId: intent.id,
-      attempt: record.attempt,
-      reason: haltedSince === undefined ? 'quote-stale' : 'halted',
-    })
+    const reason = haltedSince === undefined ? 'quote-stale' : 'halted'
+    await withdraw(context, open, { attempt, reason })
     return haltedSince ?? { tag: 'again' }
   }
   const reply = await gasless.submit({
@@ -207,23 +193,35 @@ async function signAndSubmit(
     signature: signer.signDigest(digest),
     clientOrderId: record.clientOrderId,
   })
-  await recordFirstReply(context, intent, record, reply)
+  await recordReply(context, open, { attempt, reply: firstReply(reply) })
   return { tag: 'sent' }
+}
+
+/** Only the very first answer may be a rejection; from then on a 400 says nothing (rule G7). */
+function firstReply(reply: Reply<ServiceOrder>): SubmitReply {
+  if (reply.ok) return { tag: 'accepted', orderId: reply.value.orderId }
+  const { tag, message } = reply.fault
+  return { tag: tag === 'badRequest' ? 'rejected' : 'unknown', message }
 }
 
 /** Dry-run ends here: everything was checked, nothing is signed, and the order counts as filled at its quote. */
 async function book(context: OrderContext, open: OpenSwap, signable: Signable): Promise<Step> {
   const { intent } = open
   const { quote, permit, view } = signable
-  const time = trustedNow(context, view)
+  const time = timeOf(context, view)
   if (!time.ok) return failure(time.reason, time.detail)
-  const halted = haltedNow(context)
-  if (halted !== undefined) return halted
-  const hit = capFor(context, intent, permit, time.nowMs)
-  if (hit !== undefined) return skipped(hit, time.nowMs)
+  const barred =
+    haltedNow(context) ?? capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
+  if (barred !== undefined) return barred
   const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
   await bookOnPaper(context, open, { paid, received: quote.buyAmount })
   return { tag: 'sent' }
+}
+
+/** The service's clock counts among those that deadlines are judged by. */
+function timeOf(context: OrderContext, { blockTimeSeconds }: ChainView): TrustedTime {
+  const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
+  return trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
 }
 
 /** Another order of the token may have been signed since the allowance was read: it must be enough for both. */
@@ -234,53 +232,4 @@ function coversLivePermits(
 ): boolean {
   const promised = livePermits(context.ports.journal.state, intent.sell.token)
   return (view.allowances.get(permit.token) ?? 0n) >= promised + permit.amount
-}
-
-function capFor(
-  context: OrderContext,
-  intent: SwapIntent,
-  permit: Permit,
-  nowMs: number,
-): LimitHit | undefined {
-  const strategy = context.strategies.get(intent.strategy)
-  if (strategy === undefined) return undefined
-  return limitHit(context.ports.journal.state, {
-    strategy: intent.strategy,
-    token: intent.sell.token,
-    amount: permit.amount,
-    nowMs,
-    limits: strategy.limits,
-    account: context.account,
-  })
-}
-
-/** Only the very first answer may be a rejection; from then on a 400 says nothing (rule G7). */
-async function recordFirstReply(
-  context: OrderContext,
-  intent: SwapIntent,
-  record: PermitRecord,
-  reply: Awaited<ReturnType<OrderContext['ports']['gasless']['submit']>>,
-): Promise<void> {
-  const { journal, observe } = context.ports
-  const subject = { strategy: intent.strategy, intentId: intent.id, attempt: record.attempt }
-  const key = { intentId: intent.id, attempt: record.attempt }
-  if (reply.ok) {
-    const { orderId } = reply.value
-    await journal.append({ type: 'order-accepted', ...key, orderId })
-    observe({ type: 'order-accepted', ...subject, orderId })
-    return
-  }
-  const { message } = reply.fault
-  if (reply.fault.tag === 'badRequest') {
-    await journal.append({ type: 'order-ended', ...key, status: 'rejected', message })
-    observe({ type: 'order-ended', ...subject, status: 'rejected', message })
-    return
-  }
-  observe({ type: 'order-unknown', ...subject, message })
-}
-
-/** Closes a planned intent without a fill; what was wrapped for it is unwrapped first. */
-async function giveUp(context: OrderContext, open: OpenSwap, why: Closing): Promise<void> {
-  if (!(await leaveNoWeth(context, open))) return
-  await closeUnfilled(context, open, why)
 }

@@ -3,7 +3,7 @@ import { acceptPath, type PricePath } from '../../domain/price.ts'
 import type { Quote } from '../../domain/quote.ts'
 import { BPS, mulDivDown } from '../../domain/units.ts'
 import type { ChainView } from '../../ports.ts'
-import type { Closing } from '../close.ts'
+import { type Closing, skipped } from '../close.ts'
 
 /**
  * Skips an order that costs more than it is worth: what the quote brings is compared with what the sold amount is worth
@@ -25,5 +25,5 @@ export function tooCostly(
   if (cost * BPS <= fair * BigInt(maxCostBps)) return undefined
   const bps = fair === 0n ? BPS : (cost * BPS) / fair
   const detail = `the quote costs ${bps} bps against the feed, more than the drift is worth (${maxCostBps} bps)`
-  return { tag: 'failed', outcome: 'skipped', reason: 'cost-too-high', detail }
+  return skipped('cost-too-high', detail)
 }

@@ -1,16 +1,17 @@
 import type { OpenSwap } from '../../domain/book/state.ts'
 import type { ServiceOrder } from '../../domain/quote.ts'
+import { recordReply, type SubmitReply, tellUnknown } from '../authorization.ts'
 import { haltedNow } from '../close.ts'
 import type { OrderContext } from '../context.ts'
-import type { FollowSteps } from '../follow.ts'
-import { resolveOnChain } from './resolve.ts'
+import type { FollowSteps } from '../venue.ts'
+import { resolveSwap } from './resolve.ts'
 
 /** Following a swap: replay the identical submission, poll the order by its id, ask the chain past the deadline. */
 export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
   return {
     replay: () => replay(context, open),
     poll: () => poll(context, open),
-    resolve: () => resolveOnChain(context, open),
+    resolve: () => resolveSwap(context, open),
   }
 }
 
@@ -24,78 +25,57 @@ function isPastDeadline(context: OrderContext, open: OpenSwap): boolean {
  * signed before a crash. Not while everything is halted: it may never have reached the service.
  */
 async function replay(context: OrderContext, open: OpenSwap): Promise<void> {
-  const { gasless, journal, observe, queue, signer } = context.ports
-  const { intent, permit } = open
-  const found = await resolveOnChain(context, open)
+  const { gasless, queue, signer } = context.ports
+  const { permit } = open
+  const found = await resolveSwap(context, open)
   if (permit === undefined || found.tag !== 'open' || found.view.ownerHasCode) return
   if (isPastDeadline(context, open) || haltedNow(context) !== undefined) return
-  const reply = await queue.run('submit', () =>
+  const answer = await queue.run('submit', () =>
     gasless.submit({
       quoteId: permit.quoteId,
       signature: signer.signDigest(permit.digest),
       clientOrderId: permit.clientOrderId,
     }),
   )
-  const subject = { strategy: intent.strategy, intentId: intent.id, attempt: permit.attempt }
-  if (!reply.ok) {
-    observe({ type: 'order-unknown', ...subject, message: reply.fault.message })
-    return
-  }
-  const { orderId } = reply.value
-  const { attempt } = permit
-  await journal.append({ type: 'order-accepted', intentId: intent.id, attempt, orderId })
-  observe({ type: 'order-accepted', ...subject, orderId })
+  const reply: SubmitReply = answer.ok
+    ? { tag: 'accepted', orderId: answer.value.orderId }
+    : { tag: 'unknown', message: answer.fault.message }
+  await recordReply(context, open, { attempt: permit.attempt, reply })
 }
 
 async function poll(context: OrderContext, open: OpenSwap): Promise<void> {
   const { gasless, observe, queue } = context.ports
-  const { intent, orderId } = open
+  const { orderId } = open
   if (orderId === undefined) return
   const reply = await queue.run('poll', () => gasless.order(orderId))
   if (reply.ok) return settle(context, open, reply.value)
-  if (reply.fault.tag === 'rateLimited')
-    observe({ type: 'retry', service: 'gasless', route: 'poll', cause: reply.fault.tag })
-  else
-    observe({
-      type: 'order-unknown',
-      strategy: intent.strategy,
-      intentId: intent.id,
-      attempt: open.attempt,
-      message: reply.fault.message,
-    })
-  if (isPastDeadline(context, open)) await resolveOnChain(context, open)
+  const { tag, message } = reply.fault
+  if (tag === 'rateLimited')
+    observe({ type: 'retry', service: 'gasless', route: 'poll', cause: tag })
+  else tellUnknown(context, open, message)
+  if (isPastDeadline(context, open)) await resolveSwap(context, open)
 }
 
 /** What the service says, checked: a fill wants proof, and the end of an order does not end its permit. */
 async function settle(context: OrderContext, open: OpenSwap, order: ServiceOrder): Promise<void> {
   switch (order.status) {
     case 'pending':
-      if (isPastDeadline(context, open)) await resolveOnChain(context, open)
+      if (isPastDeadline(context, open)) await resolveSwap(context, open)
       return
     case 'filled':
-      await resolveOnChain(context, open, order.txHash)
+      await resolveSwap(context, open, order.txHash)
       return
     case 'failed':
     case 'expired':
-      return endOrder(context, open, order.status, order.error?.message ?? order.status)
+      return endOrder(context, open, { status: order.status, message: order.error?.message })
   }
 }
 
-async function endOrder(
+function endOrder(
   context: OrderContext,
-  open: OpenSwap,
-  status: 'failed' | 'expired',
-  message: string,
+  { attempt, intent }: OpenSwap,
+  { status, message = status }: { status: 'failed' | 'expired'; message: string | undefined },
 ): Promise<void> {
-  const { journal, observe } = context.ports
-  const { attempt, intent } = open
-  await journal.append({ type: 'order-ended', intentId: intent.id, attempt, status, message })
-  observe({
-    type: 'order-ended',
-    strategy: intent.strategy,
-    intentId: intent.id,
-    attempt,
-    status,
-    message,
-  })
+  const { journal } = context.ports
+  return journal.append({ type: 'order-ended', intentId: intent.id, attempt, status, message })
 }

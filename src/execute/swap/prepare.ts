@@ -1,6 +1,7 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils'
 import { dayAllowance, livePermits } from '../../domain/book/limits.ts'
 import type { DaemonState, OpenSwap } from '../../domain/book/state.ts'
+import { openSwaps } from '../../domain/book/swaps.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import { backoffMs } from '../../domain/policy.ts'
 import type { Token } from '../../domain/token.ts'
@@ -8,7 +9,7 @@ import { maxOf } from '../../domain/units.ts'
 import type { ChainView } from '../../ports.ts'
 import { type Closing, failure } from '../close.ts'
 import type { OrderContext } from '../context.ts'
-import { type CallOutcome, callOnce } from '../transaction.ts'
+import { type TransactionOutcome, transactOnce } from '../transaction.ts'
 
 const ABI = parseAbi([
   'function approve(address spender, uint256 amount)',
@@ -27,7 +28,7 @@ export async function wrapIfNative(context: OrderContext, intent: SwapIntent): P
   if (!intent.sell.native || context.mode === 'dry-run') return { tag: 'ready' }
   const id = wrapId(intent)
   if (context.ports.journal.state.endedTransactions.get(id) === 'mined') return { tag: 'ready' }
-  const outcome = await callOnce(context, context.wallet, {
+  const outcome = await transactOnce(context, context.wallet, {
     id,
     purpose: 'wrap',
     intentId: intent.id,
@@ -55,7 +56,7 @@ export async function ensureAllowance(
   const allowance = view.allowances.get(token.address) ?? 0n
   if (allowance >= live + intent.maxSell) return { tag: 'ready' }
   const required = live + plannedSells(state, token)
-  const outcome = await callOnce(context, context.wallet, {
+  const outcome = await transactOnce(context, context.wallet, {
     id: undefined,
     purpose: 'approve',
     intentId: intent.id,
@@ -72,10 +73,8 @@ export async function ensureAllowance(
 
 function plannedSells(state: DaemonState, token: Token): bigint {
   let sum = 0n
-  for (const open of state.intents.values()) {
-    if (open.venue !== 'gasless' || open.state !== 'planned') continue
-    if (open.intent.sell.token.address === token.address) sum += open.intent.maxSell
-  }
+  for (const { state: at, intent } of openSwaps(state))
+    if (at === 'planned' && intent.sell.token.address === token.address) sum += intent.maxSell
   return sum
 }
 
@@ -122,7 +121,10 @@ export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promis
 }
 
 /** Undefined when nothing is left to unwrap. */
-async function unwrapRest(context: OrderContext, open: OpenSwap): Promise<CallOutcome | undefined> {
+async function unwrapRest(
+  context: OrderContext,
+  open: OpenSwap,
+): Promise<TransactionOutcome | undefined> {
   const { intent } = open
   if (context.stop.aborted) return { tag: 'stopped' }
   if (context.ports.journal.state.transactions.has(wrapId(intent))) {
@@ -131,7 +133,7 @@ async function unwrapRest(context: OrderContext, open: OpenSwap): Promise<CallOu
   }
   const amount = restToUnwrap(context, open)
   if (amount === 0n) return undefined
-  return callOnce(context, context.wallet, {
+  return transactOnce(context, context.wallet, {
     id: unwrapId(intent),
     purpose: 'unwrap',
     intentId: intent.id,
@@ -165,7 +167,7 @@ export function isUnwrapping(context: OrderContext, intent: SwapIntent): boolean
   return transactions.has(id) || endedTransactions.has(id)
 }
 
-function prepared(outcome: CallOutcome): Prepared {
+function prepared(outcome: TransactionOutcome): Prepared {
   switch (outcome.tag) {
     case 'mined':
       return { tag: 'changed' }

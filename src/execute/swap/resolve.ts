@@ -1,7 +1,9 @@
 import type { OpenSwap } from '../../domain/book/state.ts'
+import { openSwaps } from '../../domain/book/swaps.ts'
 import type { PermitRecord } from '../../domain/permit.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { PermitView, TransactionTrace } from '../../ports.ts'
+import { type Resolution, recordDeath } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
 import { proveFill } from './prove.ts'
 
@@ -11,21 +13,15 @@ import { proveFill } from './prove.ts'
  */
 const CANCELLED_AFTER_SECONDS = 120
 
-/** `moved`: the journal has a new fact. `open`: the permit may still execute. `unknown`: the node did not answer. */
-export type Resolution =
-  | { readonly tag: 'moved' }
-  | { readonly tag: 'open'; readonly view: PermitView }
-  | { readonly tag: 'unknown' }
-
 /**
  * Asks the chain, the only judge, what became of the current permit, and journals what is certain: a proven fill, or
  * that the permit can never execute. `txHash` is the service's hint, never believed.
  */
-export async function resolveOnChain(
+export async function resolveSwap(
   context: OrderContext,
   open: OpenSwap,
   txHash?: Hex,
-): Promise<Resolution> {
+): Promise<Resolution<PermitView>> {
   const { permit } = open
   if (permit === undefined) return { tag: 'unknown' }
   const { chain, observe } = context.ports
@@ -64,32 +60,8 @@ async function expire(
   view: PermitView,
 ): Promise<boolean> {
   if (view.blockTimeSeconds <= permit.deadlineSeconds) return false
-  await recordDeath(context, open, permit, { view, how: 'expired' })
+  await recordDeath(context, open, { attempt: permit.attempt, view, how: 'expired' })
   return true
-}
-
-async function recordDeath(
-  context: OrderContext,
-  open: OpenSwap,
-  permit: PermitRecord,
-  death: { readonly view: PermitView; readonly how: 'expired' | 'cancelled' },
-): Promise<void> {
-  const { intent } = open
-  await context.ports.journal.append({
-    type: 'authorization-dead',
-    intentId: intent.id,
-    attempt: permit.attempt,
-    how: death.how,
-    blockNumber: death.view.blockNumber,
-    blockTimeSeconds: death.view.blockTimeSeconds,
-  })
-  context.ports.observe({
-    type: 'authorization-dead',
-    strategy: intent.strategy,
-    intentId: intent.id,
-    attempt: permit.attempt,
-    how: death.how,
-  })
 }
 
 async function prove(
@@ -98,7 +70,7 @@ async function prove(
   permit: PermitRecord,
   trace: TransactionTrace,
 ): Promise<boolean> {
-  const { journal, clock, observe } = context.ports
+  const { journal, observe } = context.ports
   const { intent } = open
   const fill = proveFill({
     permit,
@@ -116,29 +88,13 @@ async function prove(
     return false
   }
   await journal.append({ type: 'fill-proven', intentId: intent.id, attempt: permit.attempt, fill })
-  observe({
-    type: 'filled',
-    strategy: intent.strategy,
-    intentId: intent.id,
-    venue: 'gasless',
-    sell: intent.sell.token,
-    buy: intent.buy.token,
-    paid: fill.paid,
-    received: fill.received,
-    txHash: fill.txHash,
-    durationMs: clock.now() - open.openedAtMs,
-  })
   return true
 }
 
 function othersOf(context: OrderContext, open: OpenSwap): readonly PermitRecord[] {
-  const others: PermitRecord[] = []
-  for (const other of context.ports.journal.state.intents.values()) {
-    if (other.venue !== 'gasless') continue
-    const live = other !== open && other.state !== 'filled' ? other.permit : undefined
-    if (live !== undefined) others.push(live)
-  }
-  return others
+  return openSwaps(context.ports.journal.state).flatMap((other) =>
+    other !== open && other.state !== 'filled' ? (other.permit ?? []) : [],
+  )
 }
 
 /** The nonce is used and nobody told us where: look through what left the wallet since the permit was recorded. */
@@ -162,7 +118,7 @@ async function searchFill(
     if (await prove(context, open, permit, trace)) return true
   }
   if (view.blockTimeSeconds <= permit.deadlineSeconds + CANCELLED_AFTER_SECONDS) return false
-  await recordDeath(context, open, permit, { view, how: 'cancelled' })
+  await recordDeath(context, open, { attempt: permit.attempt, view, how: 'cancelled' })
   return true
 }
 

@@ -123,7 +123,6 @@ export function createSimulatedAggregator(options: {
   const receipt: Aggregator['receipt'] = (hash) => ask(() => service.receipt(hash))
   return {
     sendRawTransaction: submit,
-    sendBundle: submit,
     receipt,
     batchedReceipt: receipt,
     accountInfo: () =>

@@ -29,6 +29,8 @@ function connect(signer: Pick<Signer, 'address' | 'signDigest'>) {
     signer,
     clock: Date,
     observe: () => undefined,
+    onRateLimit: () => undefined,
+    onRetryAfter: () => undefined,
   })
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { AggregatorClient } from '../../../src/adapters/aggregator/rpc.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'
-import type { Aggregator, AggregatorFault, AggregatorReply } from '../../../src/ports.ts'
+import type { AggregatorFault, AggregatorReply } from '../../../src/ports.ts'
 
 /** What a service can be told to do wrong: before it looked at a request, or after it did what was asked. */
 export type AggregatorTrouble =
@@ -18,9 +19,9 @@ export type AggregatorCall =
   | 'transactionStatus'
 
 export type AggregatorUnderTest = {
-  readonly aggregator: Aggregator
+  readonly aggregator: AggregatorClient
   /** The same service asked with signatures that are not the account's. */
-  readonly impostor: Aggregator
+  readonly impostor: AggregatorClient
   /** Has coin and is delegated to a proposer; nothing is deposited for it yet. */
   readonly account: Address
   /** Deposits for the account. May take its time to show. */
@@ -185,7 +186,7 @@ export function aggregatorContract(
 }
 
 function submit(
-  aggregator: Aggregator,
+  aggregator: AggregatorClient,
   send: (typeof sends)[number],
   raw: Hex,
 ): Promise<AggregatorReply<Hex>> {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Route } from '../../../src/domain/observation.ts'
+import type { GaslessRoute } from '../../../src/domain/observation.ts'
 import type {
   Quote,
   QuoteRequest,
@@ -33,7 +33,7 @@ export type GaslessUnderTest = {
   /** Lets time pass until a quote is past its expiration. */
   expire(quote: Quote): Promise<void>
   /** The next request on the route goes wrong, once. A `rateLimit` names a wait of 2 seconds. */
-  failNext(route: Route, fault: GaslessFault): Promise<void> | void
+  failNext(route: GaslessRoute, fault: GaslessFault): Promise<void> | void
   dispose(): Promise<void>
 }
 
@@ -203,7 +203,7 @@ export function gaslessContract(
         const service = await start()
         const { order } = await signedOrder(service)
         const taken = granted(await service.gasless.submit(order))
-        const calls: Readonly<Record<Route, () => Promise<Reply<unknown>>>> = {
+        const calls: Readonly<Record<GaslessRoute, () => Promise<Reply<unknown>>>> = {
           tokens: () => service.gasless.tokens(),
           quote: () => service.gasless.quote(requestOf(service)),
           submit: () => service.gasless.submit(order),

@@ -5,12 +5,13 @@ import { type LogFile, openLogFile } from '../../../src/adapters/state/group-com
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import { journalContract } from './journal.ts'
 
-journalContract('the journal file', async (clock) => {
+journalContract('the journal file', async ({ clock, observe }) => {
   const dir = await mkdtemp(join(tmpdir(), 'tranched-journal-'))
   let full = false
   const opened = await openJournal({
     dir,
     clock,
+    observe,
     onFatal: (error) => {
       if (!full) throw error
     },

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../src/simulate/virtual-clock.ts'
 import { inVirtualTime } from '../../support/simulated-time.ts'
 import { journalContract } from './journal.ts'
 
-journalContract('the simulated journal', (suiteClock) => {
+journalContract('the simulated journal', ({ clock: suiteClock, observe }) => {
   const clock = new VirtualClock(suiteClock.now())
   const disk = new SimulatedDisk()
   const process = new SimulatedProcess(clock, createRandom('journal contract'))
@@ -17,6 +17,7 @@ journalContract('the simulated journal', (suiteClock) => {
     crash: () => {
       throw new Error('nothing was told to crash')
     },
+    observe,
   })
   const journal = inVirtualTime(clock, {
     state: simulated.state,

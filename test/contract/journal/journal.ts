@@ -3,6 +3,7 @@ import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalRecord } from '../../../src/domain/book/journal.ts'
 import { emptyState } from '../../../src/domain/book/state.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
+import type { Observation } from '../../../src/domain/observation.ts'
 import type { Clock, Journal } from '../../../src/ports.ts'
 import {
   BOUND,
@@ -20,17 +21,28 @@ export type JournalUnderTest = {
   dispose(): Promise<void>
 }
 
+/** What a journal is made from: its times, and who hears of each fact. */
+export type JournalParts = {
+  readonly clock: Pick<Clock, 'now'>
+  readonly observe: (event: Observation) => void
+}
+
 /** What every Journal does, whatever it writes to. `makeJournal` gives an empty one that takes its times from `clock`. */
 export function journalContract(
   name: string,
-  makeJournal: (clock: Pick<Clock, 'now'>) => Promise<JournalUnderTest> | JournalUnderTest,
+  makeJournal: (from: JournalParts) => Promise<JournalUnderTest> | JournalUnderTest,
 ): void {
   describe(`${name} as a Journal`, () => {
     const made: JournalUnderTest[] = []
+    let told: Observation[] = []
     let nowMs = 1_800_000_000_000
 
     async function make(): Promise<JournalUnderTest> {
-      const underTest = await makeJournal({ now: () => nowMs })
+      const observe = (event: Observation): void => {
+        // How long the disk took is no fact, and not every disk tells it.
+        if (event.type !== 'journal-appended') told.push(event)
+      }
+      const underTest = await makeJournal({ clock: { now: () => nowMs }, observe })
       made.push(underTest)
       return underTest
     }
@@ -41,6 +53,7 @@ export function journalContract(
 
     afterEach(async () => {
       nowMs = 1_800_000_000_000
+      told = []
       for (const underTest of made.splice(0)) await underTest.dispose()
     })
 
@@ -55,6 +68,25 @@ export function journalContract(
       const written = journal.append(scheduled())
       expect(journal.state.strategies.size).toBe(1)
       await written
+    })
+
+    test('tells each fact once, in order, when it is on disk and before the append resolves', async () => {
+      const journal = await empty()
+      const written = journal.append(BOUND, scheduled())
+      expect(told).toEqual([])
+      await written
+      await journal.append(opened(intentOf(2_000)))
+      expect(told.map(({ type }) => type)).toEqual(['bound', 'strategy-scheduled', 'slot-opened'])
+    })
+
+    test('tells nothing of what it refused, nor of what the disk did not take', async () => {
+      const { journal, failDisk } = await make()
+      const slot = opened(intentOf(2_000))
+      expect(() => journal.append(scheduled(), slot, slot)).toThrow(InvariantError)
+      await journal.append(scheduled())
+      failDisk()
+      await expect(journal.append(slot)).rejects.toThrow()
+      expect(told.map(({ type }) => type)).toEqual(['strategy-scheduled'])
     })
 
     test('keeps the same state object through its whole life', async () => {

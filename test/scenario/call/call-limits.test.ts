@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { nativeOf } from '../../../src/domain/token.ts'
+import { ETHER } from '../../../src/domain/token.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
 import { CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
 import { World } from '../../../src/simulate/world.ts'
@@ -18,11 +18,11 @@ describe('caps on the value of calls', () => {
     const strategies = [
       aCallStrategy({
         name: 'daily',
-        limits: { ...OPEN, perDay: capOf(nativeOf(0), baseUnits(2_500n)) },
+        limits: { ...OPEN, perDay: capOf(ETHER, baseUnits(2_500n)) },
       }),
       aCallStrategy({
         name: 'total',
-        limits: { ...OPEN, total: capOf(nativeOf(0), baseUnits(1_000n)) },
+        limits: { ...OPEN, total: capOf(ETHER, baseUnits(1_000n)) },
       }),
     ]
     const world = callWorld({ seed: 'caps', strategies })
@@ -44,8 +44,8 @@ describe('caps on the value of calls', () => {
       seed: 'account caps',
       strategies: [aCallStrategy(), aCallStrategy({ name: 'big', value: baseUnits(5_000n) })],
       account: {
-        perOrder: capOf(nativeOf(0), baseUnits(4_000n)),
-        perDay: capOf(nativeOf(0), baseUnits(2_000n)),
+        perOrder: capOf(ETHER, baseUnits(4_000n)),
+        perDay: capOf(ETHER, baseUnits(2_000n)),
       },
     })
     world.start()
@@ -60,7 +60,7 @@ describe('caps on the value of calls', () => {
   })
 
   test('are full while a call is live', async () => {
-    const limits = { ...OPEN, perDay: capOf(nativeOf(0), baseUnits(1_500n)) }
+    const limits = { ...OPEN, perDay: capOf(ETHER, baseUnits(1_500n)) }
     const world = callWorld({ seed: 'a live call', strategies: [aCallStrategy({ limits })] })
     world.aggregation.faults.neverExecutes = true
     world.aggregation.chainFaults.noGas = true

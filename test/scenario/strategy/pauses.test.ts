@@ -126,6 +126,9 @@ describe('a halt', () => {
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['skipped halted'])
     expect(eventTypes(world)).toContain('authorization-withdrawn')
+    expect(world.observations).toContainEqual(
+      expect.objectContaining({ type: 'authorization-withdrawn', attempt: 1, reason: 'halted' }),
+    )
     expect(world.watch.signatures).toBe(0)
     expectSound(world)
   })

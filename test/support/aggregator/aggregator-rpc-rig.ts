@@ -1,12 +1,14 @@
 import { afterEach, beforeEach } from 'vitest'
 import {
+  type AggregatorClient,
   type AggregatorRpcOptions,
   createAggregatorRpc,
 } from '../../../src/adapters/aggregator/rpc.ts'
 import { createSigner } from '../../../src/adapters/keys/signer.ts'
-import type { Observation } from '../../../src/domain/observation.ts'
+import type { RateLimitReading } from '../../../src/adapters/pace/rate-limit.ts'
+import type { AggregatorRoute, Observation } from '../../../src/domain/observation.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'
-import type { Aggregator, AggregatorReply, Signer } from '../../../src/ports.ts'
+import type { AggregatorReply, Signer } from '../../../src/ports.ts'
 import {
   type ScriptedReply,
   type ScriptedServer,
@@ -29,7 +31,7 @@ export type AggregatorMethod =
   | 'getBatchedTransactionReceipt'
 
 export const calls: Readonly<
-  Record<AggregatorMethod, (service: Aggregator) => Promise<AggregatorReply<unknown>>>
+  Record<AggregatorMethod, (service: AggregatorClient) => Promise<AggregatorReply<unknown>>>
 > = {
   sendRawTransaction: (service) => service.sendRawTransaction(RAW),
   sendBundle: (service) => service.sendBundle(RAW, 16n),
@@ -57,9 +59,11 @@ export type AggregatorRpcRig = {
   /** Fresh for each test. */
   readonly server: ScriptedServer
   readonly observed: readonly Observation[]
+  readonly readings: readonly (readonly [AggregatorRoute, RateLimitReading])[]
+  readonly blocks: readonly (readonly [AggregatorRoute, number])[]
   readonly signer: Signer
   /** The adapter against the server; closed after the test. */
-  connect(overrides?: Partial<AggregatorRpcOptions>): Aggregator & { close(): Promise<void> }
+  connect(overrides?: Partial<AggregatorRpcOptions>): AggregatorClient
   /** Every request is answered with this result under its own id, or with the changes. */
   answers(result: unknown, rest?: Rest, changes?: Body): void
   /** Every request is answered with this error. */
@@ -74,12 +78,16 @@ export type AggregatorRpcRig = {
 export function useAggregatorRpc(): AggregatorRpcRig {
   let server: ScriptedServer
   let observed: Observation[] = []
+  let readings: [AggregatorRoute, RateLimitReading][] = []
+  let blocks: [AggregatorRoute, number][] = []
   const signer = createSigner(Buffer.from('11'.repeat(32), 'hex'))
   const open: { close(): Promise<void> }[] = []
 
   beforeEach(async () => {
     server = await startScriptedServer()
     observed = []
+    readings = []
+    blocks = []
   })
   afterEach(async () => {
     await server.close()
@@ -100,6 +108,12 @@ export function useAggregatorRpc(): AggregatorRpcRig {
     get observed() {
       return observed
     },
+    get readings() {
+      return readings
+    },
+    get blocks() {
+      return blocks
+    },
     signer,
     connect(overrides = {}) {
       const service = createAggregatorRpc({
@@ -109,6 +123,8 @@ export function useAggregatorRpc(): AggregatorRpcRig {
         signer,
         clock: { now: () => Date.now() },
         observe: (event) => observed.push(event),
+        onRateLimit: (route, reading) => readings.push([route, reading]),
+        onRetryAfter: (route, ms) => blocks.push([route, ms]),
         ...overrides,
       })
       open.push(service)

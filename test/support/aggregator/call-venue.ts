@@ -101,6 +101,8 @@ export function openLines(
     service: createAggregatorRpc({
       url: sandbox.aggregatorUrl,
       ...{ methodPrefix, signatureHeader, signer, clock, observe },
+      onRateLimit: () => undefined,
+      onRetryAfter: () => undefined,
     }),
     chain: createCallChain({
       chainId: SEPOLIA,

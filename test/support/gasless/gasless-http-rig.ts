@@ -5,7 +5,7 @@ import {
   type GaslessHttpOptions,
 } from '../../../src/adapters/gasless/http.ts'
 import type { RateLimitReading } from '../../../src/adapters/pace/rate-limit.ts'
-import type { Observation, Route } from '../../../src/domain/observation.ts'
+import type { GaslessRoute, Observation } from '../../../src/domain/observation.ts'
 import type { QuoteRequest, Reply } from '../../../src/domain/quote.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
 import { type ScriptedServer, startScriptedServer } from '../process/scripted-server.ts'
@@ -25,19 +25,21 @@ export const order = {
   clientOrderId: 'weekly:1795176000:0:1',
 } as const
 export const created = goldenExample('create-order-response')
-export const calls: Readonly<Record<Route, (service: GaslessHttp) => Promise<Reply<unknown>>>> = {
+export const calls: Readonly<
+  Record<GaslessRoute, (service: GaslessHttp) => Promise<Reply<unknown>>>
+> = {
   tokens: (service) => service.tokens(),
   quote: (service) => service.quote(request),
   submit: (service) => service.submit(order),
   poll: (service) => service.order('order-1'),
 }
-export const successes: Readonly<Record<Route, { status: number; body: unknown }>> = {
+export const successes: Readonly<Record<GaslessRoute, { status: number; body: unknown }>> = {
   tokens: { status: 200, body: [goldenExample('token')] },
   quote: { status: 200, body: goldenExample('quote-response') },
   submit: { status: 201, body: created },
   poll: { status: 200, body: goldenExample('order') },
 }
-export const routes: readonly Route[] = ['tokens', 'quote', 'submit', 'poll']
+export const routes: readonly GaslessRoute[] = ['tokens', 'quote', 'submit', 'poll']
 
 export const envelope = (message: string, code = 'BAD_REQUEST') => ({ error: { code, message } })
 
@@ -45,8 +47,8 @@ export type GaslessHttpRig = {
   /** Fresh for each test. */
   readonly server: ScriptedServer
   readonly observed: readonly Observation[]
-  readonly readings: readonly [Route, RateLimitReading][]
-  readonly blocks: readonly [Route, number][]
+  readonly readings: readonly [GaslessRoute, RateLimitReading][]
+  readonly blocks: readonly [GaslessRoute, number][]
   /** The adapter against the server; closed after the test. */
   connect(overrides?: Partial<GaslessHttpOptions>): GaslessHttp
   /** Status labels of the requests so far. */
@@ -57,8 +59,8 @@ export type GaslessHttpRig = {
 export function useGaslessHttp(): GaslessHttpRig {
   let server: ScriptedServer
   let observed: Observation[] = []
-  let readings: [Route, RateLimitReading][] = []
-  let blocks: [Route, number][] = []
+  let readings: [GaslessRoute, RateLimitReading][] = []
+  let blocks: [GaslessRoute, number][] = []
   const open: GaslessHttp[] = []
 
   beforeEach(async () => {

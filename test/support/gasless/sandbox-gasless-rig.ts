@@ -4,7 +4,7 @@ import { hashTypedData, type TypedDataDefinition } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createGaslessHttp } from '../../../src/adapters/gasless/http.ts'
 import { createSigner } from '../../../src/adapters/keys/signer.ts'
-import type { Route } from '../../../src/domain/observation.ts'
+import type { GaslessRoute } from '../../../src/domain/observation.ts'
 import type { Quote } from '../../../src/domain/quote.ts'
 import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
@@ -51,7 +51,7 @@ export async function makeSandboxGaslessRig(sandbox: Sandbox): Promise<GaslessUn
     signAsStranger: (quote) => stranger.signDigest(digestOf(quote)),
     elapse: (ms) => sleep(ms),
     expire: (quote) => sleep(Math.max(0, quote.expirationMs - Date.now()) + 1),
-    failNext: (route: Route, kind) =>
+    failNext: (route: GaslessRoute, kind) =>
       sandbox.faults.set({
         rules: [
           {

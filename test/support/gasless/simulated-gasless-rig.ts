@@ -1,5 +1,5 @@
 import { hashTypedData, type TypedDataDefinition } from 'viem'
-import type { Route } from '../../../src/domain/observation.ts'
+import type { GaslessRoute } from '../../../src/domain/observation.ts'
 import type { Quote } from '../../../src/domain/quote.ts'
 import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
 import type { Gasless } from '../../../src/ports.ts'
@@ -33,7 +33,7 @@ export function makeSimulatedGaslessRig(): GaslessUnderTest {
   const { clock, service, serviceFaults } = world
   const random = createRandom('gasless contract client')
   const process = new SimulatedProcess(clock, random.fork('net'))
-  const armed = new Map<Route, GaslessFault>()
+  const armed = new Map<GaslessRoute, GaslessFault>()
   const client = createSimulatedGasless({
     service,
     faults: serviceFaults,
@@ -44,7 +44,10 @@ export function makeSimulatedGaslessRig(): GaslessUnderTest {
     tokens: [USDC, WETH],
   })
 
-  const failing = async <Answer>(route: Route, ask: () => Promise<Answer>): Promise<Answer> => {
+  const failing = async <Answer>(
+    route: GaslessRoute,
+    ask: () => Promise<Answer>,
+  ): Promise<Answer> => {
     const fault = armed.get(route)
     armed.delete(route)
     if (fault !== undefined) Object.assign(serviceFaults, FAULTS[fault])

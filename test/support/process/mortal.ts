@@ -38,11 +38,10 @@ export class Mortal {
   service(service: Aggregator): Aggregator {
     return {
       sendRawTransaction: (raw) => this.#send(() => service.sendRawTransaction(raw)),
-      sendBundle: (raw, block) => this.#send(() => service.sendBundle(raw, block)),
       receipt: (hash) => this.#ask(() => service.receipt(hash)),
       batchedReceipt: (hash) => this.#ask(() => service.batchedReceipt(hash)),
       accountInfo: (account) => this.#ask(() => service.accountInfo(account)),
-      transactionStatus: (hash, token) => this.#ask(() => service.transactionStatus(hash, token)),
+      transactionStatus: (hash) => this.#ask(() => service.transactionStatus(hash)),
     }
   }
 

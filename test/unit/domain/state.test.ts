@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import { EXPOSURE_RETENTION_MS } from '../../../src/domain/book/order-events.ts'
+import { EXPOSURE_RETENTION_MS } from '../../../src/domain/book/orders.ts'
 import { type DaemonState, emptyState } from '../../../src/domain/book/state.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
 import { canStep, type OrderState, type OrderStep } from '../../../src/domain/order.ts'
@@ -173,7 +173,7 @@ describe('an order', () => {
       'more than the intent allows',
     )
     const foreign = { ...event.permit, clientOrderId: 'other:2000:0:1' }
-    expect(() => apply({ ...event, permit: foreign })).toThrow('permit of another order')
+    expect(() => apply({ ...event, permit: foreign })).toThrow('authorization of another order')
   })
 
   test('is not proven by transfers that prove another', () => {

@@ -3,7 +3,7 @@ import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { PauseCause } from '../../../src/domain/book/journal.ts'
 import { type DaemonState, emptyState } from '../../../src/domain/book/state.ts'
 import type { Outcome } from '../../../src/domain/intent.ts'
-import { pauseObservation, stopsAfter } from '../../../src/execute/streak.ts'
+import { stopsAfter } from '../../../src/execute/streak.ts'
 import { ACCOUNT } from '../../../src/simulate/stage.ts'
 import { aStrategy, OPEN } from '../../support/builders.ts'
 import { scheduled } from '../../support/state/journal-story.ts'
@@ -79,17 +79,4 @@ test('what is stopped already keeps the cause and the time of its stop', () => {
   applyEvent(state, { type: 'strategy-paused', strategy: 'one', ...why }, 5)
   applyEvent(state, { type: 'halted', ...why }, 5)
   expect(stops(state, 'failed', { own: 2, all: 2 })).toEqual([])
-})
-
-test('a stop of everything is told without a strategy', () => {
-  const why = { cause: 'failure-streak', detail: '3 in a row' } as const
-  expect(pauseObservation({ type: 'halted', ...why })).toEqual({
-    type: 'pause',
-    strategy: undefined,
-    paused: true,
-    ...why,
-  })
-  expect(pauseObservation({ type: 'strategy-paused', strategy: 'one', ...why })).toMatchObject({
-    strategy: 'one',
-  })
 })

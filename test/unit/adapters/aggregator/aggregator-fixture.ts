@@ -85,7 +85,6 @@ export function fakeAggregator({ signer }: { signer: Signer }) {
       sent.push(raw)
       return answers.sendRawTransaction(raw)
     },
-    sendBundle: unasked,
     receipt: unasked,
     batchedReceipt: unasked,
     transactionStatus: unasked,

@@ -108,7 +108,6 @@ describe('any other error', () => {
 
   test.each([
     ['an internal failure', 'boom', { code: -32_603 }],
-    ['a limit', 'slow down', { code: -32_005 }],
     ['a limit in words', 'Too many requests', {}],
     ['a timeout in words', 'upstream timed out', {}],
     ['a transaction that is there already', 'already known', {}],
@@ -119,13 +118,20 @@ describe('any other error', () => {
     expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('unavailable')
   })
 
-  test('with status 429 leaves the outcome unknown, whatever it says', async () => {
+  test('that speaks of a limit is one, and the route waits', async () => {
+    rig.fails('slow down', { code: -32_005 })
+    expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('rateLimited')
+    expect(rig.blocks).toEqual([['sendRawTransaction', 1_000]])
+  })
+
+  test('with status 429 is a limit, whatever it says, and waits as long as it is told', async () => {
     for (const message of ['slow down', ERROR_MESSAGES.insufficientBalance]) {
-      rig.fails(message, { status: 429 })
-      const fault = { tag: 'unavailable', message }
+      rig.fails(message, { status: 429, headers: { 'retry-after': '7' } })
+      const fault = { tag: 'rateLimited', message }
       expect(await rig.connect().sendRawTransaction(RAW)).toEqual({ ok: false, fault })
     }
     expect(rig.labels()).toEqual(['429', '429'])
+    expect(rig.blocks).toEqual(Array(2).fill(['sendRawTransaction', 7_000]))
   })
 })
 
@@ -137,7 +143,6 @@ describe.each(methods)('no usable answer to %s', (method) => {
     [307, 'other'],
     [400, '400'],
     [404, '404'],
-    [429, '429'],
     [500, '500'],
     [503, '5xx'],
   ])('status %i leaves the outcome unknown, even with a result', async (status, label) => {
@@ -146,6 +151,31 @@ describe.each(methods)('no usable answer to %s', (method) => {
     expect(tagOf(await calls[method](rig.connect()))).toBe('unavailable')
     expect(rig.labels()).toEqual([label])
     expect(rig.server.requests).toHaveLength(1)
+  })
+
+  test('status 429 is a limit, even with a result', async () => {
+    rig.answers(results[method], { status: 429 })
+    expect(tagOf(await calls[method](rig.connect()))).toBe('rateLimited')
+    expect(rig.labels()).toEqual(['429'])
+    expect(rig.blocks).toEqual([[method, 1_000]])
+    expect(rig.server.requests).toHaveLength(1)
+  })
+
+  test('limits that a reply tells of in the usual headers are heeded and counted', async () => {
+    const headers = {
+      'x-ratelimit-limit': '10',
+      'x-ratelimit-remaining': '4',
+      'x-ratelimit-reset': '1500',
+    }
+    rig.answers(results[method], { headers })
+    await calls[method](rig.connect())
+    expect(rig.readings).toEqual([[method, { limit: 10, remaining: 4, resetInMs: 1_500 }]])
+    expect(rig.observed).toContainEqual({
+      type: 'rate-limit',
+      service: 'aggregator',
+      route: method,
+      remaining: 4,
+    })
   })
 
   test('a dropped connection leaves the outcome unknown and is not retried', async () => {

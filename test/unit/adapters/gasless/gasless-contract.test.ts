@@ -1,5 +1,5 @@
 import { createGaslessHttp } from '../../../../src/adapters/gasless/http.ts'
-import type { Route } from '../../../../src/domain/observation.ts'
+import type { GaslessRoute } from '../../../../src/domain/observation.ts'
 import { baseUnits } from '../../../../src/domain/units.ts'
 import { gaslessContract } from '../../../contract/gasless/gasless.ts'
 import {
@@ -38,7 +38,7 @@ gaslessContract('the live adapter over a model of the service', async () => {
     signAsStranger: (quote) => modelSignature(`stranger:${quote.id}`),
     elapse: async (ms) => model.elapse(ms),
     expire: async (quote) => model.elapse(quote.expirationMs - model.nowMs() + 1),
-    failNext: (route: Route, fault) => model.failNext(MODEL_ROUTES[route], fault),
+    failNext: (route: GaslessRoute, fault) => model.failNext(MODEL_ROUTES[route], fault),
     dispose: async () => {
       await server.close()
       await gasless.close()

@@ -141,7 +141,12 @@ describe('limits', () => {
     rig.server.willReply({ ...successes[route], headers: limited('4') })
     await calls[route](rig.connect())
     expect(rig.readings).toEqual([[route, { limit: 10, remaining: 4, resetInMs: 2_000 }]])
-    expect(rig.observed).toContainEqual({ type: 'rate-limit', route, remaining: 4 })
+    expect(rig.observed).toContainEqual({
+      type: 'rate-limit',
+      service: 'gasless',
+      route,
+      remaining: 4,
+    })
   })
 
   test('unclear headers are passed over', async () => {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createPacer, type Pacer } from '../../../../src/adapters/pace/pacer.ts'
 import { createQueue } from '../../../../src/adapters/pace/queue.ts'
-import type { Observation, Route } from '../../../../src/domain/observation.ts'
+import { GASLESS_SHARES } from '../../../../src/adapters/pace/route-shares.ts'
+import type { GaslessRoute, Observation } from '../../../../src/domain/observation.ts'
 import type { Queue } from '../../../../src/ports.ts'
 
 const monotonicMs = () => performance.now()
@@ -18,12 +19,12 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 type World = {
-  readonly queue: Queue
-  readonly pacer: Pacer
+  readonly queue: Queue<GaslessRoute>
+  readonly pacer: Pacer<GaslessRoute>
   readonly observed: Observation[]
   /** Runs that many tasks which note when they start, in ms since the test began. */
   readonly start: (
-    route: Route,
+    route: GaslessRoute,
     count: number,
   ) => { readonly times: number[]; done: Promise<unknown> }
 }
@@ -32,9 +33,11 @@ function world(
   options: { requestsPerSecond?: number; concurrencyPerRoute?: number; waitingMax?: number } = {},
 ): World {
   const { requestsPerSecond = 1_000_000, ...limits } = options
-  const pacer = createPacer({ requestsPerSecond, monotonicMs })
+  const shares = GASLESS_SHARES
+  const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
   const observed: Observation[] = []
   const queue = createQueue({
+    shares,
     pacer,
     clock: { sleep },
     observe: (event) => observed.push(event),
@@ -42,7 +45,7 @@ function world(
     ...limits,
   })
   const beganMs = performance.now()
-  const start = (route: Route, count: number) => {
+  const start = (route: GaslessRoute, count: number) => {
     const times: number[] = []
     const tasks = Array.from({ length: count }, () =>
       queue.run(route, async () => {

@@ -2,8 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { createServiceClock } from '../../../../src/adapters/gasless/service-clock.ts'
 import { createPacer, type Pacer } from '../../../../src/adapters/pace/pacer.ts'
 import { readRateLimit, readRetryAfterMs } from '../../../../src/adapters/pace/rate-limit.ts'
-import { ROUTES, routeWindows } from '../../../../src/adapters/pace/route-shares.ts'
+import {
+  AGGREGATOR_SHARES,
+  GASLESS_SHARES,
+  routesOf,
+  routeWindows as windowsOf,
+} from '../../../../src/adapters/pace/route-shares.ts'
+import type { GaslessRoute } from '../../../../src/domain/observation.ts'
 
+const ROUTES = routesOf(GASLESS_SHARES)
+const routeWindows = (ceiling: number) => windowsOf(GASLESS_SHARES, ceiling)
 const NOW = Date.UTC(2026, 10, 20, 12)
 
 describe('rate-limit headers', () => {
@@ -105,6 +113,19 @@ describe('shares of the ceiling', () => {
       expect(routeWindows(ceiling)[route]).toEqual({ cap: 1, windowMs: 4_000 / ceiling })
   })
 
+  test('are of each service apart, and most of what the aggregator is sent are calls', () => {
+    const windows = windowsOf(AGGREGATOR_SHARES, 20)
+    const caps = routesOf(AGGREGATOR_SHARES).map((route) => [route, windows[route].cap])
+    expect(caps).toEqual([
+      ['sendRawTransaction', 7],
+      ['getTransactionReceipt', 6],
+      ['accountInfo', 3],
+      ['transactionStatus', 2],
+      ['getBatchedTransactionReceipt', 1],
+      ['sendBundle', 1],
+    ])
+  })
+
   test.each([0, -1, Number.NaN])('of %d a second cannot be', (ceiling) => {
     expect(() => routeWindows(ceiling)).toThrow(RangeError)
   })
@@ -113,12 +134,16 @@ describe('shares of the ceiling', () => {
 describe('pacing', () => {
   /** A pacer on a clock of its own; `spend` lets requests start and be answered as soon as they may. */
   function setUp(requestsPerSecond = 100): {
-    pacer: Pacer
+    pacer: Pacer<GaslessRoute>
     at: (ms: number) => void
     spend: (count: number) => void
   } {
     let nowMs = 0
-    const pacer = createPacer({ requestsPerSecond, monotonicMs: () => nowMs })
+    const pacer = createPacer({
+      shares: GASLESS_SHARES,
+      requestsPerSecond,
+      monotonicMs: () => nowMs,
+    })
     const spend = (count: number) => {
       for (let index = 0; index < count; index++) {
         nowMs += pacer.delayMs('quote')

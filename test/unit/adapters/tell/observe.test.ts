@@ -122,6 +122,7 @@ test('a run of missed slots counts each of them and is one notification', async 
     type: 'slot-closed',
     strategy: 'weekly-eth',
     slotSeconds: SLOT,
+    lastSeconds: SLOT + 11 * 60,
     outcome: 'missed',
     reason: 'missed',
     count: 12,
@@ -130,7 +131,7 @@ test('a run of missed slots counts each of them and is one notification', async 
   expect(text).toContain('tranched_slots_total{strategy="weekly-eth",outcome="missed"} 12')
   expect(lines()[0]).toMatchObject({
     level: 'warn',
-    msg: 'missed weekly-eth 12 slots from 2023-11-14T22:13:20.000Z',
+    msg: 'missed weekly-eth 12 slots from 2023-11-14T22:13:20.000Z to 2023-11-14T22:24:20.000Z',
   })
   expect(notices).toHaveLength(1)
 })
@@ -138,7 +139,7 @@ test('a run of missed slots counts each of them and is one notification', async 
 test('a strategy without a next slot has no next-slot series', async () => {
   const { observe, metrics } = await rig()
   const scheduled = {
-    type: 'strategy-scheduled',
+    type: 'next-slot',
     strategy: 'weekly-eth',
     lastFillAtMs: undefined,
     paused: false,
@@ -151,7 +152,7 @@ test('a strategy without a next slot has no next-slot series', async () => {
 test('a schedule tells when its next slot is due and when it last filled, also after a restart', async () => {
   const { observe, metrics } = await rig()
   observe({
-    type: 'strategy-scheduled',
+    type: 'next-slot',
     strategy: 'weekly-eth',
     nextSlotSeconds: SLOT + 60,
     paused: false,
@@ -168,6 +169,7 @@ test('skipped slots are told without alarm, except for want of funds or by the k
     type: 'slot-closed',
     strategy: 'weekly-eth',
     slotSeconds: SLOT,
+    lastSeconds: SLOT,
     outcome: 'skipped',
     count: 1,
   } as const
@@ -226,7 +228,7 @@ test('balances are whole tokens as floats, negative waits are zero', async () =>
   })
   observe({ type: 'queue-wait', route: 'quote', waitMs: -5 })
   observe({ type: 'queue-depth', route: 'quote', depth: 3 })
-  observe({ type: 'rate-limit', route: 'quote', remaining: 7 })
+  observe({ type: 'rate-limit', service: 'gasless', route: 'quote', remaining: 7 })
   observe({ type: 'journal-appended', records: 4, durationMs: 0.2 })
   observe({ type: 'open-orders', openPermits: 2, unresolvedIntents: 5 })
   const text = await metrics.render()
@@ -315,6 +317,22 @@ const others: readonly (readonly [string, Observation])[] = [
   [
     'retrying gasless quote: rateLimited',
     { type: 'retry', service: 'gasless', route: 'quote', cause: 'rateLimited' },
+  ],
+  [
+    'attempt 2 of weekly-eth was not signed: halted',
+    { type: 'authorization-withdrawn', ...subject, attempt: 2, reason: 'halted' },
+  ],
+  [
+    `recorded what weekly-eth:${SLOT}:0 signs, attempt 1`,
+    { type: 'authorization-recorded', ...subject, attempt: 1, deadlineSeconds: SLOT },
+  ],
+  [
+    'slots of weekly-eth count from 2023-11-14T22:13:20.000Z on',
+    { type: 'strategy-scheduled', strategy: 'weekly-eth', fromSeconds: SLOT },
+  ],
+  [
+    `closed weekly-eth:${SLOT}:0: skipped`,
+    { type: 'intent-closed', ...subject, outcome: 'skipped' },
   ],
   ['clock trouble: 3 s ahead', { type: 'clock-trouble', detail: '3 s ahead' }],
 ]

@@ -1,11 +1,11 @@
 import { errors, Pool } from 'undici'
-import { exchangeText } from '../http-exchange.ts'
+import type { RpcTrouble } from '../chain/json-rpc-batch.ts'
 import { createScrubber } from '../tell/scrubber.ts'
-import type { RpcTrouble } from './json-rpc-batch.ts'
+import { exchangeText, type HttpHead } from './exchange.ts'
 
 /** What came back for a request: a whole body, whatever its status, or why there is none. */
 export type HttpAnswer =
-  | { readonly ok: true; readonly statusCode: number; readonly text: string }
+  | ({ readonly ok: true; readonly text: string } & HttpHead)
   | ({ readonly ok: false } & RpcTrouble)
 
 /** One HTTP address that takes JSON-RPC. */
@@ -62,12 +62,8 @@ export function openEndpoint(options: EndpointOptions): RpcEndpoint {
         body,
       } as const
       try {
-        const { statusCode, text } = await exchangeText(pool, {
-          request,
-          timeoutMs,
-          bytesMax: bodyBytesMax,
-        })
-        return { ok: true, statusCode, text }
+        const bytesMax = bodyBytesMax
+        return { ok: true, ...(await exchangeText(pool, { request, timeoutMs, bytesMax })) }
       } catch (error) {
         return { ok: false, ...troubleOf(error, timeoutMs) }
       }

@@ -1,0 +1,101 @@
+import type { CallRecord } from '../call.ts'
+import { InvariantError } from '../errors.ts'
+import type { CallIntent, IntentId } from '../intent.ts'
+import { ETHER, NATIVE_TOKEN } from '../token.ts'
+import type { Address, Hex } from '../units.ts'
+import type { EventOf } from './journal.ts'
+import {
+  type Authorization,
+  checkOrderId,
+  checkUnclaimed,
+  expose,
+  openIntent,
+  settle,
+  stepAttempt,
+  type VenueBook,
+} from './orders.ts'
+import type { DaemonState, OpenCall } from './state.ts'
+
+/** The books of calls through the aggregation service. */
+export const CALLS: VenueBook<CallIntent, OpenCall> = {
+  opened: (intent, base) => ({
+    ...base,
+    venue: 'aggregated',
+    intent,
+    call: undefined,
+    execution: undefined,
+  }),
+  mostOf: ({ value }) => ({ token: ETHER, amount: value }),
+  authorizationOf: ({ call, intent }) =>
+    call === undefined ? undefined : authorizationOf(call, intent),
+  forgetAuthorization(open) {
+    open.call = undefined
+  },
+  bookOnPaper: () => undefined,
+  movedOf: ({ label }) => ({ call: label }),
+}
+
+/** A trusted call has no deadline: its signature is good for as long as the service holds it. */
+function authorizationOf(call: CallRecord, { value }: CallIntent): Authorization {
+  const deadlineSeconds = call.trust === 'trustless' ? call.deadlineSeconds : undefined
+  return { clientOrderId: call.clientOrderId, token: NATIVE_TOKEN, amount: value, deadlineSeconds }
+}
+
+/** Calls among the open intents. */
+export function openCalls(state: DaemonState): readonly OpenCall[] {
+  return [...state.intents.values()].filter((open) => open.venue === 'aggregated')
+}
+
+export function openCall(state: DaemonState, id: IntentId): OpenCall {
+  const open = openIntent(state, id)
+  if (open.venue !== 'aggregated') throw new InvariantError(`intent ${id} is no call`)
+  return open
+}
+
+export function recordCall(
+  state: DaemonState,
+  { call, intentId }: EventOf<'call-recorded'>,
+  atMs: number,
+): void {
+  const open = openCall(state, intentId)
+  checkOrderId(open, call)
+  const { target, calldata, value } = open.intent
+  if (call.target !== target || call.calldata !== calldata || call.value !== value)
+    throw new InvariantError(`${intentId}: the call is not the one decided`)
+  if (call.trust === 'trustless') checkNonceIsFree(state, open, call)
+  stepAttempt(open, { step: 'authorization-recorded', attempt: call.attempt })
+  open.call = call
+  expose(state, open, authorizationOf(call, open.intent), atMs)
+}
+
+/** One signed call per nonce of an account may be live (rule A1). */
+function checkNonceIsFree(
+  state: DaemonState,
+  open: OpenCall,
+  call: { readonly account: Address; readonly nonce: bigint },
+): void {
+  for (const other of openCalls(state)) {
+    if (other === open || other.call?.trust !== 'trustless') continue
+    if (other.state === 'filled' || other.call.account !== call.account) continue
+    if (other.call.nonce >= call.nonce)
+      throw new InvariantError(`${open.intent.id}: nonce ${call.nonce} is live in another call`)
+  }
+}
+
+export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atMs: number): void {
+  const { execution, intentId, attempt } = event
+  const open = openCall(state, intentId)
+  const { call, intent } = open
+  if (call === undefined) throw new InvariantError(`${intentId}: a proof without a call`)
+  const claims = [callClaim(call.account, execution.txHash)]
+  checkUnclaimed(state, claims)
+  stepAttempt(open, { step: 'fill-proven', attempt })
+  open.execution = execution
+  const authorization = authorizationOf(call, intent)
+  settle(state, open, { authorization, paid: intent.value, claims, atMs })
+}
+
+/** Names the one call of an account that a transaction may prove: they go one at a time. */
+export function callClaim(account: Address, txHash: Hex): string {
+  return `${txHash}:${account}`
+}

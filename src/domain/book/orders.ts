@@ -1,0 +1,192 @@
+import { InvariantError } from '../errors.ts'
+import { clientOrderId, type IntentId } from '../intent.ts'
+import { nextState, type OrderStep } from '../order.ts'
+import type { Token } from '../token.ts'
+import type { Address, BaseUnits } from '../units.ts'
+import { addExposure, removeExposure } from './exposures.ts'
+import type { DaemonState, OpenIntent, OpenTransaction, StrategyRecord } from './state.ts'
+
+/** What every order does to the books, at whatever venue: its steps, its exposure while it lives, what it took. */
+
+/** Filled exposures are kept this long, far beyond the longest window, so that a clock set back frees nothing. */
+export const EXPOSURE_RETENTION_MS = 8 * 86_400_000
+
+/** An authorization on record and what it may take while it lives. */
+export type Authorization = {
+  readonly clientOrderId: string
+  readonly token: Address
+  readonly amount: BaseUnits
+  /** When it ends by itself, epoch seconds; undefined where nothing ends it. */
+  readonly deadlineSeconds: number | undefined
+}
+
+/** What moved, in words: for people, and for a list of fills. */
+export type Moved = { readonly paid: string; readonly received: string } | { readonly call: string }
+
+/** Amounts of a fill, in base units. */
+export type FillAmounts = { readonly paid: BaseUnits; readonly received: BaseUnits }
+
+/** What the books have to know of a venue: all of it follows from intents and records, nothing has an effect outside. */
+export type VenueBook<Intent, Open> = {
+  /** An intent right after its slot was opened. */
+  opened(intent: Intent, base: OpenedBase): Open
+  /** The most that an order of the intent may take: what caps are held against. */
+  mostOf(intent: Intent): { readonly token: Token; readonly amount: BaseUnits }
+  /** The authorization that is on record for the current attempt. */
+  authorizationOf(open: Open): Authorization | undefined
+  /** The authorization is dead: the next attempt makes another. */
+  forgetAuthorization(open: Open): void
+  /** Dry-run: what a booked order changes beside what every fill does. */
+  bookOnPaper(state: DaemonState, open: Open, amounts: FillAmounts): void
+  movedOf(intent: Intent, amounts: FillAmounts): Moved
+}
+
+/** What an open intent has at whatever venue when its slot is opened. */
+export type OpenedBase = Pick<
+  OpenIntent,
+  'state' | 'attempt' | 'orderId' | 'ended' | 'died' | 'openedAtMs'
+>
+
+export function strategyOf(state: DaemonState, name: string): StrategyRecord {
+  const record = state.strategies.get(name)
+  if (record === undefined) throw new InvariantError(`strategy ${name} was never scheduled`)
+  return record
+}
+
+export function openIntent(state: DaemonState, id: IntentId): OpenIntent {
+  const open = state.intents.get(id)
+  if (open === undefined) throw new InvariantError(`intent ${id} is not open`)
+  return open
+}
+
+export function openTransaction(state: DaemonState, id: string): OpenTransaction {
+  const open = state.transactions.get(id)
+  if (open === undefined) throw new InvariantError(`transaction ${id} is not open`)
+  return open
+}
+
+export function takeStep(open: OpenIntent, step: OrderStep): void {
+  open.state = nextState(open.state, step)
+}
+
+/** Takes a step of the current attempt; an event of another attempt is refused. */
+export function stepAttempt<Open extends OpenIntent>(
+  open: Open,
+  event: { readonly step: OrderStep; readonly attempt: number },
+): Open {
+  if (open.attempt !== event.attempt)
+    throw new InvariantError(`${open.intent.id}: attempt ${event.attempt} is not the current one`)
+  takeStep(open, event.step)
+  return open
+}
+
+/** The record of an attempt has to carry the id that its intent and attempt make. */
+export function checkOrderId(
+  { intent }: OpenIntent,
+  record: { readonly clientOrderId: string; readonly attempt: number },
+): void {
+  if (record.clientOrderId !== clientOrderId(intent.id, record.attempt))
+    throw new InvariantError(
+      `${intent.id}: authorization of another order (${record.clientOrderId})`,
+    )
+}
+
+/** An authorization went on record: from now on its signature may exist. */
+export function expose(
+  state: DaemonState,
+  open: OpenIntent,
+  { clientOrderId: key, token, amount }: Authorization,
+  atMs: number,
+): void {
+  open.orderId = undefined
+  open.ended = undefined
+  open.died = undefined
+  const { strategy } = open.intent
+  noteOrder(state, strategy, atMs)
+  addExposure(state, key, { strategy, token, amount, atMs, live: true })
+}
+
+export function noteOrder(state: DaemonState, strategy: string, atMs: number): void {
+  strategyOf(state, strategy).lastOrderAtMs = atMs
+  state.lastOrderAtMs = atMs
+}
+
+/** The chain proves what became of an authorization. A proof counts once: `claims` names the transfers that it rests on. */
+export function settle(
+  state: DaemonState,
+  open: OpenIntent,
+  {
+    authorization,
+    ...proof
+  }: {
+    readonly authorization: Authorization
+    readonly paid: BaseUnits
+    readonly claims: readonly string[]
+    readonly atMs: number
+  },
+): void {
+  const { deadlineSeconds } = authorization
+  const spentAtMs = deadlineSeconds === undefined ? proof.atMs : deadlineSeconds * 1000
+  countFill(state, open, proof.atMs)
+  spend(state, open, { ...authorization, amount: proof.paid, atMs: spentAtMs })
+  for (const claim of proof.claims) state.claimedTransfers.set(claim, spentAtMs)
+  forgetOld(state, spentAtMs)
+}
+
+/** Throws when a transfer proves another order already. */
+export function checkUnclaimed(state: DaemonState, claims: readonly string[]): void {
+  for (const claim of claims) {
+    if (state.claimedTransfers.has(claim))
+      throw new InvariantError(`${claim} proves another order already`)
+  }
+}
+
+/** Nothing was executed, or nobody can tell for what its nonce was used: then it counts in full. */
+export function lapse(
+  state: DaemonState,
+  open: OpenIntent,
+  authorization: Authorization,
+  how: 'expired' | 'cancelled' | undefined,
+): void {
+  const { deadlineSeconds } = authorization
+  if (how === 'cancelled' && deadlineSeconds !== undefined)
+    spend(state, open, { ...authorization, atMs: deadlineSeconds * 1000 })
+  else removeExposure(state, authorization.clientOrderId)
+}
+
+export function countFill(state: DaemonState, open: OpenIntent, atMs: number): void {
+  const record = strategyOf(state, open.intent.strategy)
+  record.fills += 1
+  record.lastFillAtMs = atMs
+}
+
+/**
+ * Books what a used authorization took: a proven fill, or all that it allowed when its nonce is used and nobody can
+ * tell for what. It counts from its deadline, the last moment it can have executed at: that was checked against the
+ * chain before signing, while the local clock may since have been set back or forward.
+ */
+export function spend(
+  state: DaemonState,
+  open: OpenIntent,
+  claim: Omit<Authorization, 'deadlineSeconds'> & { readonly atMs: number },
+): void {
+  const { strategy } = open.intent
+  const { token, amount, atMs } = claim
+  const { spent } = strategyOf(state, strategy)
+  for (const sums of [spent, state.spent])
+    sums.set(token, ((sums.get(token) ?? 0n) + amount) as BaseUnits)
+  addExposure(state, claim.clientOrderId, { strategy, token, amount, atMs, live: false })
+}
+
+/** Drops what no window can reach any more. Entries are in time order but for clock jumps, so it stops at the first young one. */
+export function forgetOld(state: DaemonState, nowMs: number): void {
+  for (const [key, exposure] of state.exposures) {
+    if (exposure.live) continue
+    if (nowMs - exposure.atMs < EXPOSURE_RETENTION_MS) break
+    removeExposure(state, key)
+  }
+  for (const [transfer, atMs] of state.claimedTransfers) {
+    if (nowMs - atMs < EXPOSURE_RETENTION_MS) break
+    state.claimedTransfers.delete(transfer)
+  }
+}

@@ -1,0 +1,87 @@
+import { InvariantError } from '../errors.ts'
+import type { IntentId, SwapIntent } from '../intent.ts'
+import { type Asset, NATIVE_TOKEN } from '../token.ts'
+import { formatAmount } from '../units.ts'
+import type { EventOf } from './journal.ts'
+import {
+  type Authorization,
+  checkOrderId,
+  checkUnclaimed,
+  expose,
+  openIntent,
+  settle,
+  stepAttempt,
+  type VenueBook,
+} from './orders.ts'
+import type { DaemonState, OpenSwap } from './state.ts'
+
+/** The books of swaps through the gasless service. */
+export const SWAPS: VenueBook<SwapIntent, OpenSwap> = {
+  opened: (intent, base) => ({
+    ...base,
+    venue: 'gasless',
+    intent,
+    permit: undefined,
+    fill: undefined,
+  }),
+  mostOf: ({ sell, maxSell }) => ({ token: sell.token, amount: maxSell }),
+  authorizationOf: ({ permit }): Authorization | undefined => permit,
+  forgetAuthorization(open) {
+    open.permit = undefined
+  },
+  bookOnPaper({ paper }, open, { paid, received }) {
+    const { sell, buy } = open.intent
+    open.fill = { paid, received }
+    const [sold, bought] = [paperKey(sell), paperKey(buy)]
+    paper.set(sold, (paper.get(sold) ?? 0n) - paid)
+    paper.set(bought, (paper.get(bought) ?? 0n) + received)
+  },
+  movedOf: ({ sell, buy }, { paid, received }) => ({
+    paid: amountText(paid, sell),
+    received: amountText(received, buy),
+  }),
+}
+
+/** Swaps among the open intents. */
+export function openSwaps(state: DaemonState): readonly OpenSwap[] {
+  return [...state.intents.values()].filter((open) => open.venue === 'gasless')
+}
+
+export function openSwap(state: DaemonState, id: IntentId): OpenSwap {
+  const open = openIntent(state, id)
+  if (open.venue !== 'gasless') throw new InvariantError(`intent ${id} is no swap`)
+  return open
+}
+
+export function recordPermit(
+  state: DaemonState,
+  { permit, intentId }: EventOf<'permit-recorded'>,
+  atMs: number,
+): void {
+  const open = openSwap(state, intentId)
+  checkOrderId(open, permit)
+  if (permit.amount > open.intent.maxSell)
+    throw new InvariantError(`${intentId}: the permit takes more than the intent allows`)
+  stepAttempt(open, { step: 'authorization-recorded', attempt: permit.attempt })
+  open.permit = permit
+  expose(state, open, permit, atMs)
+}
+
+export function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atMs: number): void {
+  const { fill, intentId, attempt } = event
+  const open = openSwap(state, intentId)
+  checkUnclaimed(state, fill.transfers)
+  const { permit: authorization } = open
+  stepAttempt(open, { step: 'fill-proven', attempt })
+  if (authorization === undefined) throw new InvariantError(`${intentId}: a fill without a permit`)
+  open.fill = fill
+  settle(state, open, { authorization, paid: fill.paid, claims: fill.transfers, atMs })
+}
+
+function paperKey({ token, native }: Asset) {
+  return native ? NATIVE_TOKEN : token.address
+}
+
+function amountText(amount: bigint, { token, native }: Asset): string {
+  return `${formatAmount(amount, token.decimals)} ${native ? 'ETH' : token.symbol}`
+}

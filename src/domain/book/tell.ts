@@ -1,0 +1,303 @@
+import type { IntentId, Outcome } from '../intent.ts'
+import {
+  type FailureReason,
+  isFailureReason,
+  isRefusalReason,
+  type RefusalReason,
+} from '../reason.ts'
+import type { Mode } from '../settings.ts'
+import type { Token } from '../token.ts'
+import type { Address, BaseUnits, Hex } from '../units.ts'
+import { openCall } from './calls.ts'
+import { applyEvent } from './fold.ts'
+import type {
+  CallCosts,
+  CloseReason,
+  EventOf,
+  JournalEvent,
+  JournalRecord,
+  PauseCause,
+  TransactionPurpose,
+} from './journal.ts'
+import { type Moved, openIntent, openTransaction } from './orders.ts'
+import { type DaemonState, emptyState, type OpenIntent } from './state.ts'
+import { openSwap } from './swaps.ts'
+import { bookOf, type VenueName } from './venues.ts'
+
+type OrderFact = { readonly strategy: string; readonly intentId: IntentId }
+
+/** What a journal record says to people and programs. Log, metrics, webhooks, `history` and `why` are readings of these. */
+export type Fact =
+  | {
+      readonly type: 'bound'
+      readonly mode: Mode
+      readonly chainId: number
+      readonly owner: Address
+    }
+  | {
+      readonly type: 'strategy-scheduled'
+      readonly strategy: string
+      readonly fromSeconds: number
+    }
+  | {
+      readonly type: 'slot-opened'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly latenessMs: number
+      readonly intents: number
+    }
+  | {
+      readonly type: 'slot-closed'
+      readonly strategy: string
+      readonly slotSeconds: number
+      /** Of a run of missed slots the last one. */
+      readonly lastSeconds: number
+      readonly outcome: Outcome
+      readonly reason: CloseReason
+      readonly detail?: string | undefined
+      /** More than one only for a run of missed slots; undefined for one that is too long to count. */
+      readonly count: number | undefined
+    }
+  | {
+      /** Of one strategy, or of everything where none is named: a halt. */
+      readonly type: 'pause'
+      readonly strategy: string | undefined
+      readonly paused: boolean
+      readonly cause: PauseCause
+      readonly detail: string
+    }
+  | (OrderFact & {
+      /** From now on a signature may exist. */
+      readonly type: 'authorization-recorded'
+      readonly attempt: number
+      readonly deadlineSeconds: number | undefined
+    })
+  | (OrderFact & {
+      /** It was never signed. */
+      readonly type: 'authorization-withdrawn'
+      readonly attempt: number
+      readonly reason: FailureReason
+    })
+  | (OrderFact & {
+      readonly type: 'authorization-dead'
+      readonly attempt: number
+      readonly how: 'expired' | 'cancelled'
+    })
+  | (OrderFact & {
+      readonly type: 'order-accepted'
+      readonly attempt: number
+      readonly orderId: string
+    })
+  | (OrderFact & {
+      readonly type: 'order-ended'
+      readonly attempt: number
+      readonly status: 'rejected' | 'failed' | 'expired'
+      readonly message: string
+    })
+  | (OrderFact & {
+      readonly type: 'filled'
+      readonly venue: 'gasless'
+      readonly sell: Token
+      readonly buy: Token
+      readonly paid: BaseUnits
+      readonly received: BaseUnits
+      readonly txHash: Hex
+      readonly durationMs: number
+    })
+  | (OrderFact & {
+      /** Dry-run: booked at its quote, nothing was signed. */
+      readonly type: 'paper-filled'
+      readonly venue: VenueName
+      readonly moved: Moved
+      readonly durationMs: number
+    })
+  | (OrderFact & {
+      readonly type: 'executed'
+      readonly venue: 'aggregated' | 'direct'
+      readonly label: string
+      readonly txHash: Hex
+      readonly costs: CallCosts
+      readonly durationMs: number
+    })
+  | (OrderFact & {
+      /** The firewall would not sign. */
+      readonly type: 'refused'
+      readonly reason: RefusalReason
+      readonly detail: string
+    })
+  | (OrderFact & {
+      readonly type: 'failed'
+      readonly venue: VenueName
+      readonly reason: FailureReason
+      readonly detail: string
+    })
+  | (OrderFact & { readonly type: 'intent-closed'; readonly outcome: Outcome })
+  | {
+      readonly type: 'transaction'
+      readonly intentId: IntentId | undefined
+      readonly purpose: TransactionPurpose
+      readonly status: 'recorded' | 'replaced' | 'mined' | 'reverted' | 'lost'
+      readonly hash: Hex
+    }
+
+/** When a record was made, and what was true before it. */
+type Before = { readonly state: DaemonState; readonly atMs: number }
+
+/** The one telling: what each kind of record says, looked up with the state before it. */
+const TELLINGS: {
+  readonly [Type in JournalEvent['type']]: (event: EventOf<Type>, before: Before) => Fact
+} = {
+  bound: ({ type, mode, chainId, owner }) => ({ type, mode, chainId, owner }),
+  'strategy-scheduled': ({ type, strategy, fromSeconds }) => ({ type, strategy, fromSeconds }),
+  'slot-opened': ({ type, strategy, slotSeconds, intents }, { atMs }) => ({
+    type,
+    strategy,
+    slotSeconds,
+    latenessMs: atMs - slotSeconds * 1000,
+    intents: intents.length,
+  }),
+  'slot-closed': ({ type, strategy, slotSeconds, outcome, reason, detail }) => ({
+    type,
+    strategy,
+    slotSeconds,
+    lastSeconds: slotSeconds,
+    outcome,
+    reason,
+    detail,
+    count: 1,
+  }),
+  'slots-missed': ({ strategy, firstSeconds, lastSeconds, count }) => ({
+    type: 'slot-closed',
+    strategy,
+    slotSeconds: firstSeconds,
+    lastSeconds,
+    outcome: 'missed',
+    reason: 'missed',
+    count,
+  }),
+  'strategy-paused': ({ strategy, cause, detail }) => paused(strategy, cause, detail),
+  'strategy-resumed': ({ strategy }) => resumed(strategy),
+  halted: ({ cause, detail }) => paused(undefined, cause, detail),
+  'halt-lifted': () => resumed(undefined),
+  'permit-recorded': ({ intentId, permit: { attempt, deadlineSeconds } }, { state }) => ({
+    ...subject(openIntent(state, intentId)),
+    type: 'authorization-recorded',
+    attempt,
+    deadlineSeconds,
+  }),
+  'call-recorded': ({ intentId, call }, { state }) => ({
+    ...subject(openIntent(state, intentId)),
+    type: 'authorization-recorded',
+    attempt: call.attempt,
+    deadlineSeconds: call.trust === 'trustless' ? call.deadlineSeconds : undefined,
+  }),
+  'authorization-withdrawn': ({ type, intentId, attempt, reason }, { state }) => ({
+    ...subject(openIntent(state, intentId)),
+    type,
+    attempt,
+    reason,
+  }),
+  'authorization-dead': ({ type, intentId, attempt, how }, { state }) => ({
+    ...subject(openIntent(state, intentId)),
+    type,
+    attempt,
+    how,
+  }),
+  'order-accepted': ({ type, intentId, attempt, orderId }, { state }) => ({
+    ...subject(openIntent(state, intentId)),
+    type,
+    attempt,
+    orderId,
+  }),
+  'order-ended': ({ type, intentId, attempt, status, message }, { state }) => ({
+    ...subject(openIntent(state, intentId)),
+    type,
+    attempt,
+    status,
+    message,
+  }),
+  'fill-proven': ({ intentId, fill: { paid, received, txHash } }, { state, atMs }) => {
+    const open = openSwap(state, intentId)
+    const { sell, buy } = open.intent
+    const amounts = { sell: sell.token, buy: buy.token, paid, received }
+    const durationMs = atMs - open.openedAtMs
+    return { ...subject(open), type: 'filled', venue: 'gasless', ...amounts, txHash, durationMs }
+  },
+  'call-proven': ({ intentId, execution: { txHash, via, costs } }, { state, atMs }) => {
+    const open = openCall(state, intentId)
+    const durationMs = atMs - open.openedAtMs
+    const { label } = open.intent
+    return { ...subject(open), type: 'executed', venue: via, label, txHash, costs, durationMs }
+  },
+  'paper-filled': ({ type, intentId, ...amounts }, { state, atMs }) => {
+    const open = openIntent(state, intentId)
+    const moved = bookOf(open).movedOf(open.intent, amounts)
+    const durationMs = atMs - open.openedAtMs
+    return { ...subject(open), type, venue: open.venue, moved, durationMs }
+  },
+  'intent-closed': (event, { state }) => endOf(event, openIntent(state, event.intentId)),
+  'transaction-recorded': ({ transaction: { id, intentId, purpose, hash } }, { state }) => {
+    const status = state.transactions.has(id) ? 'replaced' : 'recorded'
+    return { type: 'transaction', intentId, purpose, status, hash }
+  },
+  'transaction-ended': ({ id, status, hash }, { state }) => {
+    const { intentId, purpose } = openTransaction(state, id).record
+    return { type: 'transaction', intentId, purpose, status, hash }
+  },
+}
+
+function subject({ intent }: OpenIntent): OrderFact {
+  return { strategy: intent.strategy, intentId: intent.id }
+}
+
+function paused(strategy: string | undefined, cause: PauseCause, detail: string): Fact {
+  return { type: 'pause', strategy, paused: true, cause, detail }
+}
+
+function resumed(strategy: string | undefined): Fact {
+  return { type: 'pause', strategy, paused: false, cause: 'operator', detail: 'resumed' }
+}
+
+function endOf({ outcome, reason, detail = '' }: EventOf<'intent-closed'>, open: OpenIntent): Fact {
+  const { venue } = open
+  if (outcome === 'refused' && isRefusalReason(reason))
+    return { ...subject(open), type: 'refused', reason, detail }
+  if ((outcome === 'failed' || outcome === 'expired') && isFailureReason(reason))
+    return { ...subject(open), type: 'failed', venue, reason, detail }
+  return { ...subject(open), type: 'intent-closed', outcome }
+}
+
+/** What a record says, told with the state before it. Throws InvariantError for one that does not fit that state. */
+export function tell(record: Pick<JournalRecord, 'event' | 'atMs'>, state: DaemonState): Fact {
+  const { event, atMs } = record
+  const telling = TELLINGS[event.type] as (event: JournalEvent, before: Before) => Fact
+  return telling(event, { state, atMs })
+}
+
+/** Applies one event in place, as `applyEvent` does, and tells it. */
+export function applyAndTell(state: DaemonState, event: JournalEvent, atMs: number): Fact {
+  const fact = tell({ event, atMs }, state)
+  applyEvent(state, event, atMs)
+  return fact
+}
+
+/** A record with what it says. */
+export type Told = { readonly record: JournalRecord; readonly fact: Fact }
+
+/** Tells a whole journal, oldest record first. */
+export async function* tellAll(records: AsyncIterable<JournalRecord>): AsyncGenerator<Told> {
+  const state = emptyState()
+  for await (const record of records)
+    yield { record, fact: applyAndTell(state, record.event, record.atMs) }
+}
+
+/** Whether a fact is about a slot: the slot itself, one of its intents, or a transaction made for one. */
+export function isAbout(
+  fact: Fact,
+  { strategy, slotSeconds }: { readonly strategy: string; readonly slotSeconds: number },
+): boolean {
+  if ('intentId' in fact) return fact.intentId?.startsWith(`${strategy}:${slotSeconds}:`) ?? false
+  if (!('slotSeconds' in fact) || fact.strategy !== strategy) return false
+  const lastSeconds = 'lastSeconds' in fact ? fact.lastSeconds : fact.slotSeconds
+  return fact.slotSeconds <= slotSeconds && slotSeconds <= lastSeconds
+}

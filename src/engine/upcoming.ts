@@ -1,0 +1,93 @@
+import { nextSlot } from '../domain/schedule/calendar.ts'
+import { attendedAtMs, type Due, dueSlots } from '../domain/schedule/due.ts'
+import type { SlotSeconds } from '../domain/schedule/schedule.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import type { Ports } from '../ports.ts'
+import { scheduleOf } from './view.ts'
+
+/** What a strategy owes at a moment. */
+export type Owed = { readonly strategy: Strategy; readonly due: Due }
+
+/** The next slot of every strategy, by the calendar and by what the journal has accounted for. */
+export class Upcoming {
+  readonly #ports: Pick<Ports, 'journal' | 'observe'>
+  readonly #startedAtMs: number
+  readonly #next = new Map<string, SlotSeconds>()
+  #strategies: readonly Strategy[]
+
+  constructor(input: {
+    readonly ports: Pick<Ports, 'journal' | 'observe'>
+    readonly strategies: readonly Strategy[]
+    readonly startedAtMs: number
+  }) {
+    this.#ports = input.ports
+    this.#startedAtMs = input.startedAtMs
+    this.#strategies = input.strategies
+    this.replace(input.strategies)
+  }
+
+  get strategies(): readonly Strategy[] {
+    return this.#strategies
+  }
+
+  replace(strategies: readonly Strategy[]): void {
+    this.#strategies = strategies
+    this.#next.clear()
+    for (const strategy of strategies) this.refresh(strategy)
+  }
+
+  /** Looks at the calendar again, after slots were accounted for. */
+  refresh(strategy: Strategy): void {
+    const { journal, observe } = this.#ports
+    const record = journal.state.strategies.get(strategy.name)
+    const after = record?.lastSlotSeconds ?? Math.floor(this.#startedAtMs / 1000)
+    const slot = nextSlot(scheduleOf(journal.state, strategy), after)
+    if (slot === undefined) this.#next.delete(strategy.name)
+    else this.#next.set(strategy.name, slot)
+    observe({
+      type: 'next-slot',
+      strategy: strategy.name,
+      nextSlotSeconds: slot,
+      lastFillAtMs: record?.lastFillAtMs,
+      paused: record?.paused !== undefined,
+    })
+  }
+
+  nextOf(strategy: string): SlotSeconds | undefined {
+    return this.#next.get(strategy)
+  }
+
+  /** Everything that is owed at a moment, by calendar alone. */
+  dueAt(nowMs: number): readonly Owed[] {
+    const { state } = this.#ports.journal
+    const startedAtMs = this.#startedAtMs
+    return this.#strategies.flatMap((strategy): readonly Owed[] => {
+      const slot = this.#next.get(strategy.name)
+      if (slot === undefined || dueMsOf(strategy, slot) > nowMs) return []
+      const lastSlotSeconds = state.strategies.get(strategy.name)?.lastSlotSeconds ?? slot - 1
+      const schedule = scheduleOf(state, strategy)
+      const due = dueSlots({
+        strategy: strategy.name,
+        schedule,
+        lastSlotSeconds,
+        nowMs,
+        startedAtMs,
+      })
+      return [{ strategy, due }]
+    })
+  }
+
+  /** When the next slot of any strategy is due, epoch ms; infinity when there is none. */
+  soonestMs(): number {
+    let soonest = Number.POSITIVE_INFINITY
+    for (const strategy of this.#strategies) {
+      const slot = this.#next.get(strategy.name)
+      if (slot !== undefined) soonest = Math.min(soonest, dueMsOf(strategy, slot))
+    }
+    return soonest
+  }
+}
+
+function dueMsOf({ name, schedule }: Strategy, slot: SlotSeconds): number {
+  return attendedAtMs(name, schedule, slot)
+}

@@ -1,0 +1,14 @@
+import type { OpenCall } from '../../domain/book/state.ts'
+import type { Venue } from '../venue.ts'
+import { attemptCall } from './attempt.ts'
+import { callSteps } from './follow.ts'
+import { resolveCall } from './resolve.ts'
+
+/** Contract calls through the aggregation service: one signed call a nonce, with a direct fallback. */
+export const CALL_VENUE: Venue<OpenCall> = {
+  attempt: attemptCall,
+  steps: callSteps,
+  resolve: resolveCall,
+  /** A call leaves nothing behind. */
+  finish: () => Promise.resolve(true),
+}
