@@ -241,6 +241,29 @@ export type Signer = {
   signTransaction(draft: TransactionDraft): { readonly raw: Hex; readonly hash: Hex }
 }
 
+/** What an EIP-7702 delegation is signed for. Amounts in wei. */
+export type DelegationDraft = {
+  /** The one chain that it holds on. */
+  readonly chainId: number
+  /** The code that the account is to have; the zero address clears it. */
+  readonly delegate: Address
+  /** Account nonces that an authorization is signed for, each good for one use at exactly that nonce. */
+  readonly authorizationNonces: readonly number[]
+  readonly nonce: number
+  readonly gas: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+/** A signer that may also change the code of its account, for the commands that set one up. */
+export type AccountSigner = Signer & {
+  /**
+   * A type-4 transaction to the zero address that carries the owner's authorizations (EIP-7702, the service's setup
+   * rule 3). Deterministic. Throws for chain id 0: such an authorization would hold on every chain (rule A4).
+   */
+  signDelegation(draft: DelegationDraft): { readonly raw: Hex; readonly hash: Hex }
+}
+
 export type Journal = {
   /** Live view of the fold. Read it, never write it. */
   readonly state: DaemonState

@@ -14,7 +14,7 @@ import { createScrubber } from '../../src/adapters/tell/scrubber.ts'
 import { createSigner } from '../../src/adapters/keys/signer.ts'
 import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { createWebhooks } from '../../src/adapters/tell/webhooks.ts'
-import { compose } from '../../src/cli/compose.ts'
+import { compose } from '../../src/cli/compose/services.ts'
 import { createWatch } from '../../src/cli/daemon/watch.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { loadStrategies } from '../../src/config/strategies/load.ts'
@@ -89,7 +89,7 @@ function createTicks(context, strategies) {
   const query = {
     owner: context.ports.signer.address,
     tokens: [sell.token, buy.token],
-    feeds: [context.feedFor(sell.token, buy.token)],
+    feeds: context.pricePath(sell.token, buy.token).map(({ feed }) => feed),
   }
   let waiting = []
   let running = false

@@ -30,3 +30,29 @@ export function printJson(io: Io, value: unknown): void {
   )
   io.stdout.write(`${text}\n`)
 }
+
+/** What a command found out: data on stdout, or `name value` lines for a person. */
+export function printReport(
+  io: Io,
+  options: { readonly json?: boolean | undefined },
+  report: { readonly data: object; readonly lines: readonly (readonly [string, string])[] },
+): void {
+  if (options.json) {
+    printJson(io, report.data)
+    return
+  }
+  const width = Math.max(...report.lines.map(([name]) => name.length))
+  for (const [name, value] of report.lines) io.stdout.write(`${name.padEnd(width)}  ${value}\n`)
+}
+
+/** Says how a command ended. A failure's reason is data under --json. */
+export function printOutcome(
+  io: Io,
+  options: { readonly json?: boolean | undefined },
+  outcome: { readonly ok: boolean; readonly message: string; readonly data?: object },
+): ExitCode {
+  const { ok, message, data = {} } = outcome
+  if (options.json) printJson(io, { ok, message, ...data })
+  else (ok ? io.stdout : io.stderr).write(`${message}\n`)
+  return ok ? EXIT.done : EXIT.failed
+}

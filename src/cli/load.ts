@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadSettings } from '../config/settings/load.ts'
+import { loadSettings, peekMode } from '../config/settings/load.ts'
 import type { Overrides } from '../config/settings/overrides.ts'
 import { loadStrategies } from '../config/strategies/load.ts'
 import { loadModules } from '../config/strategies/load-modules.ts'
 import { type Problem, problemOf, renderProblem } from '../config/yaml/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
+import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
 import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
 
 /** Options that every command which reads a config takes. */
@@ -40,6 +41,30 @@ export async function loadAll(options: ConfigOptions, io: Io, sandbox?: unknown)
   return modules.ok ? { ...loaded, strategies: modules.strategies } : modules
 }
 
+/**
+ * Settings and strategies for a command that only reads state. A sandbox file is completed with what its last run left
+ * in the state directory.
+ */
+export function loadForReading(options: ConfigOptions, io: Io): Loaded {
+  const found = settingsForReading(options, io)
+  if (!found.ok) return found
+  const { mode, stateDir } = found.settings
+  if (mode !== 'sandbox') return load(options, io)
+  return load(options, io, readSandboxRecord(stateDir) ?? SANDBOX_TEMPLATE)
+}
+
+/** The config file alone, for a command that has to work whatever the strategy files say. */
+export function settingsForReading(
+  options: ConfigOptions,
+  io: Io,
+): ReturnType<typeof loadSettings> {
+  const { config: file } = options
+  const mode = peekMode({ file })
+  if (!mode.ok) return mode
+  const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
+  return loadSettings({ file, env: io.env, overrides: options, sandbox })
+}
+
 /** Prints problems for a person or as data, and gives the exit code for a bad config. */
 export function reportProblems(
   problems: readonly Problem[],
@@ -56,7 +81,8 @@ export function renderAll(problems: readonly Problem[], io: Io): string {
   return problems.map((problem) => renderProblem(problem, { color })).join('\n\n')
 }
 
-const SANDBOX_RECORD = 'sandbox.json'
+/** What a sandbox run leaves in its state directory of what its sandbox supplied. */
+export const SANDBOX_RECORD = 'sandbox.json'
 
 /** Where a sandbox run leaves what its sandbox supplied, so that `status` and `history` can read its state. */
 export function sandboxRecordOf(stateDir: string): string {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { StateCorruptError, StateLockedError } from '../domain/errors.ts'
+import { OperatorError } from '../domain/errors.ts'
 import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from './io.ts'
 import type { ConfigOptions } from './load.ts'
 import { VERSION } from './version.ts'
@@ -273,24 +273,12 @@ function delegationCommand(root: Command): void {
     })
 }
 
-/** Errors whose text alone tells the operator what to correct. */
-const OPERATORS_ERRORS = [
-  'WrongStateError',
-  'TokenMismatchError',
-  'PortInUseError',
-  'FaultsFileError',
-]
-
 /** What the operator is to read of an error, and the exit code it means. */
 function explain(error: unknown): { readonly code: ExitCode; readonly text: string } {
   if (error instanceof CommanderError)
     return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, text: '' }
-  if (error instanceof StateLockedError) return { code: EXIT.stateInUse, text: error.message }
-  if (error instanceof StateCorruptError) return { code: EXIT.failed, text: error.message }
+  if (error instanceof OperatorError) return { code: EXIT[error.means], text: error.message }
   if (!(error instanceof Error)) return { code: EXIT.failed, text: String(error) }
-  const isOperators = OPERATORS_ERRORS.includes(error.name)
-  if (isOperators) return { code: EXIT.badConfig, text: error.message }
-  if (error.message.startsWith('no EVM node')) return { code: EXIT.failed, text: error.message }
   // What the operating system says needs no stack: the path and the reason are in its text.
   if ('code' in error && 'syscall' in error) return { code: EXIT.failed, text: error.message }
   return { code: EXIT.failed, text: error.stack ?? error.message }

@@ -3,9 +3,18 @@ export function assertNever(value: never): never {
   throw new Error(`unreachable case: ${JSON.stringify(value)}`)
 }
 
+/** What an error means to whoever supervises the process: try again, correct the files, or leave the directory alone. */
+export type ErrorMeaning = 'failed' | 'badConfig' | 'stateInUse'
+
+/** An error whose text alone says what is wrong and what to do: it is shown without a stack. */
+export abstract class OperatorError extends Error {
+  abstract readonly means: ErrorMeaning
+}
+
 /** State on disk that cannot be trusted. The daemon stops; it never repairs or replaces it by itself. */
-export class StateCorruptError extends Error {
+export class StateCorruptError extends OperatorError {
   override readonly name = 'StateCorruptError'
+  readonly means = 'failed'
   readonly file: string
   readonly remedy: string
   constructor(fault: { file: string; detail: string; remedy: string }) {
@@ -16,8 +25,9 @@ export class StateCorruptError extends Error {
 }
 
 /** Another process holds the state directory (exit code 75). */
-export class StateLockedError extends Error {
+export class StateLockedError extends OperatorError {
   override readonly name = 'StateLockedError'
+  readonly means = 'stateInUse'
 }
 
 /** A bug or a journal that breaks the state table. Never caught to go on trading. */

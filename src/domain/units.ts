@@ -8,6 +8,9 @@ export type Address = `0x${string}`
 /** Arbitrary bytes as lower-case 0x text. */
 export type Hex = `0x${string}`
 
+/** Stands for nobody, and for no code. */
+export const ZERO_ADDRESS: Address = `0x${'0'.repeat(40)}`
+
 /** Exact non-negative ratio of two integers. The unit is named where it is used. */
 export type Ratio = { readonly num: bigint; readonly den: bigint }
 

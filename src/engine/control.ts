@@ -2,6 +2,9 @@ import type { JournalEvent } from '../domain/book/journal.ts'
 import { deadlineOf } from '../domain/book/venues.ts'
 import type { Ports } from '../ports.ts'
 
+const PAUSED = 'paused by the operator'
+const HALTED = 'halted by the operator'
+
 /** What stopping and resuming needs: the journal, whether or not a daemon runs. */
 export type ControlPorts = Pick<Ports, 'journal'>
 
@@ -27,7 +30,6 @@ export type Controlled =
 export async function pause(
   ports: ControlPorts,
   strategy: string | undefined,
-  detail: string,
 ): Promise<Controlled> {
   const { strategies } = ports.journal.state
   if (strategy !== undefined && !strategies.has(strategy)) return unknown(ports, strategy)
@@ -35,16 +37,17 @@ export async function pause(
     (name) => (strategy ?? name) === name && strategies.get(name)?.paused === undefined,
   )
   const events = names.map(
-    (name) => ({ type: 'strategy-paused', strategy: name, cause: 'operator', detail }) as const,
+    (name) =>
+      ({ type: 'strategy-paused', strategy: name, cause: 'operator', detail: PAUSED }) as const,
   )
   await append(ports, events)
   return done(ports, names)
 }
 
 /** The kill switch: from the moment it is on disk nothing new is signed. Orders already signed are followed to their end. */
-export async function halt(ports: ControlPorts, detail: string): Promise<Controlled> {
+export async function halt(ports: ControlPorts): Promise<Controlled> {
   if (ports.journal.state.halted !== undefined) return done(ports, [])
-  await append(ports, [{ type: 'halted', cause: 'operator', detail }])
+  await append(ports, [{ type: 'halted', cause: 'operator', detail: HALTED }])
   return done(ports, ['everything'])
 }
 

@@ -1,4 +1,5 @@
 import { NOT_SCHEDULED } from '../domain/book/fold.ts'
+import { OperatorError } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
@@ -46,12 +47,10 @@ export type DaemonControl = {
 /** What still hangs in a request or a blocked queue this long after the stop is left to the journal. */
 const ABANDON_MS = 12_000
 
-export const PAUSED_BY_OPERATOR = 'paused by the operator'
-export const HALTED_BY_OPERATOR = 'halted by the operator'
-
 /** The wallet or the chain is not the one that the state directory belongs to. */
-export class WrongStateError extends Error {
+export class WrongStateError extends OperatorError {
   override readonly name = 'WrongStateError'
+  readonly means = 'badConfig'
 }
 
 /**
@@ -117,9 +116,9 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     const fillTank = gasTankKeeper(context, fail)
     fillTank()
     input.onReady(agenda, {
-      pause: (strategy) => pause(context.ports, strategy, PAUSED_BY_OPERATOR),
+      pause: (strategy) => pause(context.ports, strategy),
       resume: (strategy) => resume(context.ports, strategy),
-      halt: () => halt(context.ports, HALTED_BY_OPERATOR),
+      halt: () => halt(context.ports),
       trigger: (strategy) =>
         errands.run(async () => {
           const triggered = await agenda.trigger(strategy)

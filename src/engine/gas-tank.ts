@@ -2,11 +2,10 @@ import { DAY_MS } from '../domain/book/limits.ts'
 import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/book/runway.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { TopUp } from '../domain/settings.ts'
+import { depositOnce, isDepositing } from '../execute/account/deposit.ts'
 import { trustedNow } from '../execute/ask.ts'
-import { encodeDeposit } from '../execute/call/data.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
-import { transactOnce } from '../execute/transaction.ts'
 
 const LOOK_EVERY_MS = 15_000
 
@@ -84,28 +83,16 @@ async function topUpOnce(
   const { journal, observe } = context.ports
   const { onChain, blockTimeSeconds } = funds
   if (onChain === undefined || blockTimeSeconds === undefined) return 'waiting'
-  if (onChain > funds.balance || isDepositing(journal.state)) return 'waiting'
+  if (onChain > funds.balance || isDepositing(journal.state, aggregator)) return 'waiting'
   // A clock set a day ahead must not make room for another day's deposits.
   const time = trustedNow(context, { blockTimeSeconds })
   if (!time.ok) return 'waiting'
   if (depositedInDay(journal.state, time.nowMs) + topUp.amountWei > topUp.maxPerDayWei)
     return 'capped'
-  const outcome = await transactOnce(context, aggregator.wallet, {
-    id: undefined,
-    purpose: 'deposit',
-    intentId: undefined,
-    to: aggregator.settings.contracts.gasTank,
-    data: encodeDeposit(),
-    value: topUp.amountWei,
-  })
+  const outcome = await depositOnce(context, aggregator, topUp.amountWei)
   if (outcome.tag === 'unsent')
     observe({ type: 'chain-trouble', doing: 'topping up the GasTank', message: outcome.detail })
   return 'tried'
-}
-
-/** Whether a deposit is signed whose fate is unknown. */
-export function isDepositing(state: DaemonState): boolean {
-  return [...state.transactions.values()].some(({ record }) => record.purpose === 'deposit')
 }
 
 /** Wei deposited in the last day, by any command; deposits dated ahead of a clock that was set back count. */

@@ -1,6 +1,6 @@
 import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
 import type { AnsweredDomain } from '../../domain/call.ts'
-import type { Address, Hex } from '../../domain/units.ts'
+import { type Address, type Hex, ZERO_ADDRESS } from '../../domain/units.ts'
 import type { AccountView } from '../../ports.ts'
 import type { RpcAnswers, RpcCall } from './json-rpc-batch.ts'
 import { bytes, count, object, quantity } from './json-rpc-values.ts'
@@ -18,7 +18,6 @@ const READS = 3
 /** Bits of ERC-5267's `fields`, in the order of EIP-712; a salt or anything above would be another domain. */
 const FIELD = { name: 1, version: 2, chainId: 4, verifyingContract: 8 } as const
 const KNOWN_FIELDS = FIELD.name | FIELD.version | FIELD.chainId | FIELD.verifyingContract
-const ZERO_ADDRESS: Address = `0x${'0'.repeat(40)}`
 /** Hex digits; an honest answer has under a thousand. */
 const DOMAIN_LENGTH_MAX = 8_192
 

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { OperatorError } from '../../domain/errors.ts'
 
 const REQUEST_TIMEOUT_MS = 5_000
 const CONNECTIONS_MAX = 64
@@ -34,8 +35,9 @@ export type HttpServer = {
 }
 
 /** Another program, or another daemon, listens where this one should. */
-export class PortInUseError extends Error {
+export class PortInUseError extends OperatorError {
   override readonly name = 'PortInUseError'
+  readonly means = 'badConfig'
 }
 
 type Reply = { readonly status: number; readonly contentType: string; readonly body: string }

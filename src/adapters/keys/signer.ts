@@ -1,6 +1,7 @@
 import { keccak256, serializeTransaction } from 'viem/utils'
 import { type Hex, parseAddress } from '../../domain/units.ts'
-import type { Signer, TransactionDraft } from '../../ports.ts'
+import type { AccountSigner, DelegationDraft, TransactionDraft } from '../../ports.ts'
+import { type SignatureParts, signDelegation } from './delegation.ts'
 import { addressOf, type Curve, loadCurve } from './secp256k1-curve.ts'
 
 const DIGEST = /^0x[0-9a-f]{64}$/i
@@ -25,13 +26,13 @@ function unsigned(draft: TransactionDraft) {
  * Signs with one private key. The key lives in this call's closure and nowhere else: no property holds it, and the
  * 32 bytes given are overwritten with zeros. Throws for bytes that are no key.
  */
-export function createSigner(privateKey: Uint8Array, curve: Curve = loadCurve()): Signer {
+export function createSigner(privateKey: Uint8Array, curve: Curve = loadCurve()): AccountSigner {
   const key = Uint8Array.from(privateKey)
   privateKey.fill(0)
   if (key.length !== 32) throw new RangeError('a private key has 32 bytes')
   const address = addressOf(key, curve)
 
-  function sign(digest: Hex): { r: Hex; s: Hex; yParity: number } {
+  function sign(digest: Hex): SignatureParts {
     if (!DIGEST.test(digest)) throw new TypeError('a digest has 32 bytes')
     const { signature, recovery } = curve.sign(Buffer.from(digest.slice(2), 'hex'), key)
     const text = Buffer.from(signature).toString('hex')
@@ -44,6 +45,7 @@ export function createSigner(privateKey: Uint8Array, curve: Curve = loadCurve())
       const { r, s, yParity } = sign(digest)
       return `${r}${s.slice(2)}${yParity === 0 ? '1b' : '1c'}`
     },
+    signDelegation: (draft: DelegationDraft) => signDelegation(sign, draft),
     signTransaction(draft: TransactionDraft): { readonly raw: Hex; readonly hash: Hex } {
       if (parseAddress(draft.from) !== address)
         throw new Error(`the draft is from ${draft.from}, the key belongs to ${address}`)

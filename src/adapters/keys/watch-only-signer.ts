@@ -1,15 +1,15 @@
 import { InvariantError } from '../../domain/errors.ts'
 import type { WalletSource } from '../../domain/settings.ts'
 import { type Address, parseAddress } from '../../domain/units.ts'
-import type { Signer } from '../../ports.ts'
+import type { AccountSigner } from '../../ports.ts'
 import { readSecretFile } from './keystore.ts'
 
 /** A signer without a key, for dry-run: being asked to sign is a bug. */
-export function createWatchOnlySigner(address: Address): Signer {
+export function createWatchOnlySigner(address: Address): AccountSigner {
   const refuse = (): never => {
     throw new InvariantError('dry-run was about to sign something')
   }
-  return { address, signDigest: refuse, signTransaction: refuse }
+  return { address, signDigest: refuse, signTransaction: refuse, signDelegation: refuse }
 }
 
 /** The address of a wallet where it can be told without its key: as configured, or as a keystore says in the open. */

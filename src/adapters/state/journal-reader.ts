@@ -15,7 +15,7 @@ const NEWLINE = 0x0a
 
 const RESTORE_REMEDY =
   'Stop the daemon, keep a copy of the whole state directory, and bring back state.json and journal.jsonl together ' +
-  'from one backup (`tranched state restore`). Do not delete them: open orders are recorded nowhere else'
+  'from one backup. Do not delete them: open orders are recorded nowhere else'
 
 /** Follows the chain through a journal's bytes, in whatever pieces they come. Holds one chunk and one line at most. */
 export class ChainReader {

@@ -1,21 +1,13 @@
-import { createClock } from '../../adapters/clock.ts'
-import {
-  askControl,
-  type ControlRequest,
-  controlPath,
-} from '../../adapters/control/control-socket.ts'
-import { openJournal } from '../../adapters/state/journal-file.ts'
-import { acquireLock, readLock } from '../../adapters/state/state-lock.ts'
+import type { ControlRequest } from '../../adapters/control/control-socket.ts'
 import { type Controlled, halt, type InFlight, pause, resume } from '../../engine/control.ts'
-import { HALTED_BY_OPERATOR, PAUSED_BY_OPERATOR } from '../../engine/daemon.ts'
 import type { Triggered } from '../../engine/tick.ts'
+import { withClock } from '../compose/clock.ts'
+import { askDaemon } from '../compose/control.ts'
+import { holderOf, openState, whileHeld } from '../compose/state.ts'
 import type { ReloadResult } from '../daemon/reload.ts'
+import { instantText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, reportProblems } from '../load.ts'
-import { settingsForReading } from './status.ts'
-
-/** A reload reads every file, and waits for the tick under way. */
-const ANSWER_MS_MAX = 30_000
+import { type ConfigOptions, reportProblems, settingsForReading } from '../load.ts'
 
 /**
  * `tranched pause|resume|halt|trigger|reload`: asks the running daemon over its socket. Without one, pauses and halts are
@@ -29,14 +21,14 @@ export async function control(
   const found = settingsForReading(options, io)
   if (!found.ok) return reportProblems(found.problems, io, options)
   const { stateDir } = found.settings
-  const asked = await askControl(controlPath(stateDir), request, ANSWER_MS_MAX)
+  const asked = await askDaemon(stateDir, request)
   if (asked.tag === 'answered') {
     const { answer } = asked
     return answer.ok
       ? tell(request, answer.result, options, io)
       : refuse(answer.detail, options, io)
   }
-  const holder = readLock(stateDir)
+  const holder = holderOf(stateDir)
   if (asked.tag === 'silent' || holder !== undefined) {
     const who = holder === undefined ? 'the daemon' : `the process ${holder.pid}`
     return refuse(`${who} gives no answer; whether it did as asked is not known`, options, io)
@@ -53,32 +45,25 @@ const PAST: Readonly<Record<string, string>> = {
 }
 
 /** With no daemon running, the journal is this process's to write. */
-async function onFiles(request: ControlRequest, stateDir: string, io: Io): Promise<Controlled> {
-  const clock = createClock()
-  const release = await acquireLock(stateDir, {
-    pid: io.pid,
-    command: `tranched ${request.command}`,
-    startedAtMs: clock.now(),
-  })
-  try {
-    const observe = (): void => undefined
-    const onFatal = (error: Error): void => {
-      throw error
-    }
-    const opened = await openJournal({ dir: stateDir, clock, observe, onFatal })
-    try {
-      const ports = { journal: opened.journal, observe }
-      if (request.command === 'halt') return await halt(ports, HALTED_BY_OPERATOR)
-      return request.command === 'pause'
-        ? await pause(ports, request.strategy, PAUSED_BY_OPERATOR)
-        : await resume(ports, request.strategy)
-    } finally {
-      await opened.close()
-    }
-  } finally {
-    release()
-    await clock.close()
+function onFiles(
+  { command, strategy }: ControlRequest,
+  stateDir: string,
+  io: Io,
+): Promise<Controlled> {
+  const onFatal = (error: Error): void => {
+    throw error
   }
+  return withClock((clock) =>
+    whileHeld(stateDir, { io, command, clock }, async () => {
+      const { journal, close } = await openState({ dir: stateDir, clock, onFatal })
+      try {
+        if (command === 'halt') return await halt({ journal })
+        return await (command === 'pause' ? pause : resume)({ journal }, strategy)
+      } finally {
+        await close()
+      }
+    }),
+  )
 }
 
 function refuse(detail: string, options: ConfigOptions, io: Io): ExitCode {
@@ -122,8 +107,6 @@ function textOf(
 
 function inFlightText({ intentId, state, deadlineSeconds }: InFlight): string {
   const until =
-    deadlineSeconds === undefined
-      ? ''
-      : `, at most until ${new Date(deadlineSeconds * 1000).toISOString().replace('.000', '')}`
+    deadlineSeconds === undefined ? '' : `, at most until ${instantText(deadlineSeconds)}`
   return `  still in flight: ${intentId} (${state}${until}); it is followed to its end`
 }

@@ -1,21 +1,16 @@
+import { openCalls } from '../../domain/book/calls.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { delegateOf, resolveVerifyingContract } from '../../domain/call.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
 import type { Address } from '../../domain/units.ts'
+import { changeDelegation, NO_DELEGATE, nameOfDelegate } from '../../execute/account/delegate.ts'
 import { proposerOf } from '../../execute/authority/delegation.ts'
 import type { AccountView } from '../../ports.ts'
-import {
-  type AggregatorTools,
-  printOutcome,
-  printReport,
-  whileStopped,
-  withAggregator,
-} from '../aggregator-tools.ts'
-import { readSigner } from '../daemon/operate.ts'
-import { changeDelegation, NO_DELEGATE, nameOfDelegate } from '../delegation-change.ts'
-import { EXIT, type ExitCode, type Io } from '../io.ts'
+import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
+import { readState } from '../compose/state.ts'
+import { readSigner } from '../compose/wallets.ts'
+import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
 import { type ConfigOptions, reportProblems } from '../load.ts'
-import { readState } from './status.ts'
 
 export type DelegationSetOptions = ConfigOptions & {
   /** Says a second time what `proposer: trusted` in the config says. */
@@ -25,7 +20,8 @@ export type DelegationSetOptions = ConfigOptions & {
 /** `delegation status`: the code behind the account, whose it is, and what it answers. */
 export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCode> {
   return withAggregator(options, io, async (tools) => {
-    const { aggregator, account } = tools
+    const { aggregator, signer } = tools
+    const { address: account } = signer
     const { gasTank } = aggregator.settings.contracts
     const view = await aggregator.chain.account({ account, gasTank })
     if (!view.ok) return printOutcome(io, options, { ok: false, message: view.fault.message })
@@ -37,7 +33,8 @@ export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCo
 
 type DelegationReport = ReturnType<typeof reportOf>
 
-function reportOf({ aggregator, account }: AggregatorTools, view: AccountView) {
+function reportOf({ aggregator, signer }: AggregatorTools, view: AccountView) {
+  const { address: account } = signer
   const { settings, wallet } = aggregator
   const delegate = delegateOf(view.code)
   const { trustlessProposer } = settings.contracts
@@ -91,10 +88,10 @@ export function delegationSet(options: DelegationSetOptions, io: Io): Promise<Ex
     }
     const trading = await tradingWallet(tools, io)
     if (!trading.ok) return reportProblems([trading.problem], io, options)
-    if (trading.address === tools.account)
+    if (trading.address === tools.signer.address)
       return printOutcome(io, options, {
         ok: false,
-        message: `${tools.account} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
+        message: `${tools.signer.address} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
       })
     return change(proposerOf(tools.aggregator), tools, { options, io, command: 'delegation set' })
   })
@@ -120,15 +117,15 @@ function change(
 ): Promise<ExitCode> {
   return whileStopped({ tools, options, io, command }, async () => {
     const view = await readState(tools.settings.stateDir)
-    const busy = view === undefined ? undefined : unfinished(view.state, tools.account)
+    const busy = view === undefined ? undefined : unfinished(view.state, tools.signer.address)
     if (busy !== undefined) return printOutcome(io, options, { ok: false, message: busy })
     const outcome = await changeDelegation({ ...tools, delegate })
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
     const isDone = outcome.tag !== 'failed'
     return printOutcome(io, options, {
       ok: isDone,
-      message: isDone ? `${tools.account} is ${what}: ${outcome.message}` : outcome.message,
-      data: { account: tools.account, changed: outcome.tag === 'changed' },
+      message: isDone ? `${tools.signer.address} is ${what}: ${outcome.message}` : outcome.message,
+      data: { account: tools.signer.address, changed: outcome.tag === 'changed' },
     })
   })
 }
@@ -138,9 +135,8 @@ function unfinished(state: DaemonState, account: Address): string | undefined {
   const names: string[] = []
   for (const { record } of state.transactions.values())
     if (record.from === account) names.push(record.id)
-  for (const { venue, intent, state: step } of state.intents.values())
-    if (venue === 'aggregated' && intent.owner === account && hasLiveAuthorization(step))
-      names.push(intent.id)
+  for (const { intent, state: step } of openCalls(state))
+    if (intent.owner === account && hasLiveAuthorization(step)) names.push(intent.id)
   if (names.length === 0) return undefined
   return `the account has unfinished business (${names.join(', ')}): run the daemon until that is over`
 }

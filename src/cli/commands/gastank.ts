@@ -1,21 +1,19 @@
-import { openJournal } from '../../adapters/state/journal-file.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import { DEFAULT_POLICY } from '../../domain/policy.ts'
 import { type Address, formatAmount, parseAmount } from '../../domain/units.ts'
-import type { GasTankAccount } from '../../ports.ts'
 import {
-  type AggregatorTools,
-  printOutcome,
-  printReport,
-  whileStopped,
-  withAggregator,
-} from '../aggregator-tools.ts'
-import { durationText } from '../daemon/announce.ts'
-import { isBeingIndexed, makeDeposit, shownBy, waitForIndexing } from '../gastank-deposit.ts'
-import { EXIT, type ExitCode, type Io } from '../io.ts'
+  isBeingIndexed,
+  makeDeposit,
+  shownBy,
+  waitForIndexing,
+} from '../../execute/account/deposit.ts'
+import type { GasTankAccount } from '../../ports.ts'
+import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
+import { openState, readState } from '../compose/state.ts'
+import { durationText } from '../describe.ts'
+import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
 import type { ConfigOptions } from '../load.ts'
 import { type CallSavings, callSavings, savingsText } from './call-savings.ts'
-import { readState } from './status.ts'
 
 const DAY_MS = 86_400_000
 /** Days that the average charge is taken over. */
@@ -47,7 +45,8 @@ type Sight = {
 }
 
 async function look(tools: AggregatorTools): Promise<Sight> {
-  const { aggregator, account } = tools
+  const { aggregator, signer } = tools
+  const { address: account } = signer
   const { gasTank } = aggregator.settings.contracts
   const [info, view, { chargedPerDay, savings }] = await Promise.all([
     aggregator.service.accountInfo(account),
@@ -135,7 +134,7 @@ export async function gastankDeposit(
   return withAggregator(options, io, async (tools) => {
     if (options.yes !== true) {
       tools.tell(
-        `this would send ${etherText(wei)} from ${tools.account} to the GasTank, and a deposit cannot be taken out again: repeat it with --yes`,
+        `this would send ${etherText(wei)} from ${tools.signer.address} to the GasTank, and a deposit cannot be taken out again: repeat it with --yes`,
       )
       return EXIT.usage
     }
@@ -152,7 +151,7 @@ async function deposit(
 ): Promise<ExitCode> {
   const { settings, aggregator, clock, observe, tell } = tools
   const failing = new AbortController()
-  const opened = await openJournal({
+  const opened = await openState({
     dir: settings.stateDir,
     clock,
     observe,
@@ -170,7 +169,7 @@ async function deposit(
     const made = await makeDeposit(context, aggregator, wei)
     if (!made.ok) return printOutcome(io, options, { ok: false, message: made.message })
     tell(`${etherText(wei)} are in the GasTank; waiting until the service has indexed them`)
-    const indexed = await waitForIndexing(tools)
+    const indexed = await waitForIndexing(aggregator, tools)
     return printOutcome(io, options, { ...indexed, data: { deposited: wei } })
   } finally {
     await opened.close()

@@ -1,9 +1,9 @@
 import { type Fact, type Told, tellAll } from '../../domain/book/tell.ts'
 import type { Token } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
+import { readState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, reportProblems, stateMissing } from '../load.ts'
-import { loadForReading, readState } from './status.ts'
+import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
 
 export type HistoryOptions = ConfigOptions & {
   readonly strategy?: string

@@ -1,24 +1,24 @@
 import { loadModules } from '../../config/strategies/load-modules.ts'
 import { type DaemonState, emptyState } from '../../domain/book/state.ts'
+import { bookOf } from '../../domain/book/venues.ts'
 import { acceptPath, createPricePaths } from '../../domain/price.ts'
 import { scheduleWarnings, slotsBetween } from '../../domain/schedule/calendar.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { readsMarket, type Strategy } from '../../domain/strategy.ts'
 import { NATIVE_TOKEN, type Token } from '../../domain/token.ts'
-import { type Address, formatAmount } from '../../domain/units.ts'
+import { formatAmount, ZERO_ADDRESS } from '../../domain/units.ts'
 import { consider } from '../../engine/slot.ts'
 import { type WorstCase, worstCases } from '../../engine/spend.ts'
-import { scheduleOf } from '../../engine/view.ts'
-import { describeSchedule, describeStrategy, durationText } from '../daemon/announce.ts'
+import { scheduleOf, wantedBy } from '../../engine/view.ts'
+import { readState } from '../compose/state.ts'
+import { describeSchedule, describeStrategy, durationText, instantText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, reportProblems } from '../load.ts'
+import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
 import { type Market, readMarketNow } from '../market.ts'
-import { loadForReading, readState } from './status.ts'
 
 export type PlanOptions = ConfigOptions & { readonly slots: number }
 
 const YEAR_SECONDS = 366 * 86_400
-const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 
 /** `tranched plan [STRATEGY]`: next slots, what each would do now, and the most that it may spend. Changes nothing. */
 export async function plan(
@@ -39,7 +39,7 @@ export async function plan(
     return EXIT.failed
   }
   const state = (await readState(settings.stateDir))?.state ?? emptyState()
-  const market = await readMarketNow(settings, strategies, { state, io })
+  const market = await readMarketNow(settings, wantedBy(strategies), { state, io })
   const input = { settings, state, market, nowMs, slots: options.slots }
   const plans = strategies.map((strategy) => planOf(strategy, input))
   const totals = totalsOf(plans, input)
@@ -75,7 +75,7 @@ function planOf(strategy: Strategy, input: PlanInput) {
     schedule: describeSchedule(schedule),
     next: slots.map((slot) => ({
       slotSeconds: slot,
-      utc: new Date(slot * 1000).toISOString().replace('.000', ''),
+      utc: instantText(slot),
       local: localText(slot, zone),
       inSeconds: slot - nowSeconds,
     })),
@@ -99,21 +99,15 @@ function decisionNow(strategy: Strategy, { settings, state, market, nowMs }: Pla
     pricePath: createPricePaths(settings.prices.values()),
     account: settings.limits,
     state,
-    owner: market.ok ? market.owner : NOBODY,
-    caller: NOBODY,
+    owner: market.ok ? market.owner : ZERO_ADDRESS,
+    caller: ZERO_ADDRESS,
     strategy,
     slotSeconds: Math.floor(nowMs / 1000),
     view: market.ok ? market.view : undefined,
     nowMs,
   })
   if (decision.tag === 'skip') return { does: `skip: ${decision.reason}`, detail: decision.detail }
-  const orders = decision.intents.map((intent) => {
-    if (intent.venue === 'aggregated') return `call ${intent.label}`
-    const { sell, buy, size } = intent
-    const of = size.side === 'sell' ? sell : buy
-    const amount = `${formatAmount(size.amount, of.token.decimals)} ${of.token.symbol}`
-    return size.side === 'sell' ? `sell ${amount} for ${buy.token.symbol}` : `buy ${amount}`
-  })
+  const orders = decision.intents.map((intent) => bookOf(intent).wordsOf(intent))
   return { does: orders.join('; '), detail: '' }
 }
 

@@ -1,11 +1,9 @@
-import { createClock } from '../../adapters/clock.ts'
-import { createGaslessHttp } from '../../adapters/gasless/http.ts'
 import { emptyState } from '../../domain/book/state.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import { acceptPath, createPricePaths } from '../../domain/price.ts'
-import type { Quote } from '../../domain/quote.ts'
+import type { Quote, Reply } from '../../domain/quote.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { SwapStrategy } from '../../domain/strategy.ts'
+import { readsMarket, type SwapStrategy } from '../../domain/strategy.ts'
 import { type Asset, type Token, WETH_BASE_ADDRESS } from '../../domain/token.ts'
 import {
   type Address,
@@ -18,11 +16,14 @@ import {
 } from '../../domain/units.ts'
 import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
 import { verify } from '../../execute/authority/verify.ts'
-import { durationText } from '../daemon/announce.ts'
+import { quoteRequest } from '../../execute/swap/attempt.ts'
+import { withClock } from '../compose/clock.ts'
+import { composeGasless } from '../compose/services.ts'
+import { readState } from '../compose/state.ts'
+import { durationText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, reportProblems } from '../load.ts'
+import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
 import { type Market, readMarketNow } from '../market.ts'
-import { loadForReading, readState } from './status.ts'
 
 export type QuoteOptions = ConfigOptions & {
   readonly sell?: string
@@ -45,43 +46,37 @@ export async function quote(
   const wanted =
     name === undefined
       ? wantedPair(options, settings)
-      : wantedOf(strategy?.kind === 'call' ? undefined : strategy, name)
+      : wantedOf(strategy !== undefined && readsMarket(strategy) ? strategy : undefined, name)
   if (typeof wanted === 'string') {
     io.stderr.write(`quote: ${wanted}\n`)
     return EXIT.usage
   }
   const state = (await readState(settings.stateDir))?.state ?? emptyState()
-  const market = await readMarketNow(settings, [asStrategy(wanted, settings)], { state, io })
+  const [sell, buy] = [wanted.sell.token, wanted.buy.token]
+  const seen = { tokens: [sell, buy], pairs: [{ sell, buy }] }
+  const market = await readMarketNow(settings, seen, { state, io })
   if (!market.ok) return fail(io, `prices and balances cannot be read: ${market.why}`)
-  const clock = createClock()
-  const service = createGaslessHttp({
-    baseUrl: settings.gasless.baseUrl,
-    wire: settings.gasless.wire,
-    routingPreference: settings.gasless.routingPreference,
-    clock,
-    observe: () => undefined,
-    onRateLimit: () => undefined,
-    onRetryAfter: () => undefined,
+  const intent = intentOf(wanted, market.owner)
+  const { reply, nowMs } = await askQuote(settings, intent)
+  if (!reply.ok) return fail(io, `the service gave no quote: ${reply.fault.message}`)
+  const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
+  if (options.json) printJson(io, report)
+  else io.stdout.write(`${textOf(report)}\n`)
+  return EXIT.done
+}
+
+function askQuote(
+  settings: Settings,
+  intent: SwapIntent,
+): Promise<{ readonly reply: Reply<Quote>; readonly nowMs: number }> {
+  return withClock(async (clock) => {
+    const { gasless } = composeGasless({ settings, clock, observe: () => undefined })
+    try {
+      return { reply: await gasless.quote(quoteRequest(intent)), nowMs: clock.now() }
+    } finally {
+      await gasless.close()
+    }
   })
-  try {
-    const intent = intentOf(wanted, market.owner)
-    const reply = await service.quote({
-      from: intent.owner,
-      receiver: intent.recipient,
-      sellToken: intent.sell.token.address,
-      buyToken: intent.buy.token.address,
-      size: intent.size,
-      slippageBps: intent.slippageBps,
-    })
-    if (!reply.ok) return fail(io, `the service gave no quote: ${reply.fault.message}`)
-    const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs: clock.now() })
-    if (options.json) printJson(io, report)
-    else io.stdout.write(`${textOf(report)}\n`)
-    return EXIT.done
-  } finally {
-    await service.close()
-    await clock.close()
-  }
 }
 
 function fail(io: Io, text: string): ExitCode {
@@ -149,32 +144,6 @@ function wantedOf(strategy: SwapStrategy | undefined, name: string): Wanted | st
   if (fixed?.type !== 'amount') return `${name} sells a share; give --sell, --buy and --amount`
   const { amount } = fixed
   return { ...common, price, size: { side: 'sell', amount }, maxSell: amount }
-}
-
-/** As far as reading the market goes: two tokens and the price between them. */
-function asStrategy({ sell, buy, ...wanted }: Wanted, settings: Settings): SwapStrategy {
-  const none = new Map()
-  const limits = { perOrder: none, perHour: none, perDay: none, perWeek: none, total: none }
-  const schedule = { type: 'interval', everySeconds: 1, count: 1, startSeconds: 0 } as const
-  return {
-    kind: 'twap',
-    name: 'quote',
-    file: settings.file,
-    enabled: true,
-    schedule: { ...schedule, missed: 'skip', maxLatenessMs: 0, jitterMs: 0, overlap: 'skip' },
-    limits: {
-      ...limits,
-      cooldownMs: 0,
-      maxOpenIntents: 1,
-      maxFailures: undefined,
-      drawdownBps: undefined,
-    },
-    sell,
-    buy,
-    total: wanted.maxSell,
-    unsold: 'drop',
-    ...wanted,
-  }
 }
 
 function intentOf(wanted: Wanted, owner: Address): SwapIntent {

@@ -1,5 +1,6 @@
 import { peekMode } from '../../config/settings/load.ts'
-import { lock, type RunOptions, runLocked } from '../daemon/operate.ts'
+import { lockState } from '../compose/state.ts'
+import { type RunOptions, runLocked } from '../daemon/operate.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { loadAll, renderAll, reportProblems } from '../load.ts'
 
@@ -15,7 +16,8 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
   if (loaded.warnings.length > 0) io.stderr.write(`${renderAll(loaded.warnings, io)}\n`)
   const { settings, strategies } = loaded
-  const release = await lock(settings, io)
+  const holder = { io, command: 'run', startedAtMs: Date.now() }
+  const release = await lockState(settings.stateDir, holder)
   try {
     return await runLocked({
       options,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
+import { OperatorError } from '../../domain/errors.ts'
 import { writeSandboxConfig } from '../../sandbox/config-out.ts'
 import { faultsSchema } from '../../sandbox/faults.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
@@ -47,8 +48,9 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
 }
 
 /** A faults file that cannot be used; the text names the file and what is wrong. */
-class FaultsFileError extends Error {
+class FaultsFileError extends OperatorError {
   override readonly name = 'FaultsFileError'
+  readonly means = 'badConfig'
 }
 
 async function readFaults(file: string): Promise<unknown> {

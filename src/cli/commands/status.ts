@@ -1,8 +1,4 @@
-import { join } from 'node:path'
-import { fileSize } from '../../adapters/state/durable-file.ts'
-import { type JournalView, readJournal } from '../../adapters/state/journal-file.ts'
-import { readLock } from '../../adapters/state/state-lock.ts'
-import { loadSettings, peekMode } from '../../config/settings/load.ts'
+import type { JournalView } from '../../adapters/state/journal-file.ts'
 import type { OpenIntent, Pause } from '../../domain/book/state.ts'
 import { deadlineOf } from '../../domain/book/venues.ts'
 import { nextSlot } from '../../domain/schedule/calendar.ts'
@@ -10,47 +6,10 @@ import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
-import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
-import { describeStrategy, durationText } from '../daemon/announce.ts'
+import { holderOf, readState } from '../compose/state.ts'
+import { describeStrategy, durationText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import {
-  type ConfigOptions,
-  type Loaded,
-  load,
-  readSandboxRecord,
-  reportProblems,
-  stateMissing,
-} from '../load.ts'
-
-/**
- * Settings for a command that only reads state. A sandbox file is completed with what its last run left in the
- * state directory.
- */
-export function loadForReading(options: ConfigOptions, io: Io): Loaded {
-  const found = settingsForReading(options, io)
-  if (!found.ok) return found
-  const { mode, stateDir } = found.settings
-  if (mode !== 'sandbox') return load(options, io)
-  return load(options, io, readSandboxRecord(stateDir) ?? SANDBOX_TEMPLATE)
-}
-
-/** The config file alone, for a command that has to work whatever the strategy files say. */
-export function settingsForReading(
-  options: ConfigOptions,
-  io: Io,
-): ReturnType<typeof loadSettings> {
-  const { config: file } = options
-  const mode = peekMode({ file })
-  if (!mode.ok) return mode
-  const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
-  return loadSettings({ file, env: io.env, overrides: options, sandbox })
-}
-
-/** The journal of a state directory; undefined when nothing was ever written there. */
-export async function readState(stateDir: string): Promise<JournalView | undefined> {
-  const size = await fileSize(join(stateDir, 'journal.jsonl'))
-  return size === undefined ? undefined : readJournal(stateDir)
-}
+import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
 
 /** `tranched status`: who runs, what is open, what each strategy did and when it is next due. Reads files only. */
 export async function status(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
@@ -77,7 +36,7 @@ function reportOf(input: {
   nowMs: number
 }) {
   const { settings, strategies, view, nowMs } = input
-  const holder = readLock(settings.stateDir)
+  const holder = holderOf(settings.stateDir)
   return {
     mode: settings.mode,
     stateDir: settings.stateDir,

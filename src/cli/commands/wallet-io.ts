@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type ReadSecretFile, readSecretFile } from '../../adapters/keys/keystore.ts'
+import type { ReadSecretFile } from '../../adapters/keys/keystore.ts'
+import { KEYS } from '../compose/wallets.ts'
 
 /** What the wallet commands may touch. */
 export type WalletIo = {
@@ -52,7 +53,7 @@ export function createWalletIo(streams: {
       }
       return text
     },
-    readFile: readSecretFile,
+    readFile: KEYS.readSecretFile,
     randomBytes: (size) => Uint8Array.from(randomBytes(size)),
   }
 }

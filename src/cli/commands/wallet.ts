@@ -1,16 +1,7 @@
 import { getAddress } from 'viem/utils'
-import {
-  createKeystore,
-  openKeystore,
-  readPassword,
-  readPrivately,
-  readWalletKey,
-  type WalletFault,
-  type WalletKey,
-} from '../../adapters/keys/keystore.ts'
-import { checkPrivateKey, parsePrivateKey } from '../../adapters/keys/private-key.ts'
-import { addressOf, loadCurve } from '../../adapters/keys/secp256k1-curve.ts'
+import type { WalletFault, WalletKey } from '../../adapters/keys/keystore.ts'
 import type { Address } from '../../domain/units.ts'
+import { KEYS } from '../compose/wallets.ts'
 import { EXIT, type ExitCode } from '../io.ts'
 import type { WalletIo } from './wallet-io.ts'
 
@@ -70,13 +61,13 @@ export async function walletAddress(
     return fail(usage('name one wallet', 'give --keystore or --private-key-file'), options, io)
   const key =
     keystore === undefined
-      ? await readWalletKey(
+      ? await KEYS.readWalletKey(
           { type: 'privateKeyFile', file: privateKeyFile ?? '' },
           { readFile: io.readFile, env: {} },
         )
       : await unlocked(keystore, options, io)
   if (!key.ok) return fail(key, options, io)
-  const address = addressOf(key.key, loadCurve())
+  const address = KEYS.addressOf(key.key)
   key.key.fill(0)
   report({ address }, options, io)
   return EXIT.done
@@ -84,7 +75,7 @@ export async function walletAddress(
 
 function randomKey(io: WalletIo): Uint8Array {
   for (let tries = 0; tries < NEW_KEY_TRIES_MAX; tries++) {
-    const checked = checkPrivateKey(io.randomBytes(32))
+    const checked = KEYS.checkPrivateKey(io.randomBytes(32))
     if (checked.ok) return checked.key
   }
   throw new Error('the random source yields no private key')
@@ -96,7 +87,7 @@ async function store(
   io: WalletIo,
 ): Promise<ExitCode> {
   const work = io.scryptN === undefined ? {} : { scryptN: io.scryptN }
-  const made = await createKeystore({ file: options.out, ...secret, ...work })
+  const made = await KEYS.createKeystore({ file: options.out, ...secret, ...work })
   if (!made.ok) return fail(made, options, io)
   report({ address: made.address, keystore: options.out }, options, io)
   if (!options.json)
@@ -109,12 +100,12 @@ async function store(
 async function givenKey(options: WalletImportOptions, io: WalletIo): Promise<WalletKey> {
   const { privateKeyFile } = options
   if (privateKeyFile !== undefined)
-    return readWalletKey(
+    return KEYS.readWalletKey(
       { type: 'privateKeyFile', file: privateKeyFile },
       { readFile: io.readFile, env: {} },
     )
   const text = (await io.readSecret('Private key: ')) ?? (await io.readPiped()) ?? ''
-  const parsed = parsePrivateKey(text)
+  const parsed = KEYS.parsePrivateKey(text)
   if (parsed.ok) return parsed
   return {
     ok: false,
@@ -124,7 +115,8 @@ async function givenKey(options: WalletImportOptions, io: WalletIo): Promise<Wal
 }
 
 async function newPassword(options: WalletNewOptions, io: WalletIo): Promise<Password> {
-  if (options.passwordFile !== undefined) return readPassword(options.passwordFile, io.readFile)
+  if (options.passwordFile !== undefined)
+    return KEYS.readPassword(options.passwordFile, io.readFile)
   const password = await io.readSecret('Password for the new keystore: ')
   if (password === undefined) return noTerminal()
   if ((await io.readSecret('The same password again: ')) !== password)
@@ -137,15 +129,16 @@ async function unlocked(
   options: WalletAddressOptions,
   io: WalletIo,
 ): Promise<WalletKey> {
-  const file = await readPrivately(path, io.readFile)
+  const file = await KEYS.readPrivately(path, io.readFile)
   if (!file.ok) return file
   const password = await knownPassword(options, io)
   if (!password.ok) return password
-  return openKeystore({ path, text: file.text }, password)
+  return KEYS.openKeystore({ path, text: file.text }, password)
 }
 
 async function knownPassword(options: WalletAddressOptions, io: WalletIo): Promise<Password> {
-  if (options.passwordFile !== undefined) return readPassword(options.passwordFile, io.readFile)
+  if (options.passwordFile !== undefined)
+    return KEYS.readPassword(options.passwordFile, io.readFile)
   const password = await io.readSecret('Password of the keystore: ')
   return password === undefined ? noTerminal() : { ok: true, password, from: 'the terminal' }
 }

@@ -1,8 +1,8 @@
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import { isAbout, tellAll } from '../../domain/book/tell.ts'
+import { readState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, reportProblems, stateMissing } from '../load.ts'
-import { loadForReading, readState } from './status.ts'
+import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
 
 const SLOT = /^([a-z0-9][a-z0-9-]{0,62}):(\d{1,12})(?::\d{1,3})?$/
 

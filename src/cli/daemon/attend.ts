@@ -1,14 +1,9 @@
 import type { ControlAnswer } from '../../adapters/control/control-socket.ts'
-import {
-  ControlPathError,
-  controlPath,
-  serveControl,
-} from '../../adapters/control/control-socket.ts'
-import { watchDirectory } from '../../adapters/control/file-watch.ts'
 import type { Log } from '../../adapters/tell/log.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
+import { listenForOperator, watchFiles } from '../compose/control.ts'
 import type { Io } from '../io.ts'
 import type { Loaded } from '../load.ts'
 import { createReloader } from './reload.ts'
@@ -32,7 +27,7 @@ export async function attend(
   const onFiles = (): void => {
     reload().catch((error: unknown) => log.error('could not reload strategies', { err: error }))
   }
-  const watcher = watchDirectory(settings.strategiesDir, onFiles, (error) =>
+  const watcher = watchFiles(settings.strategiesDir, onFiles, (error) =>
     log.warn(`strategy files are not watched, SIGHUP reloads them: ${error.message}`),
   )
   const offHangup = io.onHangup(() => {
@@ -54,32 +49,25 @@ async function listen(
   control: DaemonControl,
   reload: ReturnType<typeof createReloader>,
 ): Promise<{ close(): Promise<void> } | undefined> {
-  try {
-    return await serveControl(controlPath(settings.stateDir), async (request) => {
-      const { command, strategy } = request
-      log.info(`asked to ${command} ${strategy ?? ''}`.trim(), {
-        event: 'control',
-        command,
-        strategy,
-      })
-      switch (command) {
-        case 'pause':
-          return done(await control.pause(strategy))
-        case 'resume':
-          return done(await control.resume(strategy))
-        case 'halt':
-          return done(await control.halt())
-        case 'trigger':
-          return done(await control.trigger(strategy ?? ''))
-        case 'reload':
-          return done(await reload())
-      }
-    })
-  } catch (error) {
-    if (!(error instanceof ControlPathError)) throw error
-    log.warn(`no control socket: ${error.message}`)
-    return undefined
-  }
+  const socket = await listenForOperator(settings.stateDir, async ({ command, strategy }) => {
+    const asked = `asked to ${command} ${strategy ?? ''}`.trim()
+    log.info(asked, { event: 'control', command, strategy })
+    switch (command) {
+      case 'pause':
+        return done(await control.pause(strategy))
+      case 'resume':
+        return done(await control.resume(strategy))
+      case 'halt':
+        return done(await control.halt())
+      case 'trigger':
+        return done(await control.trigger(strategy ?? ''))
+      case 'reload':
+        return done(await reload())
+    }
+  })
+  if (socket.ok) return socket
+  log.warn(`no control socket: ${socket.why}`)
+  return undefined
 }
 
 function done(result: unknown): ControlAnswer {

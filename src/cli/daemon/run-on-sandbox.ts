@@ -1,16 +1,17 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileSize } from '../../adapters/state/durable-file.ts'
 import { problemOf } from '../../config/yaml/problem.ts'
 import { writeSandboxKeys } from '../../sandbox/config-out.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
+import { isInState, lockState } from '../compose/state.ts'
 import type { ExitCode, Io } from '../io.ts'
-import { loadAll, reportProblems, sandboxRecordOf } from '../load.ts'
-import { lock, type RunOptions, runLocked } from './operate.ts'
+import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load.ts'
+import { type RunOptions, runLocked } from './operate.ts'
 
 /** State files of the run before, kept for one run more. */
 const PREVIOUS = 'previous'
+const STATE_FILES = ['journal.jsonl', 'state.json']
 
 /**
  * Runs the daemon with a sandbox of its own: chain, services and state begin and end together. Files are checked
@@ -20,7 +21,8 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
   const checked = await loadAll(options, io, SANDBOX_TEMPLATE)
   if (!checked.ok) return reportProblems(checked.problems, io, options)
   const { stateDir } = checked.settings
-  const release = await lock(checked.settings, io)
+  const holder = { io, command: 'run', startedAtMs: Date.now() }
+  const release = await lockState(stateDir, holder)
   try {
     if (!(await putAside(stateDir))) return reportProblems([foreignState(stateDir)], io, options)
     const sandbox = await startSandbox({ anvilBin: io.env['ANVIL_BIN'] })
@@ -51,21 +53,16 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
  * directory holds the state of something else.
  */
 async function putAside(stateDir: string): Promise<boolean> {
-  const files = ['journal.jsonl', 'state.json'].map((name) => join(stateDir, name))
-  const present = await Promise.all(files.map(exists))
+  const present = await Promise.all(STATE_FILES.map((name) => isInState(stateDir, name)))
   if (!present.includes(true)) return true
-  if (!(await exists(sandboxRecordOf(stateDir)))) return false
+  if (!(await isInState(stateDir, SANDBOX_RECORD))) return false
   const previous = join(stateDir, PREVIOUS)
   await rm(previous, { recursive: true, force: true })
   await mkdir(previous, { mode: 0o700 })
-  for (const name of ['journal.jsonl', 'state.json', 'sandbox.json']) {
-    if (await exists(join(stateDir, name))) await rename(join(stateDir, name), join(previous, name))
+  for (const name of [...STATE_FILES, SANDBOX_RECORD]) {
+    if (await isInState(stateDir, name)) await rename(join(stateDir, name), join(previous, name))
   }
   return true
-}
-
-async function exists(file: string): Promise<boolean> {
-  return (await fileSize(file)) !== undefined
 }
 
 function foreignState(stateDir: string): ReturnType<typeof problemOf> {

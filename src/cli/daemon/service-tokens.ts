@@ -1,10 +1,12 @@
 import type { Log } from '../../adapters/tell/log.ts'
+import { OperatorError } from '../../domain/errors.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Gasless } from '../../ports.ts'
 
 /** The config and the service disagree on a token; trading on would misread every amount of it. */
-export class TokenMismatchError extends Error {
+class TokenMismatchError extends OperatorError {
   override readonly name = 'TokenMismatchError'
+  readonly means = 'badConfig'
 }
 
 /**

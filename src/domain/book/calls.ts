@@ -33,6 +33,7 @@ export const CALLS: VenueBook<CallIntent, OpenCall> = {
   },
   bookOnPaper: () => undefined,
   movedOf: ({ label }) => ({ call: label }),
+  wordsOf: ({ label }) => `call ${label}`,
 }
 
 /** A trusted call has no deadline: its signature is good for as long as the service holds it. */

@@ -39,6 +39,8 @@ export type VenueBook<Intent, Open> = {
   /** Dry-run: what a booked order changes beside what every fill does. */
   bookOnPaper(state: DaemonState, open: Open, amounts: FillAmounts): void
   movedOf(intent: Intent, amounts: FillAmounts): Moved
+  /** What an intent is to do, in words. */
+  wordsOf(intent: Intent): string
 }
 
 /** What an open intent has at whatever venue when its slot is opened. */

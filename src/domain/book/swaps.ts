@@ -40,6 +40,11 @@ export const SWAPS: VenueBook<SwapIntent, OpenSwap> = {
     paid: amountText(paid, sell),
     received: amountText(received, buy),
   }),
+  wordsOf({ sell, buy, size }) {
+    const of = size.side === 'sell' ? sell : buy
+    const amount = `${formatAmount(size.amount, of.token.decimals)} ${of.token.symbol}`
+    return size.side === 'sell' ? `sell ${amount} for ${buy.token.symbol}` : `buy ${amount}`
+  },
 }
 
 /** Swaps among the open intents. */

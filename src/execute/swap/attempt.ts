@@ -55,7 +55,7 @@ async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
   const { intent } = open
   const wrapped = await wrapIfNative(context, intent)
   if (wrapped.tag === 'closing' || wrapped.tag === 'stopped') return wrapped
-  const quoted = await askService(context, 'quote', () => ports.gasless.quote(requestOf(intent)))
+  const quoted = await askService(context, 'quote', () => ports.gasless.quote(quoteRequest(intent)))
   if (!quoted.ok) return context.closing.aborted ? { tag: 'stopped' } : quoteFailure(quoted.fault)
   const step = await signable(context, intent, quoted.value)
   if (step.tag !== 'signable') return step
@@ -64,7 +64,8 @@ async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
   return ports.queue.run('submit', () => signAndSubmit(context, open, step))
 }
 
-function requestOf(intent: SwapIntent): QuoteRequest {
+/** What the service is asked for an intent. */
+export function quoteRequest(intent: SwapIntent): QuoteRequest {
   return {
     from: intent.owner,
     receiver: intent.recipient,

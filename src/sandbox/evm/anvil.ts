@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { OperatorError } from '../../domain/errors.ts'
 import type { SandboxLog } from '../log.ts'
 
 /** A local EVM node in a child process that cannot outlive this one. */
@@ -137,19 +138,24 @@ function listening(
     })
     void exited.then((code) => {
       clearTimeout(timer)
-      reject(new Error(exitMessage(bin, code, errors)))
+      reject(startError(bin, code, errors))
     })
   })
 }
 
-function exitMessage(bin: string, code: number | null, errors: string): string {
-  if (code === NOT_FOUND_EXIT_CODE || code === null) {
-    return (
-      `no EVM node: cannot run ${bin}. On Linux x64 run npm install with optional dependencies; ` +
-      'elsewhere install Foundry (https://getfoundry.sh) and put anvil on the PATH, or give its path in ANVIL_BIN'
-    )
-  }
-  return `the EVM node ${bin} ended with code ${code} while starting: ${errors.trim()}`
+/** There is no local EVM node to run the sandbox on. */
+class NoEvmNodeError extends OperatorError {
+  override readonly name = 'NoEvmNodeError'
+  readonly means = 'failed'
+}
+
+function startError(bin: string, code: number | null, errors: string): Error {
+  if (code !== NOT_FOUND_EXIT_CODE && code !== null)
+    return new Error(`the EVM node ${bin} ended with code ${code} while starting: ${errors.trim()}`)
+  return new NoEvmNodeError(
+    `no EVM node: cannot run ${bin}. On Linux x64 run npm install with optional dependencies; ` +
+      'elsewhere install Foundry (https://getfoundry.sh) and put anvil on the PATH, or give its path in ANVIL_BIN',
+  )
 }
 
 function stopOnce(

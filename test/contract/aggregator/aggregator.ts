@@ -159,7 +159,8 @@ export function aggregatorContract(
       const { aggregator } = service
       const raw = await service.transaction()
       await service.failNext('sendRawTransaction', trouble)
-      expect(faultOf(await aggregator.sendRawTransaction(raw)).tag).toBe('unavailable')
+      const tag = trouble === 'rateLimit' ? 'rateLimited' : 'unavailable'
+      expect(faultOf(await aggregator.sendRawTransaction(raw)).tag).toBe(tag)
       // Which is why the same bytes, and they alone, may be sent again.
       const hash = granted(await aggregator.sendRawTransaction(raw))
       expect((await landed(service, hash)).transactionHash).toMatch(HASH)

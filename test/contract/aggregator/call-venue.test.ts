@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { composeAggregator } from '../../../src/cli/compose.ts'
+import { composeAggregator } from '../../../src/cli/compose/services.ts'
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
 import type { CallIntent } from '../../../src/domain/intent.ts'
 import type { Observation } from '../../../src/domain/observation.ts'
@@ -38,7 +38,7 @@ async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) 
   const composed = composeAggregator({ settings, clock: WALL_CLOCK, observe, operator: signer })
   if (composed === undefined) throw new Error('the settings have an aggregator')
   onTestFinished(() => composed.close())
-  const { journal } = await openForTest(temporaryDirectory(), { clock: WALL_CLOCK })
+  const { journal } = await openForTest(temporaryDirectory(), { clock: WALL_CLOCK, observe })
   const strategy = recordStrategy(sandbox(), 'caller')
   await journal.append({
     type: 'strategy-scheduled',

@@ -2,9 +2,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createSigner } from '../../../src/adapters/keys/signer.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import { averageCharge, runway } from '../../../src/cli/commands/gastank.ts'
-import { isBeingIndexed, makeDeposit, waitForIndexing } from '../../../src/cli/gastank-deposit.ts'
 import type { JournalRecord, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
+import {
+  isBeingIndexed,
+  makeDeposit,
+  waitForIndexing,
+} from '../../../src/execute/account/deposit.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
 
@@ -85,7 +89,7 @@ describe('a deposit', () => {
 
   test('that an earlier process left open is finished, and no other is made', async () => {
     const { deposit, broadcast, journal, tools, account, recorded } = await rig()
-    const transaction = earlierDeposit(tools.account)
+    const transaction = earlierDeposit(tools.signer.address)
     await journal.append({ type: 'transaction-recorded', transaction })
     tools.aggregator.chain.transaction = async () => ({
       ok: true,
@@ -135,14 +139,14 @@ describe('waiting for the index', () => {
     clock.at(100_000, () => {
       answers.accountInfo = () => fund(ETHER)
     })
-    expect(await waitForIndexing(tools)).toMatchObject({ ok: true })
+    expect(await waitForIndexing(tools.aggregator, tools)).toMatchObject({ ok: true })
     expect(clock.now()).toBe(100_000)
   })
 
   test('tells of itself, and after ten minutes that nothing is lost', async () => {
     const { tools, account, clock, told } = await rig()
     account.gasTankBalance = ETHER
-    const end = await waitForIndexing(tools)
+    const end = await waitForIndexing(tools.aggregator, tools)
     expect(end).toMatchObject({ ok: false, message: expect.stringMatching(/Nothing is lost/) })
     expect(clock.now()).toBe(600_000)
     expect(told[0]).toBe('not indexed after 15 s')

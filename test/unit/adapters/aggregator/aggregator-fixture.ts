@@ -1,13 +1,13 @@
-import type { AggregatorTools } from '../../../../src/cli/aggregator-tools.ts'
+import type { AggregatorTools } from '../../../../src/cli/compose/aggregator.ts'
 import type { AggregatorSettings } from '../../../../src/domain/settings.ts'
 import type { Address, Hex } from '../../../../src/domain/units.ts'
 import { type AggregatorContext, createTurns } from '../../../../src/execute/context.ts'
 import type {
+  AccountSigner,
   AccountView,
   Aggregator,
   AggregatorReply,
   GasTankAccount,
-  Signer,
   TransactionDraft,
 } from '../../../../src/ports.ts'
 
@@ -54,7 +54,7 @@ const unasked = (): never => {
 }
 
 /** An account, its chain and its service, all as the test says; what was sent is kept. */
-export function fakeAggregator({ signer }: { signer: Signer }) {
+export function fakeAggregator({ signer }: { signer: AccountSigner }) {
   const account: { -readonly [Key in keyof AccountView]: AccountView[Key] } = {
     blockNumber: 1n,
     blockTimeSeconds: 0,
@@ -116,14 +116,14 @@ export function fakeAggregator({ signer }: { signer: Signer }) {
   }
   const clock = sleepyClock()
   const stopping = new AbortController()
-  const tools: Pick<AggregatorTools, 'aggregator' | 'account' | 'clock' | 'stop' | 'tell'> = {
+  const tools: Pick<AggregatorTools, 'aggregator' | 'signer' | 'clock' | 'stop' | 'tell'> = {
     aggregator: {
       settings: SETTINGS,
       service,
       chain,
       wallet: { chain, chainId: SEPOLIA, signer, turn: createTurns() },
     },
-    account: signer.address,
+    signer,
     clock,
     stop: stopping.signal,
     tell: (line) => void told.push(line),

@@ -2,10 +2,9 @@ import { parseTransaction, recoverTransactionAddress, zeroAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { recoverAuthorizationAddress } from 'viem/utils'
 import { describe, expect, test } from 'vitest'
-import { signDelegation } from '../../../../src/adapters/keys/delegation.ts'
 import { createSigner } from '../../../../src/adapters/keys/signer.ts'
-import { changeDelegation, NO_DELEGATE } from '../../../../src/cli/delegation-change.ts'
 import type { Address, Hex } from '../../../../src/domain/units.ts'
+import { changeDelegation, NO_DELEGATE } from '../../../../src/execute/account/delegate.ts'
 import type { AggregatorReply } from '../../../../src/ports.ts'
 import { fakeAggregator, SEPOLIA } from '../aggregator/aggregator-fixture.ts'
 
@@ -41,11 +40,11 @@ describe('a signed delegation', () => {
       to: zeroAddress,
       authorizationList,
     })
-    expect(signDelegation(newSigner(), draft).raw).toBe(raw)
+    expect(newSigner().signDelegation(draft).raw).toBe(raw)
   })
 
   test.each([0, -1, 1.5, Number.NaN])('is not made for chain id %s', (chainId) => {
-    expect(() => signDelegation(newSigner(), { ...draft, chainId })).toThrow(RangeError)
+    expect(() => newSigner().signDelegation({ ...draft, chainId })).toThrow(RangeError)
   })
 })
 

@@ -131,7 +131,12 @@ test('no look at a signer shows its key', () => {
   ].join('\n')
   expect(shown.toLowerCase()).not.toContain(KEY.slice(2, 12))
   expect(shown).not.toContain(toBytes(KEY).slice(0, 4).join(', '))
-  expect(Object.keys(signer).sort()).toEqual(['address', 'signDigest', 'signTransaction'])
+  expect(Object.keys(signer).sort()).toEqual([
+    'address',
+    'signDelegation',
+    'signDigest',
+    'signTransaction',
+  ])
   expect(Object.isFrozen(signer)).toBe(true)
 })
 

@@ -97,7 +97,7 @@ describe('a journal that is not as it was written stops the daemon', () => {
     const { message, file, remedy } = await refusal()
     expect(message).toContain('journal.jsonl: line 3 was altered')
     expect(file).toBe(journalFile)
-    expect(remedy).toContain('tranched state restore')
+    expect(remedy).toContain('bring back state.json and journal.jsonl together')
   })
 
   test('when a value in a record that the snapshot covers was changed', async () => {

@@ -1,12 +1,11 @@
-import { signDelegation } from '../adapters/keys/delegation.ts'
-import { delegateOf } from '../domain/call.ts'
-import type { AggregatorSettings } from '../domain/settings.ts'
-import type { Address, Hex } from '../domain/units.ts'
-import type { AccountView, AggregatorFault } from '../ports.ts'
-import type { AggregatorTools } from './aggregator-tools.ts'
+import { delegateOf } from '../../domain/call.ts'
+import type { AggregatorSettings } from '../../domain/settings.ts'
+import { type Address, type Hex, ZERO_ADDRESS } from '../../domain/units.ts'
+import type { AccountSigner, AccountView, AggregatorFault, Clock } from '../../ports.ts'
+import type { AggregatorContext } from '../context.ts'
 
 /** Authorizing this address takes the code away. */
-export const NO_DELEGATE: Address = `0x${'0'.repeat(40)}`
+export const NO_DELEGATE = ZERO_ADDRESS
 
 /** Two authorizations, and setting the code for the first time, cost about 90,000. */
 const DELEGATION_GAS = 150_000n
@@ -32,12 +31,15 @@ const SPENT_SIGHTS = 5
  */
 const NONCES_AHEAD: readonly (readonly number[])[] = [[0, 1], [0], [1]]
 
-export type DelegationChange = Pick<
-  AggregatorTools,
-  'aggregator' | 'account' | 'clock' | 'stop' | 'tell'
-> & {
+export type DelegationChange = {
+  readonly aggregator: AggregatorContext
+  /** Of the account. */
+  readonly signer: AccountSigner
   /** One of the config's proposers, or `NO_DELEGATE`. */
   readonly delegate: Address
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
+  readonly stop: AbortSignal
+  readonly tell: (progress: string) => void
 }
 
 export type DelegationOutcome = {
@@ -113,10 +115,10 @@ function isSet(code: Hex, delegate: Address): boolean {
 }
 
 function signedFor(change: DelegationChange, view: AccountView, ahead: readonly number[]): Hex {
-  const { wallet } = change.aggregator
-  return signDelegation(wallet.signer, {
-    chainId: wallet.chainId,
-    delegate: change.delegate,
+  const { signer, delegate, aggregator } = change
+  return signer.signDelegation({
+    chainId: aggregator.wallet.chainId,
+    delegate,
     authorizationNonces: ahead.map((steps) => view.transactionCount + steps),
     nonce: view.transactionCount,
     gas: DELEGATION_GAS,
@@ -173,9 +175,9 @@ function attendant(
   }
 }
 
-function accountOf({ aggregator, account }: DelegationChange) {
+function accountOf({ aggregator, signer }: DelegationChange) {
   const { gasTank } = aggregator.settings.contracts
-  return aggregator.chain.account({ account, gasTank })
+  return aggregator.chain.account({ account: signer.address, gasTank })
 }
 
 function describe(ahead: readonly number[]): string {

@@ -1,10 +1,9 @@
-import { encodeFunctionData, parseAbi } from 'viem/utils'
-import type { AggregatorContext, SendingContext } from '../execute/context.ts'
-import { followRecorded, type TransactionOutcome, transactOnce } from '../execute/transaction.ts'
-import type { AggregatorReply, GasTankAccount } from '../ports.ts'
-import type { AggregatorTools } from './aggregator-tools.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
+import type { AggregatorReply, Clock, GasTankAccount } from '../../ports.ts'
+import { encodeDeposit } from '../call/data.ts'
+import type { AggregatorContext, SendingContext } from '../context.ts'
+import { followRecorded, type TransactionOutcome, transactOnce } from '../transaction.ts'
 
-const DEPOSIT = encodeFunctionData({ abi: parseAbi(['function deposit() payable']) })
 /** The interface speaks of a couple of minutes. */
 const INDEXING_MS_MAX = 10 * 60_000
 const POLL_MS = 1_000
@@ -20,6 +19,32 @@ export function isBeingIndexed(onChain: bigint, service: GasTankAccount | undefi
   return onChain > (service?.balance ?? 0n)
 }
 
+/** Whether a deposit of an account is signed whose fate is unknown. */
+export function isDepositing(state: DaemonState, { wallet }: AggregatorContext): boolean {
+  return [...state.transactions.values()].some(
+    ({ record }) =>
+      record.purpose === 'deposit' &&
+      record.from === wallet.signer.address &&
+      record.chainId === wallet.chainId,
+  )
+}
+
+/** Sends a deposit of that many wei for the wallet's own account, and follows it to its end. */
+export function depositOnce(
+  context: SendingContext,
+  { wallet, settings }: AggregatorContext,
+  wei: bigint,
+): Promise<TransactionOutcome> {
+  return transactOnce(context, wallet, {
+    id: undefined,
+    purpose: 'deposit',
+    intentId: undefined,
+    to: settings.contracts.gasTank,
+    data: encodeDeposit(),
+    value: wei,
+  })
+}
+
 /**
  * Deposits for the wallet's own account and waits until that is mined. One at a time: whoever repeats a deposit that
  * only seems to be missing would have paid twice, and cannot take it out again.
@@ -33,14 +58,7 @@ export async function makeDeposit(
   if (earlier !== undefined) return refuse(earlier)
   const barred = await inFlight(aggregator)
   if (barred !== undefined) return refuse(barred)
-  const outcome = await transactOnce(context, aggregator.wallet, {
-    id: undefined,
-    purpose: 'deposit',
-    intentId: undefined,
-    to: aggregator.settings.contracts.gasTank,
-    data: DEPOSIT,
-    value: wei,
-  })
+  const outcome = await depositOnce(context, aggregator, wei)
   return outcome.tag === 'mined' ? { ok: true } : refuse(whyNot(outcome))
 }
 
@@ -49,13 +67,7 @@ async function finishEarlier(
   context: SendingContext,
   aggregator: AggregatorContext,
 ): Promise<string | undefined> {
-  const isOpen = (): boolean =>
-    [...context.ports.journal.state.transactions.values()].some(
-      ({ record }) =>
-        record.purpose === 'deposit' &&
-        record.from === aggregator.wallet.signer.address &&
-        record.chainId === aggregator.wallet.chainId,
-    )
+  const isOpen = (): boolean => isDepositing(context.ports.journal.state, aggregator)
   if (!isOpen()) return undefined
   await followRecorded(context, aggregator.wallet)
   return isOpen()
@@ -112,10 +124,16 @@ function whyNot(outcome: Exclude<TransactionOutcome, { tag: 'mined' }>): string 
 
 /** Waits, ten minutes at most, until the service shows all that the chain holds. */
 export async function waitForIndexing(
-  tools: Pick<AggregatorTools, 'aggregator' | 'account' | 'clock' | 'stop' | 'tell'>,
+  aggregator: AggregatorContext,
+  waiting: {
+    readonly clock: Pick<Clock, 'now' | 'sleep'>
+    readonly stop: AbortSignal
+    readonly tell: (progress: string) => void
+  },
 ): Promise<{ readonly ok: boolean; readonly message: string }> {
-  const { aggregator, account, clock, stop, tell } = tools
+  const { clock, stop, tell } = waiting
   const { gasTank } = aggregator.settings.contracts
+  const { address: account } = aggregator.wallet.signer
   const startedMs = clock.now()
   let toldMs = startedMs
   for (;;) {

@@ -1,0 +1,97 @@
+import type { Scrubber } from '../../adapters/tell/scrubber.ts'
+import { problemOf } from '../../config/yaml/problem.ts'
+import type { Observation } from '../../domain/observation.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { AggregatorContext } from '../../execute/context.ts'
+import type { AccountSigner, Clock } from '../../ports.ts'
+import { type ExitCode, type Io, printOutcome } from '../io.ts'
+import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
+import { withClock } from './clock.ts'
+import { composeAggregator } from './services.ts'
+import { whileHeld } from './state.ts'
+import { openScrubber } from './telling.ts'
+import { readSigner } from './wallets.ts'
+
+/** What the commands that set up an account of the aggregation service work with. */
+export type AggregatorTools = {
+  readonly settings: Settings
+  readonly aggregator: AggregatorContext
+  /** Of the aggregator's wallet, whose address is the account. */
+  readonly signer: AccountSigner
+  readonly clock: Clock
+  readonly observe: (event: Observation) => void
+  /** Aborted by the first termination signal. */
+  readonly stop: AbortSignal
+  readonly scrubber: Scrubber
+  /** One line of progress for a person, beside the data on stdout. */
+  readonly tell: (line: string) => void
+}
+
+/** Opens the aggregator's wallet and adapters for one task, and closes them after it. */
+export async function withAggregator(
+  options: ConfigOptions,
+  io: Io,
+  task: (tools: AggregatorTools) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const loaded = loadForReading(options, io)
+  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+  const { settings } = loaded
+  if (settings.aggregator === undefined)
+    return reportProblems([sectionMissing(settings)], io, options)
+  const scrubber = openScrubber()
+  const wallet = await readSigner(settings, settings.aggregator.wallet, { scrubber, io })
+  if (!wallet.ok) return reportProblems([wallet.problem], io, options)
+  const { signer } = wallet
+  const tell = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
+  const observe = (event: Observation): void => tellOf(event, tell)
+  const stopping = new AbortController()
+  const offSignal = io.onSignal((name) => stopping.abort(name))
+  return withClock(async (clock) => {
+    const composed = composeAggregator({ settings, clock, observe, operator: signer })
+    if (composed === undefined) throw new Error('the aggregator is not configured')
+    const { context: aggregator } = composed
+    const { signal: stop } = stopping
+    try {
+      return await task({ settings, aggregator, signer, clock, observe, stop, scrubber, tell })
+    } finally {
+      offSignal()
+      await composed.close()
+    }
+  })
+}
+
+/**
+ * Holds the state directory while `task` runs (rule G6): a daemon beside it would use the same account nonces. Throws
+ * StateLockedError. Refuses in dry-run mode, which signs nothing that costs money.
+ */
+export async function whileStopped(
+  input: {
+    readonly tools: AggregatorTools
+    readonly options: ConfigOptions
+    readonly io: Io
+    readonly command: string
+  },
+  task: () => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { tools, options, io, command } = input
+  const { settings, clock } = tools
+  if (settings.mode !== 'dry-run') return whileHeld(settings.stateDir, { io, command, clock }, task)
+  const message = 'in mode dry-run nothing is signed that costs money: this takes `mode: live`'
+  return printOutcome(io, options, { ok: false, message })
+}
+
+function tellOf(event: Observation, tell: (line: string) => void): void {
+  if (event.type === 'transaction-sent') tell(`transaction ${event.hash}: sent`)
+  else if (event.type === 'transaction' && event.status !== 'recorded')
+    tell(`transaction ${event.hash}: ${event.status}`)
+  else if (event.type === 'chain-trouble') tell(`${event.doing}: ${event.message}`)
+}
+
+function sectionMissing(settings: Settings): ReturnType<typeof problemOf> {
+  return problemOf({
+    file: settings.file,
+    path: 'aggregator',
+    message: 'this config does not use the aggregation service',
+    expected: 'an `aggregator` section; config/live.example.yaml shows one',
+  })
+}

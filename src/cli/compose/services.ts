@@ -1,0 +1,144 @@
+import { paceAggregator } from '../../adapters/aggregator/paced.ts'
+import { createAggregatorRpc } from '../../adapters/aggregator/rpc.ts'
+import { createCallChain } from '../../adapters/chain/call-chain.ts'
+import { createChain } from '../../adapters/chain/chain-viem.ts'
+import { createGaslessHttp } from '../../adapters/gasless/http.ts'
+import { createPacer } from '../../adapters/pace/pacer.ts'
+import { createQueue } from '../../adapters/pace/queue.ts'
+import { AGGREGATOR_SHARES, GASLESS_SHARES } from '../../adapters/pace/route-shares.ts'
+import type { Observation } from '../../domain/observation.ts'
+import { DEFAULT_POLICY, type ExecutionPolicy } from '../../domain/policy.ts'
+import { createPricePaths } from '../../domain/price.ts'
+import type { ChainSettings, Settings } from '../../domain/settings.ts'
+import type { Strategy } from '../../domain/strategy.ts'
+import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
+import { type AggregatorContext, createTurns, type OrderContext } from '../../execute/context.ts'
+import type { Clock, Gasless, Journal, Queue, Signer } from '../../ports.ts'
+
+const monotonicMs = (): number => performance.now()
+
+/** What every adapter of a service or a chain is made with. */
+export type ServiceInput = {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly observe: (event: Observation) => void
+}
+
+export type ComposeInput = ServiceInput & {
+  readonly strategies: readonly Strategy[]
+  readonly journal: Journal
+  readonly signer: Signer
+  /** The aggregator's wallet; needed where the settings have an aggregator. */
+  readonly operator: Signer | undefined
+  readonly policy?: ExecutionPolicy
+}
+
+export type Composed = {
+  readonly context: Omit<OrderContext, 'closing' | 'stop'>
+  close(): Promise<void>
+}
+
+/** What a daemon trades with. */
+export function compose(input: ComposeInput): Composed {
+  const { settings, strategies, clock, journal, signer, observe } = input
+  const { gasless } = settings
+  const { chainId } = chainOf(settings, gasless.chain)
+  const service = composeGasless(input)
+  const chain = composeChain(input)
+  const aggregator = composeAggregator(input)
+  const context: Composed['context'] = {
+    ports: {
+      clock,
+      random: { jitter: Math.random },
+      gasless: service.gasless,
+      chain,
+      signer,
+      journal,
+      queue: service.queue,
+      observe,
+    },
+    policy: input.policy ?? DEFAULT_POLICY,
+    chainId,
+    gasless,
+    account: settings.limits,
+    strategies: new Map(strategies.map((strategy) => [strategy.name, strategy])),
+    mode: settings.mode,
+    pricePath: createPricePaths(settings.prices.values()),
+    hashPermit: createPermitHasher({ chainId, permit2: gasless.permit2 }).hash,
+    wallet: { chain, chainId, signer, turn: createTurns() },
+    aggregator: aggregator?.context,
+  }
+  return {
+    context,
+    async close() {
+      await Promise.all([service.gasless.close(), chain.close(), aggregator?.close()])
+    },
+  }
+}
+
+/** The gasless service and the queue that its requests pass. */
+export function composeGasless({ settings, clock, observe }: ServiceInput): {
+  readonly gasless: Gasless & { close(): Promise<void> }
+  readonly queue: Queue<keyof typeof GASLESS_SHARES>
+} {
+  const { baseUrl, wire, routingPreference, requestsPerSecond } = settings.gasless
+  const shares = GASLESS_SHARES
+  const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
+  const { onRateLimit, onRetryAfter } = pacer
+  const limits = { onRateLimit, onRetryAfter }
+  return {
+    gasless: createGaslessHttp({ baseUrl, wire, routingPreference, clock, observe, ...limits }),
+    queue: createQueue({ shares, pacer, clock, observe, monotonicMs }),
+  }
+}
+
+/** The chain that the gasless service settles on. */
+export function composeChain({ settings, clock, observe }: ServiceInput) {
+  const { permit2, chain } = settings.gasless
+  const { chainId, rpcUrls } = chainOf(settings, chain)
+  return createChain({ chainId, rpcUrls, permit2, observe, clock })
+}
+
+/** Requests per second to the aggregation service, whose own limits are not known. */
+const AGGREGATOR_REQUESTS_PER_SECOND = 20
+
+export type ComposedAggregator = {
+  readonly context: AggregatorContext
+  close(): Promise<void>
+}
+
+/** The aggregation service and its chain; undefined where the settings have none. */
+export function composeAggregator(
+  input: ServiceInput & Pick<ComposeInput, 'operator'>,
+): ComposedAggregator | undefined {
+  const { settings, clock, observe, operator: signer } = input
+  const { aggregator } = settings
+  if (aggregator === undefined || signer === undefined) return undefined
+  const { chainId, rpcUrls } = chainOf(settings, aggregator.chain)
+  const shares = AGGREGATOR_SHARES
+  const requestsPerSecond = AGGREGATOR_REQUESTS_PER_SECOND
+  const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
+  const { onRateLimit, onRetryAfter } = pacer
+  const { rpcUrl: url, wire } = aggregator
+  const limits = { onRateLimit, onRetryAfter }
+  const service = createAggregatorRpc({ url, ...wire, signer, clock, observe, ...limits })
+  const queue = createQueue({ shares, pacer, clock, observe, monotonicMs })
+  const chain = createCallChain({ chainId, rpcUrls, observe, clock })
+  return {
+    context: {
+      settings: aggregator,
+      service: paceAggregator(service, queue),
+      chain,
+      wallet: { chain, chainId, signer, turn: createTurns() },
+    },
+    async close() {
+      await Promise.all([service.close(), chain.close()])
+    },
+  }
+}
+
+function chainOf(settings: Settings, name: string): ChainSettings {
+  const chain = settings.chains.get(name)
+  if (chain === undefined) throw new Error(`chain ${name} is not configured`)
+  return chain
+}

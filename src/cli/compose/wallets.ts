@@ -1,0 +1,70 @@
+import {
+  createKeystore,
+  openKeystore,
+  readPassword,
+  readPrivately,
+  readSecretFile,
+  readWalletKey,
+} from '../../adapters/keys/keystore.ts'
+import { checkPrivateKey, parsePrivateKey } from '../../adapters/keys/private-key.ts'
+import { addressOf, loadCurve } from '../../adapters/keys/secp256k1-curve.ts'
+import { createSigner } from '../../adapters/keys/signer.ts'
+import { createWatchOnlySigner, readAddress } from '../../adapters/keys/watch-only-signer.ts'
+import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
+import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Address } from '../../domain/units.ts'
+import type { AccountSigner } from '../../ports.ts'
+import type { Io } from '../io.ts'
+
+export type ReadSigner =
+  | { readonly ok: true; readonly signer: AccountSigner }
+  | { readonly ok: false; readonly problem: Problem }
+
+/** The signer of a wallet, its key hidden from every log; or what is wrong with its key source. Dry-run has no key. */
+export async function readSigner(
+  settings: Settings,
+  wallet: string,
+  { scrubber, io }: { readonly scrubber: Scrubber; readonly io: Io },
+): Promise<ReadSigner> {
+  const source = settings.wallets.get(wallet)
+  if (source === undefined) throw new Error(`wallet ${wallet} is not configured`)
+  const isDry = settings.mode === 'dry-run'
+  const open = isDry ? await readAddress(source) : undefined
+  if (open !== undefined) return { ok: true, signer: createWatchOnlySigner(open) }
+  const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
+  if (!read.ok) {
+    const { message, remedy: expected } = read
+    const path = `wallets.${wallet}`
+    return { ok: false, problem: problemOf({ file: settings.file, path, message, expected }) }
+  }
+  scrubber.add(Buffer.from(read.key).toString('hex'))
+  const signer = createSigner(read.key)
+  return { ok: true, signer: isDry ? createWatchOnlySigner(signer.address) : signer }
+}
+
+/** The address of a wallet: as a keystore says in the open, or else by the key itself. */
+export async function readWalletAddress(
+  settings: Settings,
+  wallet: string,
+  io: Io,
+): Promise<Address | undefined> {
+  const source = settings.wallets.get(wallet)
+  const open = source === undefined ? undefined : await readAddress(source)
+  if (open !== undefined) return open
+  const read = await readSigner(settings, wallet, { scrubber: createScrubber(), io })
+  return read.ok ? read.signer.address : undefined
+}
+
+/** What the wallet commands do with keys and their files. */
+export const KEYS = {
+  createKeystore,
+  openKeystore,
+  readPassword,
+  readPrivately,
+  readSecretFile,
+  readWalletKey,
+  checkPrivateKey,
+  parsePrivateKey,
+  addressOf: (key: Uint8Array): Address => addressOf(key, loadCurve()),
+} as const
