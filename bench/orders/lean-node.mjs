@@ -82,6 +82,12 @@ export function createLeanNode() {
     return `0x${target === MULTICALL3 ? aggregate(input) : read(target, input)}`
   }
 
+  const blockOf = (number) => ({
+    hash: GENESIS_HASH,
+    number: `0x${number.toString(16)}`,
+    timestamp: `0x${nowSeconds().toString(16)}`,
+  })
+
   function answer(method, params) {
     switch (method) {
       case 'eth_call':
@@ -93,7 +99,7 @@ export function createLeanNode() {
       case 'eth_blockNumber':
         return `0x${blockNumber.toString(16)}`
       case 'eth_getBlockByNumber':
-        return { hash: GENESIS_HASH, number: params[0], timestamp: `0x${nowSeconds().toString(16)}` }
+        return blockOf(params[0] === 'latest' ? blockNumber : BigInt(params[0]))
       case 'eth_getTransactionReceipt':
         return receiptOf(settled.get(params[0]))
       case 'eth_getTransactionByHash':

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { encodeAbiParameters, type Hex } from 'viem'
 import { expect, test } from 'vitest'
-import { decodeReads, type Reads } from '../../src/adapters/chain/chain-abi.ts'
-import { UnusableAnswer } from '../../src/adapters/chain/json-rpc-batch.ts'
+import { UnusableAnswer } from '../../src/adapters/chain/batch.ts'
+import { decodeReads, type Reads } from '../../src/adapters/chain/hot-reads.ts'
 import type { Address } from '../../src/domain/units.ts'
 
 const address = (index: number): Address => `0x${index.toString(16).padStart(40, '0')}`

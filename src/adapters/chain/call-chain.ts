@@ -1,12 +1,12 @@
+import { numberToHex } from 'viem/utils'
 import type { Observation } from '../../domain/observation.ts'
 import type { CallChain, CallTrace, ChainReply, Clock } from '../../ports.ts'
-import { accountCalls, parseAccount } from './call-chain-account.ts'
-import { CHAIN_ID, expectChain } from './chain-id.ts'
-import { readEach, searchLogs } from './chain-logs.ts'
-import { type ChainNode, createSending } from './chain-sending.ts'
-import { callTraceAt, namingCalls, traceCalls } from './chain-trace.ts'
-import { parseSimulation, simulationCalls } from './chain-transaction.ts'
-import { createJsonRpc } from './json-rpc.ts'
+import { ACCOUNT_SIZE, readAccount } from './account.ts'
+import { callFault } from './faults.ts'
+import { readEach, searchLogs, topicOf } from './logs.ts'
+import { type Node, type Nodes, openNodes } from './nodes.ts'
+import { createSending } from './sending.ts'
+import { readCallTrace, TRACE_SIZE } from './trace.ts'
 
 export type CallChainOptions = {
   /** Answers of a node on another chain are not believed (but for `identity`, which reports them). */
@@ -22,33 +22,46 @@ export type CallChainOptions = {
 const CALLS_ROUTE = 'calls'
 /** Far above what one account does within the life of a signature. */
 const CALLS_MAX = 200
+/** Indexed arguments that a log can have: places where it can name an account. */
+const PLACES: readonly number[] = [1, 2, 3]
 
 /** The CallChain port over a node's JSON-RPC. Every call is bounded in time, in requests and in bytes. */
 export function createCallChain(options: CallChainOptions): CallChain & { close(): Promise<void> } {
   const { chainId, rpcUrls, observe, clock, timeoutMs } = options
-  const bounds = timeoutMs === undefined ? {} : { timeoutMs }
-  const rpc = createJsonRpc({ urls: rpcUrls, observe, clock, ...bounds })
-  const node: ChainNode = { rpc, chainId }
+  const nodes = openNodes({ urls: rpcUrls, chainId, observe, clock, timeoutMs })
   return {
-    ...createSending(node),
+    ...createSending(nodes, chainId),
     account: (query) =>
-      rpc.read('account', [CHAIN_ID, ...accountCalls(query)], (answers) => {
-        expectChain(answers, chainId)
-        return { ok: true, value: parseAccount(answers, 1) }
-      }),
-    simulate: (call) =>
-      rpc.read('simulate', [CHAIN_ID, ...simulationCalls(call)], (answers) => {
-        expectChain(answers, chainId)
-        return parseSimulation(answers, 1)
-      }),
+      nodes.read({ route: 'account', size: ACCOUNT_SIZE }, async (node) => ({
+        ok: true,
+        value: await readAccount(node, query),
+      })),
+    simulate: (call) => nodes.read({ route: 'simulate', size: 2 }, (node) => simulate(node, call)),
     trace: (hash) =>
-      rpc.read('trace', [CHAIN_ID, ...traceCalls(hash)], (answers) => {
-        expectChain(answers, chainId)
-        return { ok: true, value: callTraceAt(answers, 1, hash) }
-      }),
-    callsOf: (query) => readCallsOf(node, query),
-    close: () => rpc.close(),
+      nodes.read({ route: 'trace', size: TRACE_SIZE }, async (node) => ({
+        ok: true,
+        value: await readCallTrace(node, hash),
+      })),
+    callsOf: (query) => readCallsOf(nodes, query),
+    close: () => nodes.close(),
   }
+}
+
+/** `gas` bounds the call, as it would bound the transaction; viem's estimate leaves it out. */
+async function simulate(
+  node: Node,
+  { from, to, data, value, gas }: Parameters<CallChain['simulate']>[0],
+): ReturnType<CallChain['simulate']> {
+  const limit = gas === undefined ? {} : { gas: numberToHex(gas) }
+  const request = { from, to, data, value: numberToHex(value), ...limit }
+  const [ran, estimated] = await Promise.allSettled([
+    node.request('eth_call', [request, 'latest']),
+    node.request('eth_estimateGas', [request]),
+  ])
+  // The call first: its error has the reason, while a node may word that of an estimate as it likes.
+  if (ran.status === 'rejected') return callFault(ran.reason)
+  if (estimated.status === 'rejected') return callFault(estimated.reason)
+  return { ok: true, value: { gasUsed: BigInt(estimated.value) } }
 }
 
 /**
@@ -56,14 +69,14 @@ export function createCallChain(options: CallChainOptions): CallChain & { close(
  * than cut short: a call that is missing from the list must not have been executed.
  */
 async function readCallsOf(
-  node: ChainNode,
-  query: Parameters<CallChain['callsOf']>[0],
+  nodes: Nodes,
+  { contract, account, fromBlock }: Parameters<CallChain['callsOf']>[0],
 ): Promise<ChainReply<readonly CallTrace[]>> {
-  const { contract, account, fromBlock } = query
-  const found = await searchLogs(node, {
+  const found = await searchLogs(nodes, {
     route: CALLS_ROUTE,
+    contract,
     fromBlock,
-    filters: (range) => namingCalls({ contract, account, ...range }),
+    topics: PLACES.map((place) => [...new Array<null>(place).fill(null), topicOf(account)]),
     transactionsMax: CALLS_MAX + 1,
   })
   if (!found.ok) return found
@@ -71,5 +84,5 @@ async function readCallsOf(
     const message = `more than ${CALLS_MAX} transactions since block ${fromBlock} name the account`
     return { ok: false, fault: { tag: 'unavailable', message } }
   }
-  return readEach(node, found.value, { route: CALLS_ROUTE, calls: traceCalls, read: callTraceAt })
+  return readEach(nodes, found.value, { route: CALLS_ROUTE, read: readCallTrace })
 }

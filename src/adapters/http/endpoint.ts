@@ -1,12 +1,17 @@
 import { errors, Pool } from 'undici'
-import type { RpcTrouble } from '../chain/json-rpc-batch.ts'
 import { createScrubber } from '../tell/scrubber.ts'
 import { exchangeText, type HttpHead } from './exchange.ts'
 
 /** What came back for a request: a whole body, whatever its status, or why there is none. */
 export type HttpAnswer =
   | ({ readonly ok: true; readonly text: string } & HttpHead)
-  | ({ readonly ok: false } & RpcTrouble)
+  | ({ readonly ok: false } & Trouble)
+
+/** Why there is no body: a word for the metrics, and one for the log. */
+type Trouble = {
+  readonly status: 'timeout' | 'malformed' | 'unreachable'
+  readonly message: string
+}
 
 /** One HTTP address that takes JSON-RPC. */
 export type RpcEndpoint = {
@@ -26,9 +31,9 @@ export type EndpointOptions = {
   /** Used in messages, the URL never is. */
   readonly label: string
   /** For a whole request, from connecting to the last byte. Default 10,000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** A longer body is not read to its end. Default 16 MiB. */
-  readonly bodyBytesMax?: number
+  readonly bodyBytesMax?: number | undefined
 }
 
 const TIMEOUT_MS = 10_000
@@ -71,7 +76,7 @@ export function openEndpoint(options: EndpointOptions): RpcEndpoint {
   }
 }
 
-function troubleOf(error: unknown, timeoutMs: number): RpcTrouble {
+function troubleOf(error: unknown, timeoutMs: number): Trouble {
   if (error instanceof errors.BodyTimeoutError)
     return { status: 'timeout', message: `did not answer within ${timeoutMs} ms` }
   if (error instanceof errors.ResponseExceededMaxSizeError)

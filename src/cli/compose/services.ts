@@ -1,7 +1,7 @@
 import { paceAggregator } from '../../adapters/aggregator/paced.ts'
 import { createAggregatorRpc } from '../../adapters/aggregator/rpc.ts'
 import { createCallChain } from '../../adapters/chain/call-chain.ts'
-import { createChain } from '../../adapters/chain/chain-viem.ts'
+import { createChain } from '../../adapters/chain/chain.ts'
 import { createGaslessHttp } from '../../adapters/gasless/http.ts'
 import { createPacer } from '../../adapters/pace/pacer.ts'
 import { createQueue } from '../../adapters/pace/queue.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, erc20Abi, parseAbi } from 'viem'
-import { createChain } from '../../../src/adapters/chain/chain-viem.ts'
+import { createChain } from '../../../src/adapters/chain/chain.ts'
 import { createSigner } from '../../../src/adapters/keys/signer.ts'
 import type { Token } from '../../../src/domain/token.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'

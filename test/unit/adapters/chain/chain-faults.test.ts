@@ -1,6 +1,6 @@
 import { encodeErrorResult, keccak256, parseAbi } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createChain } from '../../../../src/adapters/chain/chain-viem.ts'
+import { createChain } from '../../../../src/adapters/chain/chain.ts'
 import type { Address, Hex } from '../../../../src/domain/units.ts'
 import {
   type BatchItem,
@@ -71,7 +71,7 @@ function scriptDraft(changes: Script = {}): void {
     eth_getTransactionCount: () => '0x7',
     eth_estimateGas: () => hex(50_001),
     eth_maxPriorityFeePerGas: () => hex(5),
-    eth_getBlockByNumber: () => ({ hash: word(1), baseFeePerGas: hex(100) }),
+    eth_getBlockByNumber: () => ({ hash: word(1), timestamp: hex(1), baseFeePerGas: hex(100) }),
     eth_getBalance: () => hex(10n ** 18n),
     ...changes,
   })
@@ -210,7 +210,10 @@ const receipt = (fields: object = {}) => ({
   logs: [log()],
   ...fields,
 })
-function scriptTrace(found: unknown, transaction: unknown = { hash: HASH, input: '0xABCD' }): void {
+function scriptTrace(
+  found: unknown,
+  transaction: unknown = { hash: HASH, from: OWNER, to: TOKEN, input: '0xABCD' },
+): void {
   Object.assign(script, {
     eth_blockNumber: () => '0x20',
     eth_getLogs: () => [log()],
@@ -252,7 +255,7 @@ test('calldata that the node no longer has is left out of a trace', async () => 
 
 const unusable: readonly (readonly [string, unknown, unknown])[] = [
   ['the receipt of another transaction', receipt({ transactionHash: word(1) }), undefined],
-  ['another transaction', receipt(), { hash: word(1), input: '0x' }],
+  ['another transaction', receipt(), { hash: word(1), from: OWNER, input: '0x' }],
   ['no receipt for a log', null, undefined],
   ['a receipt without status', receipt({ status: undefined }), undefined],
   ['a receipt without logs', receipt({ logs: null }), undefined],
@@ -262,6 +265,9 @@ const unusable: readonly (readonly [string, unknown, unknown])[] = [
     undefined,
   ],
   ['odd hex', receipt({ logs: [log({ data: '0x123' })] }), undefined],
+  ['a log without a place', receipt({ logs: [log({ logIndex: 'third' })] }), undefined],
+  ['a block before the first', receipt({ blockNumber: '-0x1' }), undefined],
+  ['a sender that is no address', receipt(), { hash: HASH, from: '0x1', input: '0x' }],
 ]
 test.each(unusable)('a node that answers %s is unavailable', async (_, found, transaction) => {
   scriptTrace(found, transaction)
@@ -277,6 +283,30 @@ test('a receipt that is in no block yet is no receipt', async () => {
   expect(reply).toEqual({ ok: true, value: { receipt: undefined, latestNonce: 1 } })
 })
 
+test('a receipt is asked for anew though one is under way, or it would be older than the nonce beside it', async () => {
+  const query = { from: OWNER, hashes: [HASH] }
+  Object.assign(script, {
+    eth_getTransactionCount: () => '0x1',
+    eth_getTransactionReceipt: () => null,
+  })
+  let release = (): void => undefined
+  node.answer = (batch) =>
+    new Promise((resolve) => {
+      release = () => resolve(batch.map(answer))
+    })
+  const early = chain.transaction(query)
+  await expect.poll(() => node.batches.length).toBe(1)
+  node.answer = (batch) => batch.map(answer)
+  Object.assign(script, {
+    eth_getTransactionCount: () => '0x2',
+    eth_getTransactionReceipt: () => receipt(),
+  })
+  const late = { receipt: { hash: HASH, success: true, blockNumber: 16n }, latestNonce: 2 }
+  expect(await chain.transaction(query)).toEqual({ ok: true, value: late })
+  release()
+  await early
+})
+
 function scriptLogs(
   head: number,
   logs: (from: number, to: number) => unknown[],
@@ -290,7 +320,7 @@ function scriptLogs(
       return logs(...range)
     },
     eth_getTransactionReceipt: ([transactionHash]: [Hex]) => receipt({ transactionHash }),
-    eth_getTransactionByHash: ([hash]: [Hex]) => ({ hash, input: '0x' }),
+    eth_getTransactionByHash: ([hash]: [Hex]) => ({ hash, from: OWNER, input: '0x' }),
   })
   return ranges
 }

@@ -1,6 +1,7 @@
+import { getBalance, getCode } from 'viem/actions'
 import { afterEach, expect, test } from 'vitest'
-import { createJsonRpc, type JsonRpc } from '../../../../src/adapters/chain/json-rpc.ts'
-import { type RpcAnswers, UnusableAnswer } from '../../../../src/adapters/chain/json-rpc-batch.ts'
+import { RpcRefusal, UnusableAnswer } from '../../../../src/adapters/chain/batch.ts'
+import { type Node, type Nodes, openNodes } from '../../../../src/adapters/chain/nodes.ts'
 import type { Observation } from '../../../../src/domain/observation.ts'
 import type { ChainReply } from '../../../../src/ports.ts'
 import {
@@ -24,29 +25,39 @@ async function startNode(answer: Answer): Promise<FakeRpcNode> {
 
 function connect(
   urls: readonly string[],
-  options: { timeoutMs?: number; bodyBytesMax?: number } = {},
-): { rpc: JsonRpc; observed: Observation[] } {
+  options: { timeoutMs?: number; bodyBytesMax?: number; chainId?: number } = {},
+): { nodes: Nodes; observed: Observation[] } {
   const observed: Observation[] = []
-  const rpc = createJsonRpc({
+  const nodes = openNodes({
     urls,
+    chainId: undefined,
     observe: (event) => observed.push(event),
     clock: { now: () => 0 },
     ...options,
   })
-  cleanups.push(() => rpc.close())
-  return { rpc, observed }
+  cleanups.push(() => nodes.close())
+  return { nodes, observed }
 }
 
-const CALLS = [
-  { method: 'first', params: ['a'] },
-  { method: 'second', params: [] },
-]
-const both = (answers: RpcAnswers): ChainReply<readonly unknown[]> => ({
-  ok: true,
-  value: [answers.result(0), answers.result(1)],
-})
-const methodNames = results((item) => item.method)
-const read = (rpc: JsonRpc) => rpc.read('view', CALLS, both)
+const VIEW = { route: 'view', size: 2 }
+const CODE = '0x6001'
+const BLOCK = '0x11'
+const BOTH = { ok: true, value: [CODE, BLOCK] }
+async function both(node: Node): Promise<ChainReply<readonly unknown[]>> {
+  const value = await Promise.all([
+    node.request('eth_getCode', ['a', 'latest']),
+    node.request('eth_blockNumber', []),
+  ])
+  return { ok: true, value }
+}
+const honest = results((item) => ANSWERS[item.method])
+const ANSWERS: Readonly<Record<string, unknown>> = {
+  eth_chainId: '0x1',
+  eth_getCode: CODE,
+  eth_blockNumber: BLOCK,
+  eth_getBalance: '0x',
+}
+const read = (nodes: Nodes) => nodes.read(VIEW, both)
 
 async function unavailable(reply: Promise<ChainReply<unknown>>): Promise<string> {
   const settled = await reply
@@ -65,22 +76,22 @@ const status =
 
 test('calls go out as one batch and their answers come back in the order of the calls', async () => {
   const node = await startNode((batch, exchange) => {
-    const answers = methodNames(batch, exchange) as unknown[]
+    const answers = honest(batch, exchange) as unknown[]
     return answers.reverse()
   })
-  const { rpc } = connect([node.url])
-  expect(await read(rpc)).toEqual({ ok: true, value: ['first', 'second'] })
+  const { nodes } = connect([node.url])
+  expect(await read(nodes)).toEqual(BOTH)
   expect(node.batches).toHaveLength(1)
   expect(node.batches[0]).toMatchObject([
-    { jsonrpc: '2.0', method: 'first', params: ['a'] },
-    { jsonrpc: '2.0', method: 'second', params: [] },
+    { jsonrpc: '2.0', method: 'eth_getCode', params: ['a', 'latest'] },
+    { jsonrpc: '2.0', method: 'eth_blockNumber', params: [] },
   ])
 })
 
 test('no two calls of a client share an id', async () => {
-  const node = await startNode(methodNames)
-  const { rpc } = connect([node.url])
-  await Promise.all([read(rpc), read(rpc), read(rpc)])
+  const node = await startNode(honest)
+  const { nodes } = connect([node.url])
+  await Promise.all([read(nodes), read(nodes), read(nodes)])
   const ids = node.batches.flatMap((batch) => batch.map((item) => item.id))
   expect(new Set(ids).size).toBe(6)
 })
@@ -90,15 +101,16 @@ test('one call may fail while the others succeed', async () => {
     { jsonrpc: '2.0', id: batch[0]?.id, error: { code: 3, message: 'no such luck', data: '0x01' } },
     { jsonrpc: '2.0', id: batch[1]?.id, result: null },
   ])
-  const { rpc } = connect([node.url])
-  const reply = await rpc.read('view', CALLS, (answers) => ({
-    ok: true,
-    value: [answers.error(0), answers.error(1), answers.result(1)],
-  }))
-  expect(reply).toEqual({
-    ok: true,
-    value: [{ code: 3, message: 'no such luck', data: '0x01' }, undefined, null],
+  const { nodes } = connect([node.url])
+  const reply = await nodes.read(VIEW, async (one) => {
+    const refused = one.request('eth_call', []).catch((error) => error)
+    const empty = await one.request('eth_getTransactionReceipt', [])
+    return { ok: true, value: [await refused, empty] }
   })
+  const [refusal, empty] = reply.ok ? reply.value : []
+  expect(refusal).toBeInstanceOf(RpcRefusal)
+  expect(refusal).toMatchObject({ code: 3, message: 'no such luck', data: '0x01' })
+  expect(empty).toBeNull()
 })
 
 const valid = (item: BatchItem | undefined) => ({ jsonrpc: '2.0', id: item?.id, result: '0x1' })
@@ -130,8 +142,8 @@ const malformed: readonly (readonly [string, (batch: readonly BatchItem[]) => un
 ]
 test.each(malformed)('a reply with %s is not believed', async (_, body) => {
   const node = await startNode(body)
-  const { rpc, observed } = connect([node.url])
-  expect(await unavailable(read(rpc))).toMatch(/^node 1 of 1: /)
+  const { nodes, observed } = connect([node.url])
+  expect(await unavailable(read(nodes))).toMatch(/^node 1 of 1: /)
   expect(observed).toMatchObject([{ type: 'request', status: 'malformed' }])
 })
 
@@ -140,16 +152,16 @@ test('text that is no JSON is not believed', async () => {
     response.end('<html>')
     return undefined
   })
-  const { rpc } = connect([node.url])
-  expect(await unavailable(read(rpc))).toBe('node 1 of 1: sent no JSON')
+  const { nodes } = connect([node.url])
+  expect(await unavailable(read(nodes))).toBe('node 1 of 1: sent no JSON')
 })
 
 test.each([400, 403, 404, 429, 500, 502, 503, 301])(
   'HTTP %i is an unavailable node',
   async (code) => {
     const node = await startNode(status(code))
-    const { rpc, observed } = connect([node.url])
-    expect(await unavailable(read(rpc))).toBe(`node 1 of 1: answered HTTP ${code}`)
+    const { nodes, observed } = connect([node.url])
+    expect(await unavailable(read(nodes))).toBe(`node 1 of 1: answered HTTP ${code}`)
     expect(node.batches).toHaveLength(1)
     expect(observed).toEqual([
       { type: 'request', service: 'rpc', route: 'view', status: String(code), durationMs: 0 },
@@ -162,14 +174,14 @@ test('a limit error inside the batch makes the node unavailable', async () => {
     valid(batch[0]),
     { jsonrpc: '2.0', id: batch[1]?.id, error: { code: -32005, message: 'slow down' } },
   ])
-  const { rpc } = connect([node.url])
-  expect(await unavailable(read(rpc))).toBe('node 1 of 1: is limiting us: slow down')
+  const { nodes } = connect([node.url])
+  expect(await unavailable(read(nodes))).toBe('node 1 of 1: is limiting us: slow down')
 })
 
 test('a node that does not answer in time is unavailable', async () => {
   const node = await startNode(() => undefined)
-  const { rpc, observed } = connect([node.url], { timeoutMs: 50 })
-  expect(await unavailable(read(rpc))).toBe('node 1 of 1: did not answer within 50 ms')
+  const { nodes, observed } = connect([node.url], { timeoutMs: 50 })
+  expect(await unavailable(read(nodes))).toBe('node 1 of 1: did not answer within 50 ms')
   expect(observed).toMatchObject([{ status: 'timeout' }])
 })
 
@@ -180,8 +192,8 @@ test('a body that trickles is cut off by the same deadline', async () => {
     response.on('close', () => clearInterval(timer))
     return undefined
   })
-  const { rpc } = connect([node.url], { timeoutMs: 100 })
-  expect(await unavailable(read(rpc))).toBe('node 1 of 1: did not answer within 100 ms')
+  const { nodes } = connect([node.url], { timeoutMs: 100 })
+  expect(await unavailable(read(nodes))).toBe('node 1 of 1: did not answer within 100 ms')
 })
 
 test('a dropped connection is an unavailable node', async () => {
@@ -189,8 +201,8 @@ test('a dropped connection is an unavailable node', async () => {
     response.destroy()
     return undefined
   })
-  const { rpc, observed } = connect([node.url])
-  expect(await unavailable(read(rpc))).toMatch(/could not be reached \(\w+\)$/)
+  const { nodes, observed } = connect([node.url])
+  expect(await unavailable(read(nodes))).toMatch(/could not be reached \(\w+\)$/)
   expect(node.batches).toHaveLength(1)
   expect(observed).toMatchObject([{ status: 'unreachable' }])
 })
@@ -203,74 +215,137 @@ test.each(['announced', 'unannounced'])('a body above the bound is not read, %s'
     response.end(text.slice(3_000))
     return undefined
   })
-  const { rpc } = connect([node.url], { bodyBytesMax: 1_000 })
-  expect(await unavailable(read(rpc))).toBe('node 1 of 1: sent too long a body')
+  const { nodes } = connect([node.url], { bodyBytesMax: 1_000 })
+  expect(await unavailable(read(nodes))).toBe('node 1 of 1: sent too long a body')
 })
 
 test('an unannounced body within the bound is read', async () => {
   const node = await startNode((batch, exchange) => {
-    const text = JSON.stringify(methodNames(batch, exchange))
+    const text = JSON.stringify(honest(batch, exchange))
     exchange.response.write(text.slice(0, 10))
     exchange.response.end(text.slice(10))
     return undefined
   })
-  const { rpc } = connect([node.url])
-  expect(await read(rpc)).toEqual({ ok: true, value: ['first', 'second'] })
+  const { nodes } = connect([node.url])
+  expect(await read(nodes)).toEqual(BOTH)
 })
 
 test('a read moves on to the next node, and stays with the one that answers', async () => {
   const dead = await startNode(status(503))
-  const live = await startNode(methodNames)
-  const { rpc, observed } = connect([dead.url, live.url])
-  expect((await read(rpc)).ok).toBe(true)
-  expect((await read(rpc)).ok).toBe(true)
+  const live = await startNode(honest)
+  const { nodes, observed } = connect([dead.url, live.url])
+  expect((await read(nodes)).ok).toBe(true)
+  expect((await read(nodes)).ok).toBe(true)
   expect([dead.batches.length, live.batches.length]).toEqual([1, 2])
   expect(observed.map((event) => event.type)).toEqual(['request', 'retry', 'request', 'request'])
   expect(observed[1]).toEqual({ type: 'retry', service: 'rpc', route: 'view', cause: '503' })
 })
 
 test('an answer that the caller cannot use moves a read on as well', async () => {
-  const odd = await startNode(results(() => 'odd'))
-  const good = await startNode(methodNames)
-  const { rpc } = connect([odd.url, good.url])
-  const reply = await rpc.read('view', CALLS, (answers) => {
-    if (answers.result(0) === 'odd') throw new UnusableAnswer('is odd')
-    return both(answers)
+  const odd = await startNode(results((item) => (item.method === 'eth_getCode' ? '0xef' : BLOCK)))
+  const good = await startNode(honest)
+  const { nodes } = connect([odd.url, good.url])
+  const reply = await nodes.read(VIEW, async (node) => {
+    const read = await both(node)
+    if (read.ok && read.value[0] === '0xef') throw new UnusableAnswer('is odd')
+    return read
   })
-  expect(reply.ok).toBe(true)
+  expect(reply).toEqual(BOTH)
   expect(good.batches).toHaveLength(1)
 })
 
+test('a result of another shape than the method has moves a read on', async () => {
+  for (const nonsense of ['', '0x', 'odd', '-0x1', 7, true, null, [], {}]) {
+    const odd = await startNode(
+      results((item) => (item.method === 'eth_getCode' ? CODE : nonsense)),
+    )
+    const good = await startNode(honest)
+    const { nodes, observed } = connect([odd.url, good.url])
+    expect(await read(nodes)).toEqual(BOTH)
+    expect(observed[0]).toMatchObject({ type: 'request', status: 'unusable' })
+    const alone = connect([odd.url])
+    expect(await unavailable(read(alone.nodes))).toBe(
+      'node 1 of 1: gave no usable answer to eth_blockNumber',
+    )
+  }
+})
+
+test('an action of viem sees what the node said: its refusal, its silence, and what it cannot read', async () => {
+  const node = await startNode((batch) =>
+    batch.map(({ id, method }) =>
+      method === 'eth_getCode'
+        ? { jsonrpc: '2.0', id, error: { code: -32000, message: 'busy' } }
+        : { jsonrpc: '2.0', id, result: ANSWERS[method] },
+    ),
+  )
+  const { nodes } = connect([node.url])
+  const address = `0x${'11'.repeat(20)}` as const
+  const ask = (what: 'code' | 'balance') =>
+    nodes.read({ route: what, size: 1 }, async (one) => ({
+      ok: true,
+      value:
+        what === 'code'
+          ? await one.ask('code', (client) => getCode(client, { address }))
+          : await one.ask('balance', (client) => getBalance(client, { address })),
+    }))
+  expect(await unavailable(ask('code'))).toBe('node 1 of 1: error -32000: busy')
+  expect(await unavailable(ask('balance'))).toBe(
+    'node 1 of 1: gave no usable answer to eth_getBalance',
+  )
+  node.answer = status(503)
+  expect(await unavailable(ask('balance'))).toBe('node 1 of 1: answered HTTP 503')
+  expect(node.batches).toHaveLength(3)
+})
+
+test('answers are believed from the expected chain only, asked for once a batch', async () => {
+  const other = await startNode(results(() => '0x2'))
+  const right = await startNode(honest)
+  const { nodes } = connect([other.url, right.url], { chainId: 1 })
+  expect(await Promise.all([read(nodes), read(nodes)])).toEqual([BOTH, BOTH])
+  for (const { batches } of [other, right])
+    expect(batches.map((batch) => batch.map(({ method }) => method))).toEqual([
+      ['eth_chainId', 'eth_getCode', 'eth_blockNumber', 'eth_getCode', 'eth_blockNumber'],
+    ])
+  const alone = connect([other.url], { chainId: 1 })
+  expect(await unavailable(read(alone.nodes))).toBe('node 1 of 1: is on chain 2, not 1')
+  expect(await alone.nodes.read({ ...VIEW, anyChain: true }, both)).toMatchObject({ ok: false })
+})
+
 test('a fault that is the answer is not asked of another node', async () => {
-  const nodes = [await startNode(methodNames), await startNode(methodNames)] as const
-  const { rpc } = connect(nodes.map((node) => node.url))
+  const [first, second] = [await startNode(honest), await startNode(honest)]
+  const { nodes } = connect([first.url, second.url])
   const refusal = { ok: false, fault: { tag: 'refused', message: 'reverts' } } as const
-  expect(await rpc.read('draft', CALLS, () => refusal)).toEqual(refusal)
-  expect(nodes[1].batches).toHaveLength(0)
+  const refused = nodes.read({ route: 'draft', size: 2 }, async (node) => {
+    await both(node)
+    return refusal
+  })
+  expect(await refused).toEqual(refusal)
+  expect([first.batches.length, second.batches.length]).toEqual([1, 0])
 })
 
 test('a read asks each node once and no more', async () => {
-  const nodes = [await startNode(status(500)), await startNode(status(429))] as const
-  const { rpc } = connect(nodes.map((node) => node.url))
-  expect(await unavailable(read(rpc))).toBe('node 2 of 2: answered HTTP 429')
-  expect(nodes.map((node) => node.batches.length)).toEqual([1, 1])
+  const [first, second] = [await startNode(status(500)), await startNode(status(429))]
+  const { nodes } = connect([first.url, second.url])
+  expect(await unavailable(read(nodes))).toBe('node 2 of 2: answered HTTP 429')
+  expect([first.batches.length, second.batches.length]).toEqual([1, 1])
 })
 
 test('a call with effects goes to the node in use only, and says which that is', async () => {
   const dead = await startNode(status(503))
-  const live = await startNode(methodNames)
-  const { rpc } = connect([dead.url, live.url])
-  expect(await unavailable(rpc.send('broadcast', CALLS, both))).toMatch(/^node 1 of 2: /)
+  const live = await startNode(honest)
+  const { nodes } = connect([dead.url, live.url])
+  expect(await unavailable(nodes.send('broadcast', both))).toMatch(/^node 1 of 2: /)
   expect(live.batches).toHaveLength(0)
-  await read(rpc)
-  expect((await rpc.send('broadcast', CALLS, both)).ok).toBe(true)
+  await read(nodes)
+  expect((await nodes.send('broadcast', both)).ok).toBe(true)
   expect(dead.batches).toHaveLength(2)
 })
 
-test('a bug in a parser is not mistaken for a node that is down', async () => {
-  const node = await startNode(methodNames)
-  const { rpc } = connect([node.url])
-  const broken = rpc.read('view', CALLS, () => {
+test('a bug in a reading is not mistaken for a node that is down', async () => {
+  const node = await startNode(honest)
+  const { nodes } = connect([node.url])
+  const broken = nodes.read(VIEW, async (one) => {
+    await both(one)
     throw new TypeError('a bug')
   })
   await expect(broken).rejects.toThrow('a bug')
@@ -280,10 +355,10 @@ test('credentials in the URL are sent as a header', async () => {
   let seen: string | undefined
   const node = await startNode((batch, exchange) => {
     seen = exchange.request.headers.authorization
-    return methodNames(batch, exchange)
+    return honest(batch, exchange)
   })
-  const { rpc } = connect([node.url.replace('http://', 'http://user:p%40ss@')])
-  await read(rpc)
+  const { nodes } = connect([node.url.replace('http://', 'http://user:p%40ss@')])
+  await read(nodes)
   expect(seen).toBe(`Basic ${Buffer.from('user:p@ss').toString('base64')}`)
 })
 
@@ -301,15 +376,15 @@ test('no message repeats the address of a node, its key, or raw bytes', async ()
     })),
   )
   const secretUrl = `${node.url}/v2/${key}?token=${key}zz`
-  const { rpc, observed } = connect([secretUrl], { timeoutMs: 500 })
-  const messages = [await unavailable(rpc.send('broadcast', CALLS, both))]
+  const { nodes, observed } = connect([secretUrl], { timeoutMs: 500 })
+  const messages = [await unavailable(nodes.send('broadcast', both))]
   node.answer = (_, { response }) => {
     response.destroy()
     return undefined
   }
-  messages.push(await unavailable(read(rpc)))
+  messages.push(await unavailable(read(nodes)))
   await node.close()
-  messages.push(await unavailable(read(rpc)))
+  messages.push(await unavailable(read(nodes)))
   for (const message of [...messages, JSON.stringify(observed)]) {
     expect(message).not.toMatch(/AbCdEf|abababab|127\.0\.0\.1|http:|\p{Cc}/iu)
     expect(message.length).toBeLessThan(1_000)

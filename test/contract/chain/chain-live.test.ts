@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createChain } from '../../../src/adapters/chain/chain-viem.ts'
+import { createChain } from '../../../src/adapters/chain/chain.ts'
 import { createSigner } from '../../../src/adapters/keys/signer.ts'
 import type { Hex } from '../../../src/domain/units.ts'
 import { type FakeRpcNode, startFakeRpcNode } from '../../support/chain/fake-rpc-node.ts'

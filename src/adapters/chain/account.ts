@@ -1,0 +1,110 @@
+import type { Client, ContractFunctionReturnType } from 'viem'
+import { getBlock, getTransactionCount, multicall } from 'viem/actions'
+import { parseAbi } from 'viem/utils'
+import type { AnsweredDomain } from '../../domain/call.ts'
+import { type Address, ZERO_ADDRESS } from '../../domain/units.ts'
+import type { AccountView } from '../../ports.ts'
+import { UnusableAnswer } from './batch.ts'
+import { present } from './faults.ts'
+import { BLOCK_ABI, MULTICALL3 } from './hot-reads.ts'
+import type { Node } from './nodes.ts'
+
+const ABI = parseAbi([
+  'function nestedNonce() view returns (uint256)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
+])
+
+type ContractDomain = ContractFunctionReturnType<typeof ABI, 'view', 'eip712Domain'>
+type ContractRead<Value> =
+  | { readonly status: 'success'; readonly result: Value }
+  | { readonly status: 'failure'; readonly error: Error }
+
+/** Requests that `readAccount` makes. */
+export const ACCOUNT_SIZE = 4
+const CONTRACT_READS = 6
+
+/** Bits of ERC-5267's `fields`, in the order of EIP-712; a salt or anything above would be another domain. */
+const FIELD = { name: 1, version: 2, chainId: 4, verifyingContract: 8 } as const
+const KNOWN_FIELDS = FIELD.name | FIELD.version | FIELD.chainId | FIELD.verifyingContract
+/** Characters of a name or version; an honest one has a few dozen. */
+const WORD_LENGTH_MAX = 1_000
+
+/**
+ * What a signature's fate is told by (the time, the nonce) comes from one multicall and so from one block: two
+ * requests of a batch may be answered by nodes at different heads, and an old nonce beside a new time would make a
+ * call that was executed look expired.
+ */
+export async function readAccount(
+  node: Node,
+  { account, gasTank }: { readonly account: Address; readonly gasTank: Address },
+): Promise<AccountView> {
+  const [reads, latest, transactionCount, code] = await Promise.all([
+    node.ask('multicall', (client) => readContracts(client, account, gasTank)),
+    node.ask('latest block', (client) => getBlock(client, { blockTag: 'latest' })),
+    node.ask('transaction count', (client) =>
+      getTransactionCount(client, { address: account, blockTag: 'latest' }),
+    ),
+    node.request('eth_getCode', [account, 'latest']),
+  ])
+  return {
+    ...reads,
+    baseFeePerGas: present(latest.baseFeePerGas, 'base fee'),
+    transactionCount,
+    code,
+  }
+}
+
+async function readContracts(
+  client: Client,
+  account: Address,
+  gasTank: Address,
+): Promise<Omit<AccountView, 'baseFeePerGas' | 'transactionCount' | 'code'>> {
+  const reads = await multicall(client, {
+    multicallAddress: MULTICALL3,
+    batchSize: 0,
+    contracts: [
+      { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getBlockNumber' },
+      { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getCurrentBlockTimestamp' },
+      { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getEthBalance', args: [account] },
+      { abi: ABI, address: account, functionName: 'nestedNonce' },
+      { abi: ABI, address: account, functionName: 'eip712Domain' },
+      { abi: ABI, address: gasTank, functionName: 'balanceOf', args: [account] },
+    ],
+  })
+  if (reads.length !== CONTRACT_READS)
+    throw new UnusableAnswer('the multicall answered another question')
+  const [blockNumber, blockTime, balance, nestedNonce, domain, gasTankBalance] = reads
+  return {
+    blockNumber: known(blockNumber),
+    blockTimeSeconds: Number(known(blockTime)),
+    balance: known(balance),
+    nestedNonce: nestedNonce.result,
+    domain: domain.result === undefined ? undefined : domainOf(domain.result),
+    gasTankBalance: gasTankBalance.result,
+  }
+}
+
+/** A multicall knows its own block: where it does not, the node refused the whole, which every read then says. */
+function known<Value>(read: ContractRead<Value>): Value {
+  if (read.status === 'failure') throw read.error
+  return read.result
+}
+
+/** ERC-5267. A field that the bits leave out comes out empty, so that it cannot pass for the one that is expected. */
+function domainOf(answered: ContractDomain): AnsweredDomain | undefined {
+  const [fieldsByte, name, version, chainId, verifyingContract, , extensions] = answered
+  if (name.length > WORD_LENGTH_MAX || version.length > WORD_LENGTH_MAX) return undefined
+  const fields = Number(fieldsByte)
+  const has = (bit: number): boolean => (fields & bit) !== 0
+  return {
+    name: has(FIELD.name) ? name : '',
+    version: has(FIELD.version) ? version : '',
+    chainId: has(FIELD.chainId) ? chainId : 0n,
+    // The decoder answers checksummed addresses.
+    verifyingContract: has(FIELD.verifyingContract)
+      ? (verifyingContract.toLowerCase() as Address)
+      : ZERO_ADDRESS,
+    hasExtras: has(~KNOWN_FIELDS) || extensions.length > 0,
+  }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { type Address, type Hex, parseAddress } from '../../domain/units.ts'
+
+/** The value encodings of Ethereum JSON-RPC (EIP-1474). viem would take '' for zero and '-0x1' for a block. */
+const quantity = z.string().regex(/^0x[0-9a-f]{1,64}$/i) as z.ZodType<Hex>
+const bytes = lowerCase(/^0x(?:[0-9a-f]{2})*$/i)
+const hash = lowerCase(/^0x[0-9a-f]{64}$/i)
+const address = z.string().transform((text, context): Address => {
+  const parsed = parseAddress(text)
+  if (parsed === undefined) context.addIssue('no address')
+  return parsed ?? z.NEVER
+})
+
+const log = z.looseObject({ address, topics: z.array(hash), data: bytes, logIndex: quantity })
+
+/** What a node may answer to each method that we ask, as far as anything reads it; hex comes out in lower case. */
+const ANSWERS = {
+  eth_blockNumber: quantity,
+  eth_call: bytes,
+  eth_chainId: quantity,
+  eth_estimateGas: quantity,
+  eth_getBalance: quantity,
+  eth_getBlockByNumber: z.looseObject({
+    hash: hash.nullish(),
+    timestamp: quantity,
+    baseFeePerGas: quantity.nullish(),
+  }),
+  eth_getCode: bytes,
+  eth_getLogs: z.array(
+    z.looseObject({ transactionHash: hash, blockNumber: quantity, logIndex: quantity }),
+  ),
+  eth_getTransactionByHash: z
+    .looseObject({ hash, from: address, to: address.nullish(), input: bytes })
+    .nullable(),
+  eth_getTransactionCount: quantity,
+  eth_getTransactionReceipt: z
+    .looseObject({
+      transactionHash: hash,
+      /** Absent while the transaction is in no block. */
+      blockNumber: quantity.nullish(),
+      status: quantity.nullish(),
+      gasUsed: quantity.nullish(),
+      effectiveGasPrice: quantity.nullish(),
+      logs: z.array(log).nullish(),
+    })
+    .nullable(),
+  eth_maxPriorityFeePerGas: quantity,
+  eth_sendRawTransaction: hash,
+}
+
+export type Method = keyof typeof ANSWERS
+export type Answer<Of extends Method> = z.infer<(typeof ANSWERS)[Of]>
+
+/** A node's answer in its shape; undefined for what is none. */
+export function answerTo<Of extends Method>(method: Of, answer: unknown): Answer<Of> | undefined {
+  return ANSWERS[method].safeParse(answer).data as Answer<Of> | undefined
+}
+
+function lowerCase(shape: RegExp): z.ZodType<Hex> {
+  return z
+    .string()
+    .regex(shape)
+    .transform((text) => text.toLowerCase() as Hex)
+}

@@ -1,0 +1,68 @@
+import { decodeErrorResult } from 'viem/utils'
+import type { Hex } from '../../domain/units.ts'
+import type { ChainFault, ChainReply } from '../../ports.ts'
+import { RpcRefusal, UnusableAnswer } from './batch.ts'
+
+// Nodes agree on no codes for these, only roughly on the words.
+const REVERTED =
+  /revert|VM execution error|out ?of ?gas|invalid opcode|invalid jump|stack (?:under|over)flow|exceeds allowance|intrinsic gas|write protection/i
+const NO_FUNDS = /insufficient (?:funds|balance|eth)|InsufficientFunds/i
+const KNOWN = /already known|known transaction|already imported|already exists|AlreadyKnown/i
+const NONCE_LOW = /nonce (?:is )?too low|NonceTooLow|OldNonce|invalid nonce.*lower/i
+/** Revert codes: geth and those after it, and Nethermind. */
+const REVERT_CODES: readonly number[] = [3, -32015]
+/** "Internal error": the node failed at its own work, so that nothing is known. */
+const INTERNAL_CODE = -32603
+
+const REASON_LENGTH_MAX = 200
+const UNPRINTABLE = /[^\x20-\x7e]+/g
+
+type Refused = { readonly ok: false; readonly fault: ChainFault }
+
+/** Why a call cannot be run or estimated. Throws what is not about the call but about the node. */
+export function callFault(error: unknown): Refused {
+  if (!(error instanceof RpcRefusal)) throw error
+  const { code, message, data } = error
+  const reason = revertReason(data)
+  if (REVERT_CODES.includes(code) || reason !== undefined || REVERTED.test(message))
+    return fault('refused', reason === undefined ? message : `the call reverts: ${reason}`)
+  if (NO_FUNDS.test(message)) return fault('insufficientFunds', message)
+  throw error
+}
+
+/** Why a node would not take raw bytes. Bytes that it holds already count as sent. */
+export function broadcastFault(error: unknown, hash: Hex): ChainReply<Hex> {
+  if (!(error instanceof RpcRefusal)) throw error
+  const { code, message } = error
+  if (KNOWN.test(message)) return { ok: true, value: hash }
+  if (NONCE_LOW.test(message)) return fault('refused', 'nonce too low')
+  if (NO_FUNDS.test(message)) return fault('insufficientFunds', message)
+  if (code === INTERNAL_CODE) throw error
+  return fault('refused', message)
+}
+
+function fault(tag: ChainFault['tag'], message: string): Refused {
+  return { ok: false, fault: { tag, message } }
+}
+
+/**
+ * What a revert says: the text of `Error(string)`, a panic's code, or the selector of a custom error. The text is
+ * a contract's, so that only a bounded line of printable characters is kept.
+ */
+export function revertReason(data: unknown): string | undefined {
+  const hex = typeof data === 'string' ? /0x(?:[0-9a-f]{2}){4,4096}$/i.exec(data)?.[0] : undefined
+  if (hex === undefined) return undefined
+  try {
+    const { errorName, args } = decodeErrorResult({ abi: [], data: hex as Hex })
+    const reason = errorName === 'Error' ? String(args[0]) : `${errorName}(${args.join()})`
+    return reason.replace(UNPRINTABLE, ' ').slice(0, REASON_LENGTH_MAX)
+  } catch {
+    return `custom error ${hex.slice(0, 10)}`
+  }
+}
+
+/** A value that the answer must have. viem leaves out what a node left out. */
+export function present<Value>(value: Value | null | undefined, what: string): Value {
+  if (value === null || value === undefined) throw new UnusableAnswer(`answered no usable ${what}`)
+  return value
+}

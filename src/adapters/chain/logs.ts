@@ -1,0 +1,145 @@
+import { numberToHex } from 'viem/utils'
+import type { Address, Hex } from '../../domain/units.ts'
+import type { ChainReply } from '../../ports.ts'
+import { UnusableAnswer } from './batch.ts'
+import type { Node, Nodes } from './nodes.ts'
+import { TRACE_SIZE } from './trace.ts'
+
+/** Widest range that public nodes answer eth_getLogs for. */
+const LOG_BLOCKS_MAX = 2_000n
+const LOG_CHUNKS_MAX = 50n
+const FILTERS_PER_REQUEST = 12
+const TRACES_PER_REQUEST = 15
+
+/** Both blocks are included. */
+export type BlockRange = { readonly fromBlock: bigint; readonly toBlock: bigint }
+
+export type LogSearch = {
+  /** Name of the requests for the metrics. */
+  readonly route: string
+  readonly contract: Address
+  readonly fromBlock: bigint
+  /** A transaction is found if one of its logs matches any of these; null matches every topic in its place. */
+  readonly topics: readonly (readonly (Hex | null)[])[]
+  /** The search ends once this many transactions are known, and may know more then. */
+  readonly transactionsMax: number
+}
+
+/**
+ * Hashes of the transactions whose logs match since a block, oldest first, each once. Searches at most 100,000
+ * blocks. A node that has not reached `fromBlock` yet is unavailable.
+ */
+export async function searchLogs(
+  nodes: Nodes,
+  search: LogSearch,
+): Promise<ChainReply<readonly Hex[]>> {
+  const { route, fromBlock, transactionsMax } = search
+  const head = await readHead(nodes, search)
+  if (!head.ok) return head
+  const chunks = logChunks(fromBlock, head.value)
+  if (chunks === undefined) {
+    const message = `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_CHUNKS_MAX * LOG_BLOCKS_MAX})`
+    return { ok: false, fault: { tag: 'unavailable', message } }
+  }
+  const hashes = new Set<Hex>()
+  for (const filters of grouped(chunks.map((range) => filtersOf(search, range)))) {
+    if (hashes.size >= transactionsMax) break
+    const found = await nodes.read({ route, size: filters.length }, async (node) => {
+      const logs = await Promise.all(filters.map((filter) => readLogs(node, filter)))
+      return { ok: true, value: transactionsOf(logs.flat()) }
+    })
+    if (!found.ok) return found
+    for (const txHash of found.value) hashes.add(txHash)
+  }
+  return { ok: true, value: [...hashes] }
+}
+
+/** Reads something of each transaction that a log named, a few of them a request. */
+export async function readEach<Value>(
+  nodes: Nodes,
+  hashes: readonly Hex[],
+  each: { readonly route: string; read(node: Node, txHash: Hex): Promise<Value | undefined> },
+): Promise<ChainReply<readonly Value[]>> {
+  const values: Value[] = []
+  const { route } = each
+  for (let at = 0; at < hashes.length; at += TRACES_PER_REQUEST) {
+    const some = hashes.slice(at, at + TRACES_PER_REQUEST)
+    const reply = await nodes.read({ route, size: some.length * TRACE_SIZE }, async (node) => {
+      const found = await Promise.all(some.map((txHash) => each.read(node, txHash)))
+      if (found.includes(undefined)) throw new UnusableAnswer('knows a log without its receipt')
+      return { ok: true, value: found as readonly Value[] }
+    })
+    if (!reply.ok) return reply
+    values.push(...reply.value)
+  }
+  return { ok: true, value: values }
+}
+
+function readHead(nodes: Nodes, { route, fromBlock }: LogSearch): Promise<ChainReply<bigint>> {
+  return nodes.read({ route, size: 1 }, async (node) => {
+    const head = BigInt(await node.request('eth_blockNumber', []))
+    if (head < fromBlock) throw new UnusableAnswer(`is at block ${head}, behind ${fromBlock}`)
+    return { ok: true, value: head }
+  })
+}
+
+type Filter = {
+  readonly address: Address
+  readonly fromBlock: Hex
+  readonly toBlock: Hex
+  readonly topics: readonly (Hex | null)[]
+}
+
+function filtersOf({ contract, topics }: LogSearch, range: BlockRange): readonly Filter[] {
+  const fromBlock = numberToHex(range.fromBlock)
+  const toBlock = numberToHex(range.toBlock)
+  return topics.map((each) => ({ address: contract, fromBlock, toBlock, topics: each }))
+}
+
+type Found = { readonly hash: Hex; readonly block: bigint; readonly index: number }
+
+/** viem's own action takes events by their ABI and no bare topics, of which a search by place is made. */
+async function readLogs(node: Node, filter: Filter): Promise<readonly Found[]> {
+  const logs = await node.request('eth_getLogs', [filter])
+  return logs.map(({ transactionHash, blockNumber, logIndex }) => ({
+    hash: transactionHash,
+    block: BigInt(blockNumber),
+    index: Number(logIndex),
+  }))
+}
+
+/** Ranges of blocks, oldest first; undefined when there would be too many. */
+function logChunks(fromBlock: bigint, head: bigint): readonly BlockRange[] | undefined {
+  if (head - fromBlock >= LOG_CHUNKS_MAX * LOG_BLOCKS_MAX) return undefined
+  const chunks: BlockRange[] = []
+  for (let from = fromBlock; from <= head; from += LOG_BLOCKS_MAX) {
+    const last = from + LOG_BLOCKS_MAX - 1n
+    chunks.push({ fromBlock: from, toBlock: last < head ? last : head })
+  }
+  return chunks
+}
+
+/** Filters of whole ranges, oldest first, in requests that a node still takes. */
+function grouped(ranges: readonly (readonly Filter[])[]): readonly Filter[][] {
+  const requests: Filter[][] = []
+  for (const filters of ranges) {
+    const last = requests.at(-1)
+    if (last !== undefined && last.length + filters.length <= FILTERS_PER_REQUEST)
+      last.push(...filters)
+    else requests.push([...filters])
+  }
+  return requests
+}
+
+/** Hashes of the transactions behind logs, oldest first, each once. */
+function transactionsOf(logs: readonly Found[]): readonly Hex[] {
+  const sorted = logs.toSorted((a, b) =>
+    a.block === b.block ? a.index - b.index : Number(a.block - b.block),
+  )
+  return [...new Set(sorted.map(({ hash }) => hash))]
+}
+
+/** An address as a topic. */
+export function topicOf(account: Address): Hex {
+  return `0x${account.slice(2).padStart(64, '0')}`
+}

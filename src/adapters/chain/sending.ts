@@ -1,0 +1,116 @@
+import {
+  estimateGas,
+  getBalance,
+  getBlock,
+  getChainId,
+  getTransactionCount,
+  sendRawTransaction,
+} from 'viem/actions'
+import { keccak256 } from 'viem/utils'
+import { mulDivUp } from '../../domain/units.ts'
+import type { Chain, ChainReply, TransactionDraft } from '../../ports.ts'
+import { RpcRefusal, UnusableAnswer } from './batch.ts'
+import { broadcastFault, callFault, present } from './faults.ts'
+import type { Node, Nodes } from './nodes.ts'
+import { readReceipt } from './trace.ts'
+
+/** Gas is estimated on a state that may have moved when the transaction runs. */
+const GAS_MARGIN = { num: 13n, den: 10n } as const
+/** 0.001 gwei, what the cheapest chains take, for nodes that suggest no tip. */
+const PRIORITY_FEE_FALLBACK = 1_000_000n
+
+/** What every chain port has: who the chain is, and the way of a transaction onto it. */
+export function createSending(
+  nodes: Nodes,
+  chainId: number,
+): Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> {
+  return {
+    identity: () => nodes.read({ route: 'identity', size: 3, anyChain: true }, readIdentity),
+    draft: (call) =>
+      nodes.read({ route: 'draft', size: 5 }, (node) => readDraft(node, { chainId, ...call })),
+    broadcast: (raw) =>
+      nodes.send('broadcast', async (node) => {
+        const expected = keccak256(raw)
+        try {
+          const hash = await node.ask('transaction hash', (client) =>
+            sendRawTransaction(client, { serializedTransaction: raw }),
+          )
+          if (hash === expected) return { ok: true, value: hash }
+        } catch (error) {
+          return broadcastFault(error, expected)
+        }
+        throw new UnusableAnswer('answered the hash of another transaction')
+      }),
+    transaction: ({ from, hashes }) =>
+      nodes.read({ route: 'transaction', size: 1 + hashes.length }, async (node) => {
+        const [latestNonce, ...receipts] = await Promise.all([
+          // Before the receipts: a nonce that moved on after them would look like a transaction that was lost.
+          nonceOf(node, from),
+          ...hashes.map((hash) => readReceipt(node, hash)),
+        ])
+        return { ok: true, value: { receipt: receipts.find(Boolean), latestNonce } }
+      }),
+  }
+}
+
+async function readIdentity(node: Node): ReturnType<Chain['identity']> {
+  const [chainId, genesis, newest] = await Promise.all([
+    node.ask('chain id', (client) => getChainId(client)),
+    node.ask('genesis block', (client) => getBlock(client, { blockNumber: 0n })),
+    node.ask('newest block', (client) => getBlock(client, { blockTag: 'latest' })),
+  ])
+  return {
+    ok: true,
+    value: {
+      chainId,
+      genesisHash: present(genesis.hash, 'genesis hash'),
+      blockTimeSeconds: Number(newest.timestamp),
+    },
+  }
+}
+
+/**
+ * A draft that a node would accept: EIP-1559 fees that survive the base fee doubling, and an account that can pay
+ * them.
+ */
+async function readDraft(
+  node: Node,
+  draft: Parameters<Chain['draft']>[0] & { readonly chainId: number },
+): Promise<ChainReply<TransactionDraft>> {
+  const { from, to, data, value } = draft
+  const [nonce, estimate, maxPriorityFeePerGas, block, balance] = await Promise.all([
+    nonceOf(node, from),
+    node
+      .ask('gas estimate', (client) => estimateGas(client, { account: from, to, data, value }))
+      .then((gas) => ({ ok: true, value: gas }) as const, callFault),
+    priorityFee(node),
+    node.ask('latest block', (client) => getBlock(client, { blockTag: 'latest' })),
+    node.ask('balance', (client) => getBalance(client, { address: from, blockTag: 'latest' })),
+  ])
+  const baseFee = present(block.baseFeePerGas, 'base fee')
+  if (!estimate.ok) return estimate
+  const gas = mulDivUp(estimate.value, GAS_MARGIN.num, GAS_MARGIN.den)
+  const maxFeePerGas = 2n * baseFee + maxPriorityFeePerGas
+  const needed = gas * maxFeePerGas + value
+  if (balance < needed) {
+    const message = `the account holds ${balance} wei and needs up to ${needed} for gas and value`
+    return { ok: false, fault: { tag: 'insufficientFunds', message } }
+  }
+  return { ok: true, value: { ...draft, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } }
+}
+
+function nonceOf(node: Node, address: `0x${string}`): Promise<number> {
+  return node.ask('transaction count', (client) =>
+    getTransactionCount(client, { address, blockTag: 'latest' }),
+  )
+}
+
+/** viem's own action reads a block and a gas price where a node suggests no tip. */
+async function priorityFee(node: Node): Promise<bigint> {
+  try {
+    return BigInt(await node.request('eth_maxPriorityFeePerGas', []))
+  } catch (error) {
+    if (error instanceof RpcRefusal) return PRIORITY_FEE_FALLBACK
+    throw error
+  }
+}

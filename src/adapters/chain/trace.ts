@@ -1,0 +1,99 @@
+import type { Hex } from '../../domain/units.ts'
+import type { CallTrace, TransactionTrace, Transfer } from '../../ports.ts'
+import type { Answer } from './answers.ts'
+import { UnusableAnswer } from './batch.ts'
+import { present } from './faults.ts'
+import type { Node } from './nodes.ts'
+
+/** keccak256 of `Transfer(address,address,uint256)` (EIP-20). */
+export const TRANSFER_TOPIC: Hex =
+  '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+/** Requests that a trace takes. */
+export const TRACE_SIZE = 2
+
+const SUCCESS = 1n
+
+export type Receipt = {
+  readonly hash: Hex
+  readonly success: boolean
+  readonly blockNumber: bigint
+}
+
+type Mined = NonNullable<Answer<'eth_getTransactionReceipt'>>
+type Sent = NonNullable<Answer<'eth_getTransactionByHash'>>
+
+/** A receipt's outcome; undefined while the node knows none, or has the transaction in no block yet. */
+export async function readReceipt(node: Node, hash: Hex): Promise<Receipt | undefined> {
+  const mined = await receiptOf(node, hash)
+  return mined === undefined ? undefined : outcomeOf(mined, hash)
+}
+
+/** A transaction with its ERC-20 transfers and calldata; undefined as for `readReceipt`. */
+export async function readTrace(node: Node, hash: Hex): Promise<TransactionTrace | undefined> {
+  const [mined, sent] = await Promise.all([receiptOf(node, hash), transactionOf(node, hash)])
+  if (mined === undefined) return undefined
+  const logs = present(mined.logs, 'receipt logs')
+  return {
+    ...outcomeOf(mined, hash),
+    transfers: logs.flatMap((log) => transferOf(log) ?? []),
+    input: sent?.input,
+  }
+}
+
+/** The same as a call: who made it, to whom, and what its gas came to. */
+export async function readCallTrace(node: Node, hash: Hex): Promise<CallTrace | undefined> {
+  const [mined, sent] = await Promise.all([receiptOf(node, hash), transactionOf(node, hash)])
+  if (mined === undefined) return undefined
+  if (sent === undefined) throw new UnusableAnswer('knows a receipt without its transaction')
+  return {
+    ...outcomeOf(mined, hash),
+    from: sent.from,
+    to: sent.to ?? undefined,
+    gasUsed: BigInt(present(mined.gasUsed, 'gas used')),
+    effectiveGasPrice: BigInt(present(mined.effectiveGasPrice, 'gas price')),
+    input: sent.input,
+  }
+}
+
+/**
+ * A receipt of a block; undefined while there is none. viem's action would give the answer to a request that is
+ * already under way, from before the nonce that it is to be held against.
+ */
+async function receiptOf(node: Node, hash: Hex): Promise<Mined | undefined> {
+  const mined = await node.request('eth_getTransactionReceipt', [hash])
+  if (mined === null || mined.blockNumber === null) return undefined
+  if (mined.transactionHash !== hash.toLowerCase())
+    throw new UnusableAnswer('answered the receipt of another transaction')
+  return mined
+}
+
+/** Undefined where the node no longer has it. */
+async function transactionOf(node: Node, hash: Hex): Promise<Sent | undefined> {
+  const sent = await node.request('eth_getTransactionByHash', [hash])
+  if (sent !== null && sent.hash !== hash.toLowerCase())
+    throw new UnusableAnswer('answered another transaction')
+  return sent ?? undefined
+}
+
+function outcomeOf({ status, blockNumber }: Mined, hash: Hex): Receipt {
+  return {
+    hash,
+    success: BigInt(present(status, 'receipt status')) === SUCCESS,
+    blockNumber: BigInt(present(blockNumber, 'receipt block')),
+  }
+}
+
+/** ERC-721 shares the event's name but has a fourth topic, and nothing in the data. */
+function transferOf(log: NonNullable<Mined['logs']>[number]): Transfer | undefined {
+  const [event, from, to, fourth] = log.topics
+  if (event !== TRANSFER_TOPIC || from === undefined || to === undefined) return undefined
+  if (fourth !== undefined || log.data.length !== 66) return undefined
+  return {
+    token: log.address,
+    from: `0x${from.slice(26)}`,
+    to: `0x${to.slice(26)}`,
+    amount: BigInt(log.data),
+    logIndex: Number(log.logIndex),
+  }
+}
