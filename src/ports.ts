@@ -26,6 +26,17 @@ export type Clock = {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Resolves at `atMs` at the latest one heartbeat after it, or when the signal is aborted. May resolve early. */
   wake(atMs: number, signal: AbortSignal): Promise<void>
+  /**
+   * Cron texts at whose times `wake` resolves as well, instead of those given before. A help and no promise: what is
+   * owed is the calendar's to say.
+   */
+  schedule(texts: readonly CronText[]): void
+}
+
+export type CronText = {
+  readonly cron: string
+  /** IANA time zone, e.g. `Europe/Berlin`. */
+  readonly timezone: string
 }
 
 /** Jitter only; nothing that money depends on. */

@@ -216,6 +216,8 @@ async function bindState(
  */
 async function scheduleStrategies(context: OrderContext, headSeconds: number): Promise<void> {
   const { clock, journal } = context.ports
+  const schedules = [...context.strategies.values()].map(({ schedule }) => schedule)
+  clock.schedule(schedules.filter((schedule) => schedule.type === 'cron'))
   const latestMs = headSeconds * 1000 + CHAIN_LAG_MS_MAX
   const nowSeconds = Math.floor(Math.min(clock.now(), latestMs) / 1000)
   const keys = new Map<string, string>()

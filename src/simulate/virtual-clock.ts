@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts'
+import type { Clock, CronText } from '../ports.ts'
 
 /** Longest time without a wake-up, as of the real clock. */
 const HEARTBEAT_MS = 60_000
@@ -21,6 +21,8 @@ type Timer = {
 export class VirtualClock {
   /** What the machine's clock shows ahead of true time; what an administrator or NTP changes. */
   offsetMs = 0
+  /** What the daemon wants to be woken at. Time here wakes it anyway. */
+  cronTexts: readonly CronText[] = []
   #trueMs: number
   #stalledUntilMs = Number.NEGATIVE_INFINITY
   #timers: Timer[] = []
@@ -68,6 +70,9 @@ export class VirtualClock {
       now,
       sleep,
       wake: (atMs, signal) => sleep(Math.min(HEARTBEAT_MS, atMs - now()), signal),
+      schedule: (texts) => {
+        this.cronTexts = texts
+      },
     }
   }
 

@@ -1,6 +1,7 @@
-import { Agent } from 'undici'
+import { errors, Pool } from 'undici'
 import type { WebhookEvent } from '../../domain/settings.ts'
 import type { Clock } from '../../ports.ts'
+import { exchangeText } from '../http/exchange.ts'
 import type { Log } from './log.ts'
 import type { Scrubber } from './scrubber.ts'
 
@@ -8,6 +9,8 @@ const QUEUE_MAX = 100
 const TRIES = 3
 const BACKOFF_MS = [1_000, 5_000] as const
 const TIMEOUT_MS = 5_000
+/** Of an answer that nobody reads. */
+const ANSWER_BYTES_MAX = 64 * 1024
 
 /** One message to the operator. `text` is a whole sentence for people, `details` the same for programs. */
 export type Notification = {
@@ -40,7 +43,7 @@ export type Webhooks = {
 
 export type WebhookOptions = {
   readonly webhooks: readonly { readonly url: string; readonly on: readonly WebhookEvent[] }[]
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Log
   readonly scrubber: Scrubber
   /** For the whole answer, 5000 unless told otherwise. */
@@ -50,7 +53,8 @@ export type WebhookOptions = {
 type Hook = {
   /** `webhook 1`: its place in the config, since its URL is a secret. */
   readonly label: string
-  readonly url: string
+  readonly pool: Pool
+  readonly path: string
   readonly on: ReadonlySet<WebhookEvent>
   readonly waiting: WebhookPayload[]
   worker: Promise<void> | undefined
@@ -65,7 +69,6 @@ type Attempt = 'delivered' | { readonly fault: string; readonly final: boolean }
  */
 export function createWebhooks(options: WebhookOptions): Webhooks {
   const { clock, log, scrubber, timeoutMs = TIMEOUT_MS } = options
-  const agent = new Agent({ connections: 1, connect: { timeout: timeoutMs } })
   const stop = new AbortController()
   const hooks = options.webhooks.map(createHook)
   const startedAtMs = clock.now()
@@ -86,7 +89,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
 
   async function deliver(hook: Hook, payload: WebhookPayload): Promise<void> {
     for (let tries = 1; ; tries += 1) {
-      const attempt = await post({ hook, payload, agent, timeoutMs, stop: stop.signal })
+      const attempt = await post(hook, payload, timeoutMs)
       if (attempt === 'delivered') return
       if (attempt.final || tries >= TRIES || stop.signal.aborted) {
         const { fault } = attempt
@@ -111,6 +114,11 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     hook.worker ??= work(hook)
   }
 
+  /** Ends the requests under way as well. */
+  async function destroy(): Promise<void> {
+    await Promise.all(hooks.map(({ pool }) => pool.destroy()))
+  }
+
   return {
     notify(notification) {
       const takers = hooks.filter((hook) => hook.on.has(notification.event))
@@ -129,14 +137,14 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     async flush(deadlineMs) {
       closed = true
       const done = new AbortController()
-      const alarm = clock
-        .sleep(Math.max(0, deadlineMs - clock.now()), done.signal)
-        .then(() => stop.abort())
+      const alarm = clock.sleep(Math.max(0, deadlineMs - clock.now()), done.signal).then(() => {
+        stop.abort()
+        return destroy()
+      })
       await Promise.all(hooks.map((hook) => hook.worker))
       done.abort()
       await alarm
       for (const hook of hooks) reportLeft(hook, log)
-      await agent.destroy()
     },
   }
 }
@@ -145,9 +153,12 @@ function createHook(
   webhook: { readonly url: string; readonly on: readonly WebhookEvent[] },
   index: number,
 ): Hook {
+  const { origin, pathname, search } = new URL(webhook.url)
   return {
     label: `webhook ${index + 1}`,
-    url: webhook.url,
+    // The exchange has one deadline for all of it.
+    pool: new Pool(origin, { connections: 1, headersTimeout: 0, bodyTimeout: 0 }),
+    path: pathname + search,
     on: new Set(webhook.on),
     waiting: [],
     worker: undefined,
@@ -160,36 +171,27 @@ function reportLeft(hook: Hook, log: Log): void {
   if (left > 0) log.warn(`${hook.label}: ${left} notifications not sent before the end`)
 }
 
-async function post(delivery: {
-  hook: Hook
-  payload: WebhookPayload
-  agent: Agent
-  timeoutMs: number
-  stop: AbortSignal
-}): Promise<Attempt> {
-  const abort = new AbortController()
-  const cancel = () => abort.abort()
-  const timer = setTimeout(cancel, delivery.timeoutMs)
-  delivery.stop.addEventListener('abort', cancel)
+async function post(hook: Hook, payload: WebhookPayload, timeoutMs: number): Promise<Attempt> {
+  const answer = { status: 0 }
   try {
-    const { origin, pathname, search } = new URL(delivery.hook.url)
-    const { statusCode, body } = await delivery.agent.request({
-      origin,
-      path: pathname + search,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'user-agent': 'tranched' },
-      body: JSON.stringify(delivery.payload),
-      signal: abort.signal,
+    await exchangeText(hook.pool, {
+      request: {
+        method: 'POST',
+        path: hook.path,
+        headers: { 'content-type': 'application/json', 'user-agent': 'tranched' },
+        body: JSON.stringify(payload),
+      },
+      timeoutMs,
+      bytesMax: ANSWER_BYTES_MAX,
+      onHead: ({ statusCode }) => {
+        answer.status = statusCode
+      },
     })
-    await body.dump()
-    return judge(statusCode)
   } catch (error) {
-    const fault = abort.signal.aborted ? 'no answer in time' : faultCode(error)
-    return { fault, final: false }
-  } finally {
-    clearTimeout(timer)
-    delivery.stop.removeEventListener('abort', cancel)
+    // A receiver that answered has spoken, whatever becomes of the rest of its answer.
+    if (answer.status === 0) return { fault: faultOf(error), final: false }
   }
+  return judge(answer.status)
 }
 
 function judge(statusCode: number): Attempt {
@@ -199,7 +201,9 @@ function judge(statusCode: number): Attempt {
 }
 
 /** Only the code: the message of a network error names the host. */
-function faultCode(error: unknown): string {
+function faultOf(error: unknown): string {
+  if (error instanceof errors.BodyTimeoutError || error instanceof errors.ClientDestroyedError)
+    return 'no answer in time'
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : 'request failed'
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { World } from '../../../src/simulate/world.ts'
-import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
 describe('clocks that disagree', () => {
@@ -95,5 +95,24 @@ describe('clocks that disagree', () => {
     expect(world.watch.signatures).toBe(0)
     expect(outcomes(world, 'hourly')).toEqual(['failed chain-stale'])
     expectSound(world)
+  })
+
+  test('the clock is asked to wake at each cron text, in its zone, and at no interval', async () => {
+    const slices = {
+      type: 'interval',
+      everySeconds: 60,
+      count: 3,
+      startSeconds: undefined,
+    } as const
+    const world = new World({
+      seed: 'woken',
+      strategies: [
+        aStrategy(),
+        aStrategy({ name: 'slices', schedule: { ...aSchedule('0 * * * *'), ...slices } }),
+      ],
+    })
+    world.start()
+    await world.runFor(MINUTE)
+    expect(world.clock.cronTexts).toMatchObject([{ cron: '0 * * * *', timezone: 'UTC' }])
   })
 })

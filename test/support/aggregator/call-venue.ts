@@ -28,6 +28,7 @@ export const WALL_CLOCK: Clock = {
   sleep: (ms, signal) =>
     pause(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined),
   wake: (atMs, signal) => WALL_CLOCK.sleep(Math.max(0, atMs - Date.now()), signal),
+  schedule: () => undefined,
 }
 
 /** Quick enough for a test, patient enough for two cores. */

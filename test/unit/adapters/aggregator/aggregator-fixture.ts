@@ -45,6 +45,7 @@ function sleepyClock() {
       }
     },
     wake: () => Promise.reject(new Error('no command waits for a slot')),
+    schedule: () => undefined,
     at: (atMs: number, act: () => void) => void plans.push({ atMs, act }),
   }
 }

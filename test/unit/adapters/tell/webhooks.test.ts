@@ -45,7 +45,7 @@ async function receiver(...answers: Answer[]): Promise<Receiver> {
 }
 
 /** Stands still; every sleep is noted and over at once, except one as long as the flush deadline. */
-function instantClock(): Clock & { readonly sleeps: number[] } {
+function instantClock(): WebhookClock & { readonly sleeps: number[] } {
   const sleeps: number[] = []
   return {
     sleeps,
@@ -54,7 +54,6 @@ function instantClock(): Clock & { readonly sleeps: number[] } {
       sleeps.push(ms)
       return ms < 60_000 ? Promise.resolve() : aborted(signal)
     },
-    wake: () => Promise.resolve(),
   }
 }
 
@@ -62,7 +61,7 @@ function aborted(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => signal?.addEventListener('abort', () => resolve()))
 }
 
-function realClock(): Clock {
+function realClock(): WebhookClock {
   return {
     now: Date.now,
     sleep: (ms, signal) =>
@@ -73,13 +72,17 @@ function realClock(): Clock {
           resolve()
         })
       }),
-    wake: () => Promise.resolve(),
   }
 }
 
-type Rig = { readonly hooks: Webhooks; readonly captured: CapturedLog; readonly clock: Clock }
+type WebhookClock = Pick<Clock, 'now' | 'sleep'>
+type Rig = {
+  readonly hooks: Webhooks
+  readonly captured: CapturedLog
+  readonly clock: WebhookClock
+}
 
-async function rig<SomeClock extends Clock>(
+async function rig<SomeClock extends WebhookClock>(
   targets: readonly { url: string; on?: readonly WebhookEvent[] }[],
   clock: SomeClock,
   extra: Partial<WebhookOptions> = {},

@@ -1,0 +1,106 @@
+import fc from 'fast-check'
+import { getTasks, type ScheduledTask, validate } from 'node-cron'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createClock } from '../../../src/adapters/clock.ts'
+import { parseCron } from '../../../src/domain/schedule/cron.ts'
+
+let clock: ReturnType<typeof createClock>
+beforeEach(() => {
+  clock = createClock()
+})
+afterEach(() => clock.close())
+
+const HEARTBEAT = '* * * * * *'
+const FAR = 8.64e15
+
+/** node-cron's jobs but for the heartbeat. */
+function jobs(): readonly ScheduledTask[] {
+  return [...getTasks().values()].filter((task) => task.getPattern() !== HEARTBEAT)
+}
+const patterns = () => jobs().map((task) => task.getPattern())
+const minutely = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    cron: `${index % 60} ${Math.floor(index / 60)} * * *`,
+    timezone: 'UTC',
+  }))
+
+test('each different text and zone is a node-cron job of its own, at the time it says there', () => {
+  clock.schedule([
+    { cron: '30 9 * * 1', timezone: 'Europe/Berlin' },
+    { cron: '30 9 * * 1', timezone: 'Asia/Tokyo' },
+    { cron: '30 9 * * 1', timezone: 'Europe/Berlin' },
+  ])
+  const hours = jobs().map((task) => task.getNextRun()?.getTime() ?? 0)
+  const at = (ms: number | undefined, timeZone: string): string =>
+    new Intl.DateTimeFormat('en-GB', {
+      timeZone,
+      weekday: 'short',
+      timeStyle: undefined,
+      hour: '2-digit',
+      minute: '2-digit',
+    }).format(ms)
+  expect(hours).toHaveLength(2)
+  expect(at(hours[0], 'Europe/Berlin')).toBe('Mon 09:30')
+  expect(at(hours[1], 'Asia/Tokyo')).toBe('Mon 09:30')
+})
+
+test('a job that is due wakes whatever waits', async () => {
+  clock.schedule([{ cron: '0 0 1 1 *', timezone: 'UTC' }])
+  let awake = false
+  void clock.wake(FAR, new AbortController().signal).then(() => {
+    awake = true
+  })
+  await Promise.resolve()
+  expect(awake).toBe(false)
+  await jobs()[0]?.execute()
+  expect(awake).toBe(true)
+})
+
+test('other schedules take the place of those before', () => {
+  clock.schedule([{ cron: '0 9 * * *', timezone: 'UTC' }])
+  clock.schedule([{ cron: '0 10 * * *', timezone: 'UTC' }])
+  expect(patterns()).toEqual(['0 10 * * *'])
+  clock.schedule([])
+  expect(patterns()).toEqual([])
+})
+
+test('above a hundred different texts the heartbeat alone wakes', async () => {
+  clock.schedule(minutely(100))
+  expect(jobs()).toHaveLength(100)
+  clock.schedule([...minutely(100), ...minutely(100)])
+  expect(jobs()).toHaveLength(100)
+  clock.schedule(minutely(101))
+  expect(jobs()).toHaveLength(0)
+  const beats = Date.now()
+  await clock.wake(FAR, new AbortController().signal)
+  expect(Date.now() - beats).toBeLessThan(1_900)
+})
+
+test('a text that the library does not take is left to the heartbeat', () => {
+  clock.schedule([
+    { cron: 'whenever', timezone: 'UTC' },
+    { cron: '@daily', timezone: 'UTC' },
+  ])
+  expect(patterns()).toEqual(['@daily'])
+})
+
+test('the library takes every notation that the calendar takes', () => {
+  const field = fc.constantFrom(
+    ...['*', '?', '5', '5/15', '*/7', '1-5', '1-5/2', '5-1', '1,3', '1,5-7', 'MON', 'fri-mon'],
+    ...['JAN-MAR', 'dec', '05', '7', '5-7', '0-7', '59', '*/70', 'L', '31', '0'],
+  )
+  fc.assert(
+    fc.property(fc.array(field, { minLength: 5, maxLength: 6 }), (fields) => {
+      const cron = fields.join(' ')
+      fc.pre(parseCron(cron).ok)
+      expect(validate(cron), cron).toBe(true)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('a closed clock leaves no job behind', async () => {
+  clock.schedule(minutely(3))
+  await clock.close()
+  expect(getTasks().size).toBe(0)
+})
