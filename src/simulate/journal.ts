@@ -1,6 +1,7 @@
+import { emptyState } from '../domain/book/fields.ts'
 import { applyEvent } from '../domain/book/fold.ts'
 import type { JournalEvent, JournalRecord } from '../domain/book/journal.ts'
-import { type DaemonState, emptyState } from '../domain/book/state.ts'
+import type { DaemonState } from '../domain/book/state.ts'
 import { applyAndTell, type Fact } from '../domain/book/tell.ts'
 import type { Hex } from '../domain/units.ts'
 import type { Journal } from '../ports.ts'

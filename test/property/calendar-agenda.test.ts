@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { emptyState } from '../../src/domain/book/fields.ts'
 import { applyEvent } from '../../src/domain/book/fold.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
-import { emptyState } from '../../src/domain/book/state.ts'
 import { parseCron } from '../../src/domain/schedule/cron.ts'
 import { dueSlots } from '../../src/domain/schedule/due.ts'
 import type { MissedPolicy, Schedule } from '../../src/domain/schedule/schedule.ts'

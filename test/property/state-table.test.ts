@@ -2,14 +2,22 @@ import { copyFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { exactParse, exactStringify } from '../../src/adapters/state/exact-json.ts'
 import { encodeRecords, GENESIS } from '../../src/adapters/state/journal-codec.ts'
 import { openJournal, readJournal } from '../../src/adapters/state/journal-file.ts'
-import { imageOf } from '../../src/adapters/state/state-image.ts'
+import {
+  emptyState,
+  imageOf,
+  restoreState,
+  STATE_FIELDS,
+  type StateImage,
+} from '../../src/domain/book/fields.ts'
 import { applyEvent } from '../../src/domain/book/fold.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
-import { type DaemonState, emptyState } from '../../src/domain/book/state.ts'
+import type { DaemonState } from '../../src/domain/book/state.ts'
 import { InvariantError } from '../../src/domain/errors.ts'
 import { legalEvents } from '../support/state/state-moves.ts'
 
@@ -48,6 +56,56 @@ async function inDirectory(work: (dir: string) => Promise<void>): Promise<void> 
 const onFatal = (error: Error) => {
   throw error
 }
+
+/** Every kind of event; a new one is a compile error here, and then the random daemons have to make it. */
+const EVENTS: Record<JournalEvent['type'], true> = {
+  bound: true,
+  'strategy-scheduled': true,
+  'slot-opened': true,
+  'slot-closed': true,
+  'slots-missed': true,
+  'strategy-paused': true,
+  'strategy-resumed': true,
+  halted: true,
+  'halt-lifted': true,
+  'permit-recorded': true,
+  'call-recorded': true,
+  'authorization-withdrawn': true,
+  'authorization-dead': true,
+  'order-accepted': true,
+  'order-ended': true,
+  'fill-proven': true,
+  'paper-filled': true,
+  'call-proven': true,
+  'intent-closed': true,
+  'transaction-recorded': true,
+  'transaction-ended': true,
+}
+
+describe('the fields of the state', () => {
+  const sampled = fc
+    .sample(steps({ minLength: 60, maxLength: 60 }), { numRuns: 100, seed: 7 })
+    .map(live)
+  const lives = sampled.map(({ state }) => state)
+
+  test.each(Object.keys(EVENTS))('%s is an event that random daemons make', (type) => {
+    expect(sampled.some(({ story }) => story.some(([event]) => event.type === type))).toBe(true)
+  })
+
+  test.each(STATE_FIELDS)('%s is moved by random daemons', (field) => {
+    const empty = imageOf(emptyState())[field]
+    expect(lives.some((state) => !isDeepStrictEqual(imageOf(state)[field], empty))).toBe(true)
+  })
+
+  test('are all in an image, and come back from it into a state that held others', () => {
+    for (const [index, state] of lives.entries()) {
+      const other = lives[(index + 1) % lives.length] ?? emptyState()
+      const restored = structuredClone(other)
+      restoreState(restored, exactParse(exactStringify(imageOf(state))) as StateImage)
+      for (const field of STATE_FIELDS) expect(restored[field], field).toEqual(state[field])
+    }
+  })
+})
 
 describe('the fold', () => {
   test('gives one state live, from the journal alone, and from a snapshot with the tail behind it', async () => {

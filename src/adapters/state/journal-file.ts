@@ -1,3 +1,4 @@
+import { entriesOf, imageOf, restoreState, type StateImage } from '../../domain/book/fields.ts'
 import { applyEvent } from '../../domain/book/fold.ts'
 import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
@@ -16,7 +17,6 @@ import { encodeRecords, type JournalHead } from './journal-codec.ts'
 import { corrupt, readRecords } from './journal-reader.ts'
 import { type Recovered, recover, type StateFiles, stateFiles } from './journal-recovery.ts'
 import { SnapshotFile } from './snapshot.ts'
-import { entriesOf, imageOf, restoreState, type StateImage } from './state-image.ts'
 
 const SNAPSHOT_EVERY_DEFAULT = 1_000
 /** Entries of a state whose snapshot costs next to nothing. */

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
+import { emptyState, restoreState } from '../../domain/book/fields.ts'
 import { applyEvent } from '../../domain/book/fold.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
-import { type DaemonState, emptyState } from '../../domain/book/state.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
 import { fileSize } from './durable-file.ts'
 import { type CheckedLine, decodeRecord, GENESIS, type JournalHead } from './journal-codec.ts'
 import { badLine, ChainReader, corrupt, readChunks } from './journal-reader.ts'
 import { type Snapshot, SnapshotFile } from './snapshot.ts'
-import { restoreState } from './state-image.ts'
 
 export type StateFiles = { readonly journal: string; readonly snapshot: string }
 

@@ -1,11 +1,11 @@
 import { createHash, hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { type Adapter, Low } from 'lowdb'
+import type { StateImage } from '../../domain/book/fields.ts'
 import type { Hex } from '../../domain/units.ts'
 import { isMissing, replaceFile } from './durable-file.ts'
 import { exactParse, exactStringify } from './exact-json.ts'
 import { corrupt } from './journal-reader.ts'
-import type { StateImage } from './state-image.ts'
 
 const VERSION = 1
 const PART_ENTRIES = 200

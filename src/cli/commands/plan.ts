@@ -1,5 +1,6 @@
 import { loadModules } from '../../config/strategies/load-modules.ts'
-import { type DaemonState, emptyState } from '../../domain/book/state.ts'
+import { emptyState } from '../../domain/book/fields.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
 import { bookOf } from '../../domain/book/venues.ts'
 import { acceptPath, createPricePaths } from '../../domain/price.ts'
 import { scheduleWarnings, slotsBetween } from '../../domain/schedule/calendar.ts'

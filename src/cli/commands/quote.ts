@@ -1,4 +1,4 @@
-import { emptyState } from '../../domain/book/state.ts'
+import { emptyState } from '../../domain/book/fields.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import { acceptPath, createPricePaths } from '../../domain/price.ts'
 import type { Quote, Reply } from '../../domain/quote.ts'

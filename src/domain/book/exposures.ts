@@ -31,6 +31,16 @@ export type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
 export function addExposure(book: ExposureBook, key: string, exposure: Exposure): void {
   removeExposure(book, key)
   book.exposures.set(key, exposure)
+  count(book, exposure)
+}
+
+/** Makes the sums anew from the exposures. */
+export function sumAgain(book: ExposureBook): void {
+  book.exposureSums.clear()
+  for (const exposure of book.exposures.values()) count(book, exposure)
+}
+
+function count(book: ExposureBook, exposure: Exposure): void {
   for (const sum of sumsOf(book, exposure)) {
     if (exposure.live) sum.live += exposure.amount
     else insertUsed(sum.used, exposure)

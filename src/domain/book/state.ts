@@ -109,23 +109,3 @@ export type DaemonState = ExposureBook & {
   /** Transfers that already prove an order; bounded, oldest first. */
   readonly claimedTransfers: Map<string, number>
 }
-
-export function emptyState(): DaemonState {
-  return {
-    bound: undefined,
-    halted: undefined,
-    failureStreak: 0,
-    lastOrderAtMs: undefined,
-    spent: new Map(),
-    paper: new Map(),
-    strategies: new Map(),
-    intents: new Map(),
-    exposures: new Map(),
-    exposureSums: new Map(),
-    transactions: new Map(),
-    endedTransactions: new Map(),
-    directCalls: new Map(),
-    deposits: new Map(),
-    claimedTransfers: new Map(),
-  }
-}

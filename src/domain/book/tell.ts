@@ -9,6 +9,7 @@ import type { Mode } from '../settings.ts'
 import type { Token } from '../token.ts'
 import type { Address, BaseUnits, Hex } from '../units.ts'
 import { openCall } from './calls.ts'
+import { emptyState } from './fields.ts'
 import { applyEvent } from './fold.ts'
 import type {
   CallCosts,
@@ -20,7 +21,7 @@ import type {
   TransactionPurpose,
 } from './journal.ts'
 import { type Moved, openIntent, openTransaction } from './orders.ts'
-import { type DaemonState, emptyState, type OpenIntent } from './state.ts'
+import type { DaemonState, OpenIntent } from './state.ts'
 import { openSwap } from './swaps.ts'
 import { bookOf, type VenueName } from './venues.ts'
 

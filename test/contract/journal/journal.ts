@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalRecord } from '../../../src/domain/book/journal.ts'
-import { emptyState } from '../../../src/domain/book/state.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
 import type { Observation } from '../../../src/domain/observation.ts'
 import type { Clock, Journal } from '../../../src/ports.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { emptyState } from '../../../src/domain/book/state.ts'
+import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyAndTell, type Fact } from '../../../src/domain/book/tell.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aCallStrategy } from '../../support/aggregator/call-world.ts'

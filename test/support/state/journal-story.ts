@@ -1,12 +1,14 @@
-import type { Fill, JournalEvent } from '../../../src/domain/book/journal.ts'
-import type { SwapIntent } from '../../../src/domain/intent.ts'
+import type { EventOf, Execution, Fill, JournalEvent } from '../../../src/domain/book/journal.ts'
+import type { CallRecord } from '../../../src/domain/call.ts'
+import type { CallIntent, Intent, SwapIntent } from '../../../src/domain/intent.ts'
 import { clientOrderId, intentId } from '../../../src/domain/intent.ts'
 import type { PermitRecord } from '../../../src/domain/permit.ts'
 import type { Token } from '../../../src/domain/token.ts'
 import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
 
 export const STRATEGY = 'weekly-eth'
-const OWNER: Address = `0x${'a1'.repeat(20)}`
+export const OWNER: Address = `0x${'a1'.repeat(20)}`
+export const GAS_TANK: Address = `0x${'f6'.repeat(20)}`
 const USDC: Token = {
   symbol: 'USDC',
   chain: 'base',
@@ -20,7 +22,7 @@ export function bytes32(n: number): Hex {
   return `0x${n.toString(16).padStart(64, '0')}`
 }
 
-export const BOUND: JournalEvent = {
+export const BOUND: EventOf<'bound'> = {
   type: 'bound',
   mode: 'sandbox',
   chainId: 8453,
@@ -54,7 +56,67 @@ export function intentOf(slotSeconds: number, strategy = STRATEGY): SwapIntent {
   }
 }
 
-export function opened(intent: SwapIntent): JournalEvent {
+export function callIntentOf(slotSeconds: number, strategy = STRATEGY): CallIntent {
+  return {
+    venue: 'aggregated',
+    id: intentId({ strategy, slotSeconds, leg: 0 }),
+    strategy,
+    slotSeconds,
+    leg: 0,
+    owner: OWNER,
+    target: `0x${'a7'.repeat(20)}`,
+    calldata: '0xabcdef01',
+    value: baseUnits(3n),
+    gasLimit: 90_000n,
+    label: 'poke()',
+    startBeforeMs: slotSeconds * 1_000 + 60_000,
+  }
+}
+
+/** In odd slots a trusted one. */
+export function callFor(
+  intent: CallIntent,
+  { attempt, nonce }: { readonly attempt: number; readonly nonce: bigint },
+): CallRecord {
+  const { target, value, calldata, gasLimit, slotSeconds } = intent
+  const base = {
+    attempt,
+    clientOrderId: clientOrderId(intent.id, attempt),
+    chainId: 1,
+    account: OWNER,
+    target,
+    value,
+    calldata,
+    gasLimit,
+    fromBlock: 77n,
+    directGas: 60_000n,
+    availableWei: 5n,
+    envelope: {
+      to: target,
+      nonce: 1,
+      gas: 100_000n,
+      value: 0n,
+      maxFeePerGas: 9n,
+      maxPriorityFeePerGas: 1n,
+    },
+  }
+  if (slotSeconds % 2 === 1) return { ...base, trust: 'trusted' }
+  return {
+    ...base,
+    trust: 'trustless',
+    verifyingContract: OWNER,
+    deadlineSeconds: slotSeconds + 600,
+    nonce,
+    digest: bytes32(slotSeconds),
+  }
+}
+
+export function executionOf(intent: CallIntent): Execution {
+  const { txHash, blockNumber } = placeOf(intent)
+  return { txHash, blockNumber, via: 'aggregated', costs: { charged: 7n, direct: undefined } }
+}
+
+export function opened(intent: Intent): EventOf<'slot-opened'> {
   const { strategy, slotSeconds } = intent
   return { type: 'slot-opened', strategy, slotSeconds, intents: [intent] }
 }
@@ -84,12 +146,18 @@ export function exposed(intent: SwapIntent, attempt = 1): JournalEvent {
   return { type: 'permit-recorded', intentId: intent.id, permit: permitFor(intent, attempt) }
 }
 
-export function fillOf(intent: SwapIntent): Fill {
+/** A transaction of the intent's own. */
+function placeOf(intent: Intent): Pick<Fill, 'txHash' | 'blockNumber'> {
   const own = [...intent.strategy].reduce((sum, letter) => sum * 131 + letter.charCodeAt(0), 7)
   const txHash = bytes32((own % 2 ** 32) * 2 ** 16 + intent.slotSeconds + 1)
+  return { txHash, blockNumber: 12_350n }
+}
+
+export function fillOf(intent: SwapIntent): Fill {
+  const { txHash, blockNumber } = placeOf(intent)
   return {
     txHash,
-    blockNumber: 12_350n,
+    blockNumber,
     paid: baseUnits(24_900_000n),
     received: baseUnits(6_100_000_000_000_000n),
     transfers: [`${txHash}:3`, `${txHash}:4`],

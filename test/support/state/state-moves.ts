@@ -1,50 +1,42 @@
-import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import type { DaemonState, OpenSwap, StrategyRecord } from '../../../src/domain/book/state.ts'
+import { openCalls } from '../../../src/domain/book/calls.ts'
+import type { JournalEvent, TransactionPurpose } from '../../../src/domain/book/journal.ts'
+import type { DaemonState, OpenIntent, StrategyRecord } from '../../../src/domain/book/state.ts'
+import type { IntentId } from '../../../src/domain/intent.ts'
 import type { OrderState } from '../../../src/domain/order.ts'
-import { BOUND, bytes32, exposed, fillOf, intentOf, opened, scheduled } from './journal-story.ts'
+import {
+  BOUND,
+  bytes32,
+  callFor,
+  callIntentOf,
+  executionOf,
+  exposed,
+  fillOf,
+  GAS_TANK,
+  intentOf,
+  OWNER,
+  opened,
+  scheduled,
+} from './journal-story.ts'
 
 const NAMES = ['alpha', 'beta']
 
 /** Events that the state allows now: the moves of a random daemon. `now` is the next slot number. */
 export function legalEvents(state: DaemonState, now: number): readonly JournalEvent[] {
-  const idle: JournalEvent[] = NAMES.map((name) => scheduled(name)).filter(
-    (event) => 'strategy' in event && !state.strategies.has(event.strategy),
-  )
-  if (state.bound === undefined) idle.push(BOUND)
   return [
-    ...idle,
+    ...settingUp(state),
+    ...(state.halted === undefined
+      ? [{ type: 'halted', cause: 'operator', detail: 'asked to' } as const]
+      : [{ type: 'halt-lifted' } as const]),
     ...[...state.strategies].flatMap(([name, record]) => slotMoves(state, name, record, now)),
-    ...swapsOf(state).flatMap(orderMoves),
-    ...swapsOf(state).map(
-      ({ intent }): JournalEvent => ({
-        type: 'transaction-recorded',
-        transaction: {
-          id: `${intent.id}:wrap`,
-          purpose: 'wrap',
-          intentId: intent.id,
-          chainId: 8453,
-          from: intent.owner,
-          nonce: 4,
-          to: intent.sell.token.address,
-          data: '0xd0e30db0',
-          value: 10n ** 18n,
-          gas: 50_000n,
-          maxFeePerGas: 2n ** 64n + BigInt(now),
-          maxPriorityFeePerGas: 1n,
-          hash: bytes32(now),
-        },
-      }),
-    ),
-    ...[...state.transactions.keys()].map(
-      (id): JournalEvent => ({
-        type: 'transaction-ended',
-        id,
-        status: 'lost',
-        hash: bytes32(1),
-        blockNumber: undefined,
-      }),
-    ),
+    ...[...state.intents.values()].flatMap((open) => orderMoves(state, open)),
+    ...transactionMoves(state, now),
   ]
+}
+
+function settingUp(state: DaemonState): readonly JournalEvent[] {
+  const unknown = NAMES.filter((name) => !state.strategies.has(name)).map((name) => scheduled(name))
+  if (state.bound !== undefined) return unknown
+  return [...unknown, BOUND, { ...BOUND, mode: 'dry-run' }]
 }
 
 function slotMoves(
@@ -59,48 +51,130 @@ function slotMoves(
       .map(({ intent }) => intent.slotSeconds),
   )
   const closed = { type: 'slot-closed', strategy, outcome: 'skipped', reason: 'paused' } as const
+  const paused = { type: 'strategy-paused', strategy, cause: 'operator', detail: '' } as const
+  const memory = { seen: String(now) }
   return [
     opened(intentOf(now, strategy)),
-    { ...closed, slotSeconds: now },
+    opened(callIntentOf(now, strategy)),
+    { ...opened(intentOf(now, strategy)), memory, memoryOnFill: { filled: String(now) } },
+    { ...closed, slotSeconds: now, memory },
     { type: 'slots-missed', strategy, firstSeconds: now, lastSeconds: now, count: undefined },
+    record.paused === undefined ? paused : { type: 'strategy-resumed', strategy },
     ...record.openSlots
       .filter(({ slotSeconds }) => !busy.has(slotSeconds))
-      .map(({ slotSeconds }): JournalEvent => ({ ...closed, slotSeconds })),
+      .map(
+        ({ slotSeconds }): JournalEvent => ({
+          ...closed,
+          outcome: 'failed',
+          reason: 'too-late',
+          slotSeconds,
+        }),
+      ),
   ]
 }
 
-function swapsOf(state: DaemonState): readonly OpenSwap[] {
-  return [...state.intents.values()].filter((open) => open.venue === 'gasless')
-}
-
-function orderMoves(open: OpenSwap): JournalEvent[] {
+function orderMoves(state: DaemonState, open: OpenIntent): JournalEvent[] {
   const own = { intentId: open.intent.id, attempt: open.attempt }
   const ended: JournalEvent = { type: 'order-ended', ...own, status: 'failed', message: '12n' }
-  const filled: JournalEvent = { type: 'fill-proven', ...own, fill: fillOf(open.intent) }
   const block = { blockNumber: 9n, blockTimeSeconds: 9 }
   const dead: JournalEvent = { type: 'authorization-dead', ...own, how: 'expired', ...block }
   const moves: Record<OrderState, JournalEvent[]> = {
-    planned: [exposed(open.intent, open.attempt), closing(open)],
+    planned: [recording(state, open), closing(open), ...onPaper(state, open)],
     exposed: [
       { type: 'authorization-withdrawn', ...own, reason: 'chain-stale' },
       { type: 'order-accepted', ...own, orderId: '\\7n' },
       ended,
-      filled,
+      proving(open),
       dead,
     ],
-    accepted: [ended, filled, dead],
-    lapsing: [filled, dead],
+    accepted: [ended, proving(open), dead],
+    lapsing: [proving(open), dead],
     filled: [closing(open)],
     closed: [],
   }
   return moves[open.state]
 }
 
-function closing(open: OpenSwap): JournalEvent {
+function recording(state: DaemonState, open: OpenIntent): JournalEvent {
+  const { intent, attempt } = open
+  if (intent.venue === 'gasless') return exposed(intent, attempt)
+  // One signed call per nonce of the account may be live.
+  const nonces = openCalls(state).map(({ call }) => (call?.trust === 'trustless' ? call.nonce : 0n))
+  const [highest = 0n] = nonces.toSorted((a, b) => Number(b - a))
+  const nonce = highest + 1n
+  return { type: 'call-recorded', intentId: intent.id, call: callFor(intent, { attempt, nonce }) }
+}
+
+function proving({ intent, attempt }: OpenIntent): JournalEvent {
+  const own = { intentId: intent.id, attempt }
+  return intent.venue === 'gasless'
+    ? { type: 'fill-proven', ...own, fill: fillOf(intent) }
+    : { type: 'call-proven', ...own, execution: executionOf(intent) }
+}
+
+function onPaper(state: DaemonState, { intent, attempt }: OpenIntent): JournalEvent[] {
+  if (state.bound?.mode !== 'dry-run') return []
+  const { paid, received } =
+    intent.venue === 'gasless' ? fillOf(intent) : { paid: intent.value, received: intent.value }
+  return [{ type: 'paper-filled', intentId: intent.id, attempt, paid, received }]
+}
+
+function closing(open: OpenIntent): JournalEvent {
   return {
     type: 'intent-closed',
     intentId: open.intent.id,
     outcome: open.state === 'filled' ? 'filled' : 'failed',
     reason: open.state === 'filled' ? 'filled' : 'too-late',
+  }
+}
+
+function transactionMoves(state: DaemonState, now: number): JournalEvent[] {
+  const own = [...state.intents.values()].map((open) =>
+    open.venue === 'gasless'
+      ? sent({ id: `${open.intent.id}:wrap`, purpose: 'wrap', intentId: open.intent.id }, now)
+      : sent(
+          {
+            id: `${open.intent.id}:${open.attempt}:call`,
+            purpose: 'call',
+            intentId: open.intent.id,
+          },
+          now,
+        ),
+  )
+  const deposit = {
+    id: `deposit:${GAS_TANK}:${now}`,
+    purpose: 'deposit',
+    intentId: undefined,
+  } as const
+  const ends = [...state.transactions.keys()].flatMap((id): JournalEvent[] => [
+    { type: 'transaction-ended', id, status: 'lost', hash: bytes32(1), blockNumber: undefined },
+    { type: 'transaction-ended', id, status: 'mined', hash: bytes32(1), blockNumber: 9n },
+  ])
+  return [...own, sent(deposit, now), ...ends]
+}
+
+function sent(
+  of: {
+    readonly id: string
+    readonly purpose: TransactionPurpose
+    readonly intentId: IntentId | undefined
+  },
+  now: number,
+): JournalEvent {
+  return {
+    type: 'transaction-recorded',
+    transaction: {
+      ...of,
+      chainId: 8453,
+      from: OWNER,
+      nonce: 4,
+      to: GAS_TANK,
+      data: '0xd0e30db0',
+      value: 10n ** 18n,
+      gas: 50_000n,
+      maxFeePerGas: 2n ** 64n + BigInt(now),
+      maxPriorityFeePerGas: 1n,
+      hash: bytes32(now),
+    },
   }
 }

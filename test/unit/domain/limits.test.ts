@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { addExposure, type Exposure, removeExposure } from '../../../src/domain/book/exposures.ts'
+import { emptyState } from '../../../src/domain/book/fields.ts'
 import {
   DAY_MS,
   dayAllowance,
@@ -10,7 +11,7 @@ import {
   limitText,
   livePermits,
 } from '../../../src/domain/book/limits.ts'
-import { type DaemonState, emptyState } from '../../../src/domain/book/state.ts'
+import type { DaemonState } from '../../../src/domain/book/state.ts'
 import { NO_CAPS } from '../../../src/domain/strategy.ts'
 import { ACCOUNT, USDC, WETH } from '../../../src/simulate/stage.ts'
 import { capOf, OPEN, usdc } from '../../support/builders.ts'

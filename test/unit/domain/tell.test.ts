@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
 import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
-import { emptyState } from '../../../src/domain/book/state.ts'
 import { applyAndTell, type Fact, isAbout, tell } from '../../../src/domain/book/tell.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
 import {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openLogFile } from '../../../../src/adapters/state/group-commit.ts'
 import { readJournal } from '../../../../src/adapters/state/journal-file.ts'
-import { emptyState } from '../../../../src/domain/book/state.ts'
+import { emptyState } from '../../../../src/domain/book/fields.ts'
 import type { Observation } from '../../../../src/domain/observation.ts'
 import {
   BOUND,

@@ -1,0 +1,137 @@
+import { sumAgain } from './exposures.ts'
+import type { DaemonState, StrategyRecord } from './state.ts'
+
+type Entries<Held> = Held extends ReadonlyMap<infer Key, infer Value> ? [Key, Value][] : Held
+
+type StrategyImage = {
+  [Field in keyof StrategyRecord]: Entries<StrategyRecord[Field]>
+}
+
+/** Every field of the state but the sums of exposures, which follow from the exposures. */
+export type StateField = Exclude<keyof DaemonState, 'exposureSums'>
+
+/**
+ * The state at one moment, maps as entries in their order (the fold depends on it). Shares with the state only what
+ * the fold never changes.
+ */
+export type StateImage = {
+  readonly [Field in StateField]: Field extends 'strategies'
+    ? [string, StrategyImage][]
+    : Entries<DaemonState[Field]>
+}
+
+/** How a field begins, what an image keeps of it, and how it becomes that again. */
+type Kept<Held, Image> = {
+  empty(): Held
+  imageOf(held: Held): Image
+  /** A map is refilled in place. */
+  restored(held: Held, image: Image): Held
+}
+
+/**
+ * The fields of the state, once: a new one is a compile error here, and from here it is empty, in a snapshot and
+ * restored. The random daemons of the tests have to move each of them.
+ */
+const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateImage[Field]> } = {
+  bound: value(undefined),
+  halted: value(undefined),
+  failureStreak: value(0),
+  lastOrderAtMs: value(undefined),
+  spent: map(),
+  paper: map(),
+  strategies: map(strategyImage, strategyOf),
+  // The fold changes these in place, so that image and state need their own.
+  intents: map(
+    (open) => ({ ...open }),
+    (open) => ({ ...open }),
+  ),
+  exposures: map(),
+  transactions: map(),
+  endedTransactions: map(),
+  directCalls: map(),
+  deposits: map(),
+  claimedTransfers: map(),
+}
+
+export const STATE_FIELDS = Object.keys(FIELDS) as readonly StateField[]
+
+export function emptyState(): DaemonState {
+  const fields = STATE_FIELDS.map((field) => [field, FIELDS[field].empty()])
+  return { ...Object.fromEntries(fields), exposureSums: new Map() }
+}
+
+/** Stays as it is while the state goes on. */
+export function imageOf(state: DaemonState): StateImage {
+  return Object.fromEntries(
+    STATE_FIELDS.map((field) => [field, fieldImage(state, field)]),
+  ) as StateImage
+}
+
+/** Makes `state` what the image holds, in place, and leaves the image usable for the next time. */
+export function restoreState(state: DaemonState, image: StateImage): void {
+  for (const field of STATE_FIELDS) restoreField(state, image, field)
+  sumAgain(state)
+}
+
+/** How many entries an image of the state would hold now, but for those within a strategy. */
+export function entriesOf(state: DaemonState): number {
+  const sizes = STATE_FIELDS.map((field) => {
+    const held = state[field]
+    return held instanceof Map ? held.size : 0
+  })
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+function fieldImage<Field extends StateField>(state: DaemonState, field: Field): StateImage[Field] {
+  return FIELDS[field].imageOf(state[field])
+}
+
+function restoreField<Field extends StateField>(
+  state: { -readonly [Each in keyof DaemonState]: DaemonState[Each] },
+  image: StateImage,
+  field: Field,
+): void {
+  state[field] = FIELDS[field].restored(state[field], image[field])
+}
+
+/** A value that is replaced, never changed. */
+function value<Value>(initial: Value): Kept<Value, Value> {
+  return { empty: () => initial, imageOf: (held) => held, restored: (_, image) => image }
+}
+
+/** Entries in their order, each as `keep` makes it for an image and `take` out of one. */
+function map<Key, Value>(): Kept<Map<Key, Value>, [Key, Value][]>
+function map<Key, Value, Image>(
+  keep: (value: Value) => Image,
+  take: (image: Image) => Value,
+): Kept<Map<Key, Value>, [Key, Image][]>
+function map<Key>(
+  keep: (value: unknown) => unknown = (held) => held,
+  take: (image: unknown) => unknown = (kept) => kept,
+): Kept<Map<Key, unknown>, [Key, unknown][]> {
+  return {
+    empty: () => new Map(),
+    imageOf: (held) => Array.from(held, ([key, each]) => [key, keep(each)]),
+    restored(held, image) {
+      held.clear()
+      for (const [key, each] of image) held.set(key, take(each))
+      return held
+    },
+  }
+}
+
+function strategyImage(record: StrategyRecord): StrategyImage {
+  return {
+    ...record,
+    openSlots: record.openSlots.map((slot) => ({ ...slot })),
+    spent: [...record.spent],
+  }
+}
+
+function strategyOf(image: StrategyImage): StrategyRecord {
+  return {
+    ...image,
+    openSlots: image.openSlots.map((slot) => ({ ...slot })),
+    spent: new Map(image.spent),
+  }
+}
