@@ -9,7 +9,7 @@ const reference = 'docs/strategies.md'
 const work = mkdtempSync('node_modules/.schema-')
 try {
   await build({
-    entryPoints: ['src/config/json-schema.ts', 'src/config/schema-docs.ts'],
+    entryPoints: ['scripts/schema/json-schema.ts', 'scripts/schema/strategy-tables.ts'],
     outdir: work,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -20,7 +20,7 @@ try {
   })
   const load = (name) => import(pathToFileURL(join(work, name)).href)
   const { jsonSchemas } = await load('json-schema.mjs')
-  const { strategyTables, withTables } = await load('schema-docs.mjs')
+  const { strategyTables, withTables } = await load('strategy-tables.mjs')
   const files = Object.entries(jsonSchemas()).map(([name, schema]) => [
     `config/schema/${name}`,
     `${JSON.stringify(schema, null, 2)}\n`,

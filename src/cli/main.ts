@@ -1,20 +1,16 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { durationMs } from '../domain/duration.ts'
 import { OperatorError } from '../domain/errors.ts'
 import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from './io.ts'
 import type { ConfigOptions } from './load.ts'
 import { VERSION } from './version.ts'
 
-const DURATION = /^(\d{1,9})(ms|s|m|h)$/
-const DURATION_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
-
-function durationMs(text: string): number {
-  const match = DURATION.exec(text)
-  const unitMs = DURATION_MS[match?.[2] ?? '']
-  if (match === null || unitMs === undefined)
-    throw new InvalidArgumentError('expected a duration such as 30s or 5m')
-  return Number.parseInt(match[1] ?? '', 10) * unitMs
+function duration(text: string): number {
+  const ms = durationMs(text)
+  if (ms === undefined) throw new InvalidArgumentError('expected a duration such as 30s or 5m')
+  return ms
 }
 
 function count(text: string): number {
@@ -69,7 +65,7 @@ function program(): Command {
     .showHelpAfterError('(--help lists the options)')
   configured(root.command('run'))
     .description('run the daemon until it is told to stop')
-    .option('--for <duration>', 'stop by itself after this long, and drain', durationMs)
+    .option('--for <duration>', 'stop by itself after this long, and drain', duration)
     .action((options) => {
       // What reading a thousand files throws away must not widen the heap for the months that follow.
       setFlagsFromString('--semi-space-growth-factor=1')

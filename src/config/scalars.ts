@@ -1,5 +1,6 @@
 import { isAddress } from 'viem/utils'
 import * as z from 'zod'
+import { DURATION, durationMs } from '../domain/duration.ts'
 import { isTimezone } from '../domain/schedule/timezone.ts'
 import { type Address, parseAddress, parseAmount, parseRatio } from '../domain/units.ts'
 import { nearest } from './yaml/nearest.ts'
@@ -113,15 +114,6 @@ export const flag = scalar({
     text === 'true' || text === 'false' ? meant(text === 'true') : refused('this is no yes or no'),
 })
 
-const UNIT_MS = new Map([
-  ['ms', 1],
-  ['s', 1_000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
-])
-const DURATION = /^(\d{1,9})(ms|s|m|h|d)$/
-
 /** Milliseconds of `500ms`, `30s`, `10m`, `6h` or `1d`, within inclusive bounds written the same way. */
 export function duration(bounds: { min: string; max: string }) {
   const min = durationMs(bounds.min) ?? 0
@@ -135,12 +127,6 @@ export function duration(bounds: { min: string; max: string }) {
       return value < min || value > max ? refused('this duration is out of range') : meant(value)
     },
   })
-}
-
-function durationMs(text: string): number | undefined {
-  const match = DURATION.exec(text)
-  const unit = UNIT_MS.get(match?.[2] ?? '')
-  return match === null || unit === undefined ? undefined : Number(match[1]) * unit
 }
 
 /** Basis points of a percentage with at most two decimal places, such as `5%` or `0.25%`. */

@@ -163,7 +163,12 @@ export type Strategy = SwapStrategy | CallStrategy
 
 /** Whether a strategy decides by balances and prices. The others act whatever the market is. */
 export function readsMarket(strategy: Strategy): strategy is SwapStrategy {
-  return strategy.kind !== 'call'
+  return !makesCalls(strategy)
+}
+
+/** Whether it trades through the aggregation service. */
+export function makesCalls(strategy: Strategy): strategy is CallStrategy {
+  return strategy.kind === 'call'
 }
 
 /** Everything that a strategy may hold, sell or buy. */

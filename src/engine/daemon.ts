@@ -5,7 +5,7 @@ import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
 import type { Mode } from '../domain/settings.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Hex } from '../domain/units.ts'
 import { askChain } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
@@ -240,9 +240,9 @@ async function scheduleStrategies(context: OrderContext, headSeconds: number): P
 function gasTankKeeper(context: OrderContext, fail: (error: unknown) => void): () => void {
   let kept = false
   return () => {
-    const makesCalls = [...context.strategies.values()].some(({ kind }) => kind === 'call')
+    const isNeeded = [...context.strategies.values()].some(makesCalls)
     // Dry-run deposits nothing, and asks nothing that it would have to sign for.
-    if (kept || !makesCalls || context.mode === 'dry-run') return
+    if (kept || !isNeeded || context.mode === 'dry-run') return
     if (context.aggregator === undefined) return
     kept = true
     keepGasTank(context, context.aggregator).catch(fail)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { createPrng, type Prng } from './market/prng.ts'
+import { createRandom, type SeededRandom } from '../domain/random.ts'
 
 /** Ways in which a quote may be dishonest. */
 export const tamperings = [
@@ -112,7 +112,7 @@ export type Faults = {
   forCall(): CallFault[]
 }
 
-type ArmedRule = { readonly rule: FaultRule; readonly prng: Prng; applied: number }
+type ArmedRule = { readonly rule: FaultRule; readonly random: SeededRandom; applied: number }
 
 /** Starts with the given settings, `{}` or undefined meaning none. */
 export function createFaults(settings: unknown): Faults {
@@ -123,7 +123,7 @@ export function createFaults(settings: unknown): Faults {
     seed = parsed.seed
     armed = parsed.rules.map((rule, index) => ({
       rule,
-      prng: createPrng(parsed.seed, `fault:${index}`),
+      random: createRandom(`${parsed.seed}`).fork(`fault:${index}`),
       applied: 0,
     }))
   }
@@ -150,7 +150,7 @@ export function createFaults(settings: unknown): Faults {
 function applies(armed: ArmedRule): boolean {
   const { count, probability } = armed.rule
   if (count !== undefined && armed.applied >= count) return false
-  if (armed.prng.next() >= probability) return false
+  if (armed.random.next() >= probability) return false
   armed.applied += 1
   return true
 }

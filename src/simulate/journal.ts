@@ -3,10 +3,10 @@ import { applyEvent } from '../domain/book/fold.ts'
 import type { JournalEvent, JournalRecord } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import { applyAndTell, type Fact } from '../domain/book/tell.ts'
+import { fingerprint } from '../domain/random.ts'
 import type { Hex } from '../domain/units.ts'
 import type { Journal } from '../ports.ts'
 import { never, type SimulatedProcess } from './process.ts'
-import { fingerprint } from './random.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 const FSYNC_MS = 1

@@ -1,4 +1,4 @@
-import type { SeededRandom } from './random.ts'
+import type { SeededRandom } from '../domain/random.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** Thrown into code that still runs in the instant its process died. Nobody gets to see it. */

@@ -1,7 +1,7 @@
+import { fingerprint } from '../domain/random.ts'
 import type { Address, Hex } from '../domain/units.ts'
 import type { Signer, TransactionDraft } from '../ports.ts'
 import type { SimulatedProcess } from './process.ts'
-import { fingerprint } from './random.ts'
 
 export type SimulatedSignerOptions = {
   readonly address: Address

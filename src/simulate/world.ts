@@ -2,8 +2,9 @@ import type { DaemonState } from '../domain/book/state.ts'
 import type { Observation } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
 import { createPricePaths } from '../domain/price.ts'
+import { createRandom, type SeededRandom } from '../domain/random.ts'
 import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Address, Hex } from '../domain/units.ts'
 import { type DaemonControl, runDaemon } from '../engine/daemon.ts'
 import { createPermitHasher } from '../execute/authority/permit-digest.ts'
@@ -20,7 +21,6 @@ import { SimulatedService } from './gasless/service.ts'
 import { createSimulatedJournal, SimulatedDisk } from './journal.ts'
 import { Watch } from './judge/watch.ts'
 import { never, ProcessDied, SimulatedProcess } from './process.ts'
-import { createRandom, type SeededRandom } from './random.ts'
 import { createSimulatedSigner } from './signer.ts'
 import {
   ACCOUNT,
@@ -288,7 +288,7 @@ export class World {
         signer: ports.signer,
         turn: createTurns(),
       },
-      aggregator: this.strategies.some(({ kind }) => kind === 'call')
+      aggregator: this.strategies.some(makesCalls)
         ? this.aggregation.contextOf(process)
         : undefined,
     }

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import { createRandom } from '../../src/domain/random.ts'
 import { writeSandboxConfig } from '../../src/sandbox/config-out.ts'
-import { createPrng } from '../../src/sandbox/market/prng.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { all } from '../e2e/books.ts'
 import { LEASH, writeStrategies } from '../e2e/rehearsal.ts'
@@ -73,13 +73,13 @@ test('a daemon killed ten times in the middle of its calls loses none and double
   sandbox.faults.set(FAULTS)
 
   const daemon = (): Running => start(['run', '--config', config, '--http-port', '0', ...LEASH])
-  const prng = createPrng(SEED, 'kill')
+  const random = createRandom(`${SEED}`).fork('kill')
   for (const { after, delayMsMax } of MOMENTS) {
     const mark = markJournal(stateDir)
     const victim = daemon()
     if (after !== 'start')
       expect(await untilJournaled(mark, after, JOURNALED_WITHIN_MS), victim.output()).toBe(true)
-    await sleep(prng.next() * delayMsMax)
+    await sleep(random.next() * delayMsMax)
     await victim.killHard()
   }
   sandbox.faults.set({})

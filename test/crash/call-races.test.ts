@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import { createRandom } from '../../src/domain/random.ts'
 import { executeIntent } from '../../src/execute/order.ts'
 import type { Aggregator, Journal, Signer } from '../../src/ports.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
-import { createRandom } from '../../src/simulate/random.ts'
 import { QUIET, sepoliaClient } from '../support/aggregator/aggregator.ts'
 import {
   aggregatorSettingsOf,

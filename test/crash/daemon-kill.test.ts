@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
-import { createPrng } from '../../src/sandbox/market/prng.ts'
+import { createRandom } from '../../src/domain/random.ts'
 import { audit } from '../e2e/books.ts'
 import { examples, startRehearsal } from '../e2e/rehearsal.ts'
 import { markJournal, untilJournaled } from '../support/process/kill.ts'
@@ -31,13 +31,13 @@ const JOURNALED_WITHIN_MS = 30_000
 
 test('a daemon killed eleven times in the middle of its orders loses none and doubles none', async () => {
   const rehearsal = await startRehearsal(examples('* * * * * *'))
-  const prng = createPrng(SEED, 'kill')
+  const random = createRandom(`${SEED}`).fork('kill')
   for (const { after, delayMsMax } of MOMENTS) {
     const mark = markJournal(rehearsal.stateDir)
     const daemon = rehearsal.daemon()
     if (after !== 'start')
       expect(await untilJournaled(mark, after, JOURNALED_WITHIN_MS), daemon.output()).toBe(true)
-    await sleep(prng.next() * delayMsMax)
+    await sleep(random.next() * delayMsMax)
     await daemon.killHard()
   }
   const last = rehearsal.daemon()

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { createPrng } from '../../src/sandbox/market/prng.ts'
+import { createRandom } from '../../src/domain/random.ts'
 import { all, audit } from '../e2e/books.ts'
 import { examples, metricsOf, redirect, startRehearsal } from '../e2e/rehearsal.ts'
 import { markJournal, untilJournaled } from '../support/process/kill.ts'
@@ -16,13 +16,13 @@ test('a connection that loses, delays and repeats requests and replies costs tim
   const service = await startProxy({ ...odds, target: rehearsal.report.gaslessUrl })
   const node = await startProxy({ ...odds, target: rehearsal.report.rpcUrl })
   redirect(rehearsal.config, { gaslessUrl: service.url, rpcUrl: node.url })
-  const prng = createPrng(SEED, 'kill')
+  const random = createRandom(`${SEED}`).fork('kill')
   for (let kill = 1; kill <= KILLS; kill += 1) {
     const mark = markJournal(rehearsal.stateDir)
     const daemon = rehearsal.daemon()
     // A lost request may keep it from getting so far; then it dies where it is.
     await untilJournaled(mark, 'permit-recorded', ORDERED_WITHIN_MS)
-    await sleep(prng.next() * 200)
+    await sleep(random.next() * 200)
     await daemon.killHard()
   }
   const last = rehearsal.daemon()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { createRandom, type SeededRandom } from '../../src/domain/random.ts'
 import type { FallbackMode } from '../../src/domain/settings.ts'
-import { createRandom, type SeededRandom } from '../../src/simulate/random.ts'
 import type { World } from '../../src/simulate/world.ts'
 import { aCallStrategy, callWorld } from '../support/aggregator/call-world.ts'
 import { aSchedule, HOUR, MINUTE } from '../support/builders.ts'

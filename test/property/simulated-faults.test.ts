@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { createRandom } from '../../src/domain/random.ts'
 import type { DcaStrategy } from '../../src/domain/strategy.ts'
 import { imbalances } from '../../src/simulate/judge/balance-sheet.ts'
-import { createRandom } from '../../src/simulate/random.ts'
 import { USDC } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'
 import {

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../src/simulate/random.ts'
+import type { SeededRandom } from '../../src/domain/random.ts'
 import type { World } from '../../src/simulate/world.ts'
 import { MINUTE } from './builders.ts'
 

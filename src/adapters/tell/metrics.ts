@@ -59,151 +59,20 @@ export function createMetrics(options: { readonly version: string }) {
     eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS,
   })
   for (const name of MISNAMED) registry.removeSingleMetric(name)
-
-  const registers = [registry]
-  const counter = <Label extends string>(configuration: CounterConfiguration<Label>) =>
-    new Counter<Label>({ ...configuration, registers })
-  const gauge = <Label extends string>(configuration: GaugeConfiguration<Label>) =>
-    new Gauge<Label>({ ...configuration, registers })
-  const histogram = <Label extends string>(configuration: HistogramConfiguration<Label>) =>
-    new Histogram<Label>({ ...configuration, registers })
-
-  const slots = counter({
-    name: 'tranched_slots_total',
-    help: 'Schedule slots by recorded outcome.',
-    labelNames: ['strategy', 'outcome'],
-  })
-  const fills = counter({
-    name: 'tranched_fills_total',
-    help: 'Fills proven on chain.',
-    labelNames: ['strategy', 'venue'],
-  })
-  const queueDepth = gauge({
-    name: 'tranched_queue_depth',
-    help: 'Service calls waiting for their turn.',
-    labelNames: ['route'],
-  })
-  // A queue that nobody ever waited in reports nothing: its depth is 0, not unknown.
-  for (const route of Object.keys(ROUTES)) queueDepth.set({ route }, 0)
-  gauge({
-    name: 'tranched_build_info',
-    help: 'Always 1; the version is in the label.',
-    labelNames: ['version'],
-  }).set({ version: options.version }, 1)
-
+  const make = makerIn(registry)
+  make
+    .gauge({
+      name: 'tranched_build_info',
+      help: 'Always 1; the version is in the label.',
+      labelNames: ['version'],
+    })
+    .set({ version: options.version }, 1)
+  const trading = tradingMetrics(make)
   return {
-    slots,
-    fills,
-    failures: counter({
-      name: 'tranched_failures_total',
-      help: 'Intents that were decided and allowed but ended without a fill.',
-      labelNames: ['strategy', 'venue', 'reason'],
-    }),
-    refusals: counter({
-      name: 'tranched_refusals_total',
-      help: 'Quotes that were not signed because the operator files do not allow them.',
-      labelNames: ['strategy', 'reason'],
-    }),
-    slotLateness: histogram({
-      name: 'tranched_slot_lateness_seconds',
-      help: 'Time from the slot to its opening.',
-      buckets: SECONDS_TO_HOURS,
-    }),
-    orderDuration: histogram({
-      name: 'tranched_order_duration_seconds',
-      help: 'Time from opening an intent to proof of its fill.',
-      labelNames: ['venue'],
-      buckets: SECONDS_TO_HOURS,
-    }),
-    queueDepth,
-    queueWait: histogram({
-      name: 'tranched_queue_wait_seconds',
-      help: 'Time a service call waited for its turn.',
-      labelNames: ['route'],
-      buckets: MS_TO_MINUTES,
-    }),
-    requests: counter({
-      name: 'tranched_requests_total',
-      help: 'Requests sent, by HTTP status or kind of failure.',
-      labelNames: ['service', 'route', 'status'],
-    }),
-    requestDuration: histogram({
-      name: 'tranched_request_duration_seconds',
-      help: 'Time from sending a request to its whole answer.',
-      labelNames: ['service', 'route'],
-      buckets: MS_TO_MINUTES,
-    }),
-    rateLimitRemaining: gauge({
-      name: 'tranched_ratelimit_remaining',
-      help: 'Requests left in the current window, as last told by the service.',
-      labelNames: ['service', 'route'],
-    }),
-    retries: counter({
-      name: 'tranched_retries_total',
-      help: 'Requests sent again, by cause.',
-      labelNames: ['service', 'route', 'cause'],
-    }),
-    walletBalance: gauge({
-      name: 'tranched_wallet_balance',
-      help: 'Balance at the last tick, in whole tokens.',
-      labelNames: ['wallet', 'token'],
-    }),
-    gasTankBalance: gauge({
-      name: 'tranched_gastank_balance_ether',
-      help: 'Deposit in the GasTank, as the service counts it.',
-      labelNames: ['account'],
-    }),
-    gasTankOutstanding: gauge({
-      name: 'tranched_gastank_outstanding_ether',
-      help: 'Charges that are not settled yet.',
-      labelNames: ['account'],
-    }),
-    gasTankAvailable: gauge({
-      name: 'tranched_gastank_available_ether',
-      help: 'Deposit less outstanding charges.',
-      labelNames: ['account'],
-    }),
-    runway: gauge({
-      name: 'tranched_runway_seconds',
-      help: 'Time until a resource runs out at the pace of the last day; absent while unknown.',
-      labelNames: ['resource'],
-    }),
-    halted: gauge({
-      name: 'tranched_halted',
-      help: '1 while nothing new is signed, until it is resumed.',
-    }),
-    paused: gauge({
-      name: 'tranched_paused',
-      help: '1 while the strategy opens no slots, until it is resumed.',
-      labelNames: ['strategy'],
-    }),
-    openPermits: gauge({
-      name: 'tranched_open_permits',
-      help: 'Signed permits that are neither used nor proven dead.',
-    }),
-    unresolvedIntents: gauge({
-      name: 'tranched_unresolved_intents',
-      help: 'Intents without a recorded outcome.',
-    }),
-    lastFill: gauge({
-      name: 'tranched_last_fill_timestamp_seconds',
-      help: 'When the last fill was proven, in epoch seconds.',
-      labelNames: ['strategy'],
-    }),
-    nextSlot: gauge({
-      name: 'tranched_next_slot_timestamp_seconds',
-      help: 'When the next slot is due, in epoch seconds; absent when none is.',
-      labelNames: ['strategy'],
-    }),
-    journalAppendDuration: histogram({
-      name: 'tranched_journal_append_duration_seconds',
-      help: 'Time until a group of journal records was on disk.',
-      buckets: DISK,
-    }),
-    journalRecords: counter({
-      name: 'tranched_journal_records_total',
-      help: 'Journal records written by this process.',
-    }),
+    ...trading,
+    ...serviceMetrics(make),
+    ...fundsMetrics(make),
+    ...stateMetrics(make),
 
     /**
      * Starts the strategies' counters at 0, so that the first fill or lost slot is already an increase. Failures and
@@ -212,13 +81,178 @@ export function createMetrics(options: { readonly version: string }) {
      */
     registerStrategies(names: readonly string[]): void {
       for (const strategy of names) {
-        fills.inc({ strategy, venue: 'gasless' }, 0)
-        for (const outcome of Object.keys(OUTCOMES)) slots.inc({ strategy, outcome }, 0)
+        trading.fills.inc({ strategy, venue: 'gasless' }, 0)
+        for (const outcome of Object.keys(OUTCOMES)) trading.slots.inc({ strategy, outcome }, 0)
       }
     },
     contentType: registry.contentType,
     /** The text that `/metrics` serves. */
     render: (): Promise<string> => registry.metrics(),
+  }
+}
+
+type Make = ReturnType<typeof makerIn>
+
+function makerIn(registry: Registry) {
+  const registers = [registry]
+  return {
+    counter: <Label extends string>(configuration: CounterConfiguration<Label>) =>
+      new Counter<Label>({ ...configuration, registers }),
+    gauge: <Label extends string>(configuration: GaugeConfiguration<Label>) =>
+      new Gauge<Label>({ ...configuration, registers }),
+    histogram: <Label extends string>(configuration: HistogramConfiguration<Label>) =>
+      new Histogram<Label>({ ...configuration, registers }),
+  }
+}
+
+/** Slots and what became of them. */
+function tradingMetrics(make: Make) {
+  return {
+    slots: make.counter({
+      name: 'tranched_slots_total',
+      help: 'Schedule slots by recorded outcome.',
+      labelNames: ['strategy', 'outcome'],
+    }),
+    fills: make.counter({
+      name: 'tranched_fills_total',
+      help: 'Fills proven on chain.',
+      labelNames: ['strategy', 'venue'],
+    }),
+    failures: make.counter({
+      name: 'tranched_failures_total',
+      help: 'Intents that were decided and allowed but ended without a fill.',
+      labelNames: ['strategy', 'venue', 'reason'],
+    }),
+    refusals: make.counter({
+      name: 'tranched_refusals_total',
+      help: 'Quotes that were not signed because the operator files do not allow them.',
+      labelNames: ['strategy', 'reason'],
+    }),
+    slotLateness: make.histogram({
+      name: 'tranched_slot_lateness_seconds',
+      help: 'Time from the slot to its opening.',
+      buckets: SECONDS_TO_HOURS,
+    }),
+    orderDuration: make.histogram({
+      name: 'tranched_order_duration_seconds',
+      help: 'Time from opening an intent to proof of its fill.',
+      labelNames: ['venue'],
+      buckets: SECONDS_TO_HOURS,
+    }),
+    lastFill: make.gauge({
+      name: 'tranched_last_fill_timestamp_seconds',
+      help: 'When the last fill was proven, in epoch seconds.',
+      labelNames: ['strategy'],
+    }),
+    nextSlot: make.gauge({
+      name: 'tranched_next_slot_timestamp_seconds',
+      help: 'When the next slot is due, in epoch seconds; absent when none is.',
+      labelNames: ['strategy'],
+    }),
+  }
+}
+
+/** Requests to services and nodes, and the queues before them. */
+function serviceMetrics(make: Make) {
+  const queueDepth = make.gauge({
+    name: 'tranched_queue_depth',
+    help: 'Requests to a service that wait for their turn.',
+    labelNames: ['route'],
+  })
+  // A queue that nobody ever waited in reports nothing: its depth is 0, not unknown.
+  for (const route of Object.keys(ROUTES)) queueDepth.set({ route }, 0)
+  return {
+    queueDepth,
+    queueWait: make.histogram({
+      name: 'tranched_queue_wait_seconds',
+      help: 'Time that a request to a service waited for its turn.',
+      labelNames: ['route'],
+      buckets: MS_TO_MINUTES,
+    }),
+    requests: make.counter({
+      name: 'tranched_requests_total',
+      help: 'Requests sent, by HTTP status or kind of failure.',
+      labelNames: ['service', 'route', 'status'],
+    }),
+    requestDuration: make.histogram({
+      name: 'tranched_request_duration_seconds',
+      help: 'Time from sending a request to its whole answer.',
+      labelNames: ['service', 'route'],
+      buckets: MS_TO_MINUTES,
+    }),
+    rateLimitRemaining: make.gauge({
+      name: 'tranched_ratelimit_remaining',
+      help: 'Requests left in the current window, as last told by the service.',
+      labelNames: ['service', 'route'],
+    }),
+    retries: make.counter({
+      name: 'tranched_retries_total',
+      help: 'Requests sent again, by cause.',
+      labelNames: ['service', 'route', 'cause'],
+    }),
+  }
+}
+
+/** What the wallets and the GasTank hold. */
+function fundsMetrics(make: Make) {
+  return {
+    walletBalance: make.gauge({
+      name: 'tranched_wallet_balance',
+      help: 'Balance at the last tick, in whole tokens.',
+      labelNames: ['wallet', 'token'],
+    }),
+    gasTankBalance: make.gauge({
+      name: 'tranched_gastank_balance_ether',
+      help: 'Deposit in the GasTank, as the service counts it.',
+      labelNames: ['account'],
+    }),
+    gasTankOutstanding: make.gauge({
+      name: 'tranched_gastank_outstanding_ether',
+      help: 'Charges that are not settled yet.',
+      labelNames: ['account'],
+    }),
+    gasTankAvailable: make.gauge({
+      name: 'tranched_gastank_available_ether',
+      help: 'Deposit less outstanding charges.',
+      labelNames: ['account'],
+    }),
+    runway: make.gauge({
+      name: 'tranched_runway_seconds',
+      help: 'Time until a resource runs out at the pace of the last day; absent while unknown.',
+      labelNames: ['resource'],
+    }),
+  }
+}
+
+/** What is open or stopped, and the journal that says so. */
+function stateMetrics(make: Make) {
+  return {
+    halted: make.gauge({
+      name: 'tranched_halted',
+      help: '1 while nothing new is signed, until it is resumed.',
+    }),
+    paused: make.gauge({
+      name: 'tranched_paused',
+      help: '1 while the strategy opens no slots, until it is resumed.',
+      labelNames: ['strategy'],
+    }),
+    openPermits: make.gauge({
+      name: 'tranched_open_permits',
+      help: 'Signed permits that are neither used nor proven dead.',
+    }),
+    unresolvedIntents: make.gauge({
+      name: 'tranched_unresolved_intents',
+      help: 'Intents without a recorded outcome.',
+    }),
+    journalAppendDuration: make.histogram({
+      name: 'tranched_journal_append_duration_seconds',
+      help: 'Time until a group of journal records was on disk.',
+      buckets: DISK,
+    }),
+    journalRecords: make.counter({
+      name: 'tranched_journal_records_total',
+      help: 'Journal records written by this process.',
+    }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { InvariantError } from '../errors.ts'
-import type { IntentId, SwapIntent } from '../intent.ts'
+import type { Intent, IntentId, SwapIntent } from '../intent.ts'
 import { type Asset, NATIVE_TOKEN } from '../token.ts'
 import { formatAmount } from '../units.ts'
 import type { EventOf } from './journal.ts'
@@ -45,6 +45,10 @@ export const SWAPS: VenueBook<SwapIntent, OpenSwap> = {
     const amount = `${formatAmount(size.amount, of.token.decimals)} ${of.token.symbol}`
     return size.side === 'sell' ? `sell ${amount} for ${buy.token.symbol}` : `buy ${amount}`
   },
+}
+
+export function isSwap(intent: Intent): intent is SwapIntent {
+  return intent.venue === 'gasless'
 }
 
 /** Swaps among the open intents. */

@@ -44,7 +44,7 @@ class Refused extends Error {
   }
 }
 
-function require(condition: boolean, reason: RefusalReason, detail: string): void {
+function check(condition: boolean, reason: RefusalReason, detail: string): void {
   if (!condition) throw new Refused(reason, detail)
 }
 
@@ -60,10 +60,11 @@ export function verify(input: VerifyInput): Verdict {
     checkAmounts(input, permit)
     checkPrice(input, permit)
     const digest = input.hash(permit)
-    require(digest ===
-      input.hash(
-        received,
-      ), 'digest-mismatch', 'the rebuilt permit and the received one have different digests')
+    check(
+      digest === input.hash(received),
+      'digest-mismatch',
+      'the rebuilt permit and the received one have different digests',
+    )
     return { ok: true, permit, digest }
   } catch (error) {
     if (error instanceof Refused) return { ok: false, reason: error.reason, detail: error.message }
@@ -73,25 +74,33 @@ export function verify(input: VerifyInput): Verdict {
 
 /** The permit as it came over the wire, after every equality that needs no arithmetic. */
 function receivedPermit({ intent, quote, view, chainId, gasless }: VerifyInput): Permit {
-  require(!view.ownerHasCode, 'wallet-has-code', `${intent.owner} has code on this chain`)
-  require(quote.from === intent.owner, 'owner-mismatch', `the quote is for ${quote.from}`)
-  require(quote.side === intent.size.side, 'kind-mismatch', `the quote is of kind ${quote.side}`)
+  check(!view.ownerHasCode, 'wallet-has-code', `${intent.owner} has code on this chain`)
+  check(quote.from === intent.owner, 'owner-mismatch', `the quote is for ${quote.from}`)
+  check(quote.side === intent.size.side, 'kind-mismatch', `the quote is of kind ${quote.side}`)
   same(quote.sellToken, intent.sell.token.address, 'sell-token-mismatch', 'quote.sellToken')
   same(quote.buyToken, intent.buy.token.address, 'buy-token-mismatch', 'quote.buyToken')
   same(quote.receiver ?? intent.recipient, intent.recipient, 'recipient-mismatch', 'quote.receiver')
   same(quote.allowanceTarget, gasless.permit2, 'permit2-mismatch', 'permit2.allowanceTarget')
-  require(quote.witnessTypeString ===
-    WITNESS_TYPE_STRING, 'witness-type-mismatch', 'the witness type string is not the one this daemon signs')
+  check(
+    quote.witnessTypeString === WITNESS_TYPE_STRING,
+    'witness-type-mismatch',
+    'the witness type string is not the one this daemon signs',
+  )
   const read = readTypedData(quote.typedData, intent.owner)
   if (!read.ok) throw new Refused('typed-data-malformed', read.detail)
   const received = read.permit
   same(received.permit2, gasless.permit2, 'permit2-mismatch', 'domain.verifyingContract')
-  require(received.chainId ===
-    chainId, 'permit2-mismatch', `domain.chainId is ${received.chainId}, not ${chainId}`)
+  check(
+    received.chainId === chainId,
+    'permit2-mismatch',
+    `domain.chainId is ${received.chainId}, not ${chainId}`,
+  )
   same(received.spender, quote.spender, 'spender-not-allowed', 'message.spender')
-  require(gasless.spenders.includes(
-    received.spender,
-  ), 'spender-not-allowed', `spender ${received.spender} is not in gasless.spenders`)
+  check(
+    gasless.spenders.includes(received.spender),
+    'spender-not-allowed',
+    `spender ${received.spender} is not in gasless.spenders`,
+  )
   same(received.token, intent.sell.token.address, 'sell-token-mismatch', 'message.permitted.token')
   same(received.tokenOut, intent.buy.token.address, 'buy-token-mismatch', 'witness.tokenOut')
   same(received.recipient, intent.recipient, 'recipient-mismatch', 'witness.recipient')
@@ -99,17 +108,23 @@ function receivedPermit({ intent, quote, view, chainId, gasless }: VerifyInput):
 }
 
 function same(got: Address, wanted: Address, reason: RefusalReason, field: string): void {
-  require(got === wanted, reason, `${field} is ${got}, not ${wanted}`)
+  check(got === wanted, reason, `${field} is ${got}, not ${wanted}`)
 }
 
 /** The permit built from our own side; only amount, nonce, deadline, spender and minimum come from the quote, each bounded. */
 function rebuild(input: VerifyInput, received: Permit): Permit {
   const { intent, quote, view, nowMs, chainId, gasless } = input
-  require(received.deadlineSeconds ===
-    quote.validToSeconds, 'deadline-mismatch', `deadline ${received.deadlineSeconds} is not validTo ${quote.validToSeconds}`)
-  require(received.deadlineSeconds * 1000 - nowMs <=
-    gasless.maxQuoteLifetimeMs, 'deadline-too-far', `the permit would live ${Math.round(received.deadlineSeconds - nowMs / 1000)} s, longer than maxQuoteLifetime`)
-  require(view.permitNonceUsed === false, 'nonce-used', 'the permit nonce is used already')
+  check(
+    received.deadlineSeconds === quote.validToSeconds,
+    'deadline-mismatch',
+    `deadline ${received.deadlineSeconds} is not validTo ${quote.validToSeconds}`,
+  )
+  check(
+    received.deadlineSeconds * 1000 - nowMs <= gasless.maxQuoteLifetimeMs,
+    'deadline-too-far',
+    `the permit would live ${Math.round(received.deadlineSeconds - nowMs / 1000)} s, longer than maxQuoteLifetime`,
+  )
+  check(view.permitNonceUsed === false, 'nonce-used', 'the permit nonce is used already')
   const spender = gasless.spenders.find((allowed) => allowed === quote.spender)
   if (spender === undefined) throw new Refused('spender-not-allowed', quote.spender)
   return {
@@ -128,19 +143,29 @@ function rebuild(input: VerifyInput, received: Permit): Permit {
 }
 
 function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
-  require(permit.amount <=
-    intent.maxSell, 'amount-above-limit', `the permit takes ${permit.amount}, at most ${intent.maxSell} was decided`)
-  require(permit.minAmountOut >=
-    quote.minBuyAmount, 'amount-mismatch', 'the witness promises less than quote.minBuyAmount')
+  check(
+    permit.amount <= intent.maxSell,
+    'amount-above-limit',
+    `the permit takes ${permit.amount}, at most ${intent.maxSell} was decided`,
+  )
+  check(
+    permit.minAmountOut >= quote.minBuyAmount,
+    'amount-mismatch',
+    'the witness promises less than quote.minBuyAmount',
+  )
   if (intent.size.side === 'buy')
-    require(quote.buyAmount >=
-      intent.size
-        .amount, 'amount-mismatch', `the quote buys ${quote.buyAmount}, ${intent.size.amount} was asked`)
+    check(
+      quote.buyAmount >= intent.size.amount,
+      'amount-mismatch',
+      `the quote buys ${quote.buyAmount}, ${intent.size.amount} was asked`,
+    )
   const wanted = intent.size.side === 'buy' ? intent.size.amount : quote.buyAmount
   const floor = lessBps(wanted, intent.slippageBps)
-  require(permit.minAmountOut >= floor &&
-    permit.minAmountOut >
-      0n, 'minimum-output-too-low', `the permit guarantees ${permit.minAmountOut}, our own floor is ${floor}`)
+  check(
+    permit.minAmountOut >= floor && permit.minAmountOut > 0n,
+    'minimum-output-too-low',
+    `the permit guarantees ${permit.minAmountOut}, our own floor is ${floor}`,
+  )
 }
 
 /** The quote against an independent feed, in both directions, and against the strategy's own bounds. */
@@ -149,12 +174,17 @@ function checkPrice(input: VerifyInput, permit: Permit): void {
   if (intent.priceCheck === 'feed') checkAgainstFeed(input)
   const implied: Ratio = { num: permit.amount, den: quote.buyAmount }
   const { min, max } = intent.price
-  require(intent.priceCheck === 'feed' ||
-    max !== undefined, 'price-missing', 'neither a feed nor a price.max bounds the price')
-  require((min === undefined || compareRatio(implied, min) >= 0) &&
-    (max === undefined ||
-      compareRatio(implied, max) <=
-        0), 'price-outside-bounds', "the quote's price lies outside the strategy's bounds")
+  check(
+    intent.priceCheck === 'feed' || max !== undefined,
+    'price-missing',
+    'neither a feed nor a price.max bounds the price',
+  )
+  check(
+    (min === undefined || compareRatio(implied, min) >= 0) &&
+      (max === undefined || compareRatio(implied, max) <= 0),
+    'price-outside-bounds',
+    "the quote's price lies outside the strategy's bounds",
+  )
 }
 
 function checkAgainstFeed(input: VerifyInput): void {
@@ -175,9 +205,11 @@ function checkSellPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): voi
   const fairOut = mulDivDown(amount, fair.den, fair.num)
   const { buyAmount } = input.quote
   const ceiling = mulDivUp(fairOut, BPS + BigInt(input.maxDeviationBps), BPS)
-  require(buyAmount >= lessBps(fairOut, input.maxDeviationBps) &&
-    buyAmount <=
-      ceiling, 'price-deviation', `the quote brings ${buyAmount}, the feed says ${fairOut} (allowed: ${input.maxDeviationBps} bps)`)
+  check(
+    buyAmount >= lessBps(fairOut, input.maxDeviationBps) && buyAmount <= ceiling,
+    'price-deviation',
+    `the quote brings ${buyAmount}, the feed says ${fairOut} (allowed: ${input.maxDeviationBps} bps)`,
+  )
 }
 
 /** Exact output: the permit's amount is the most that may be paid, so slippage widens the band on this side. */
@@ -185,9 +217,9 @@ function checkBuyPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): void
   const fairIn = mulDivUp(amount, fair.num, fair.den)
   const band = BigInt(input.maxDeviationBps + input.intent.slippageBps)
   const { sellAmount } = input.quote
-  require(sellAmount * BPS <= fairIn * (BPS + band) &&
-    sellAmount * BPS >=
-      fairIn *
-        (BPS -
-          band), 'price-deviation', `the quote takes up to ${sellAmount}, the feed says ${fairIn} (allowed: ${band} bps)`)
+  check(
+    sellAmount * BPS <= fairIn * (BPS + band) && sellAmount * BPS >= fairIn * (BPS - band),
+    'price-deviation',
+    `the quote takes up to ${sellAmount}, the feed says ${fairIn} (allowed: ${band} bps)`,
+  )
 }

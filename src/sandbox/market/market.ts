@@ -1,8 +1,8 @@
+import { createRandom, type SeededRandom } from '../../domain/random.ts'
 import type { SandboxToken } from '../tokens.ts'
-import { createPrng, nextGaussian } from './prng.ts'
 
-/** Where a trade is filled: the service's own pool, or somebody else's. */
-export type Venue = 'own' | 'external'
+/** What a trade is filled from: the service's own pool, or somebody else's. */
+export type Liquidity = 'own' | 'external'
 
 export type MarketSettings = {
   readonly seed: number
@@ -34,10 +34,10 @@ export type Market = {
   step(): void
   /** Sets a price by hand. */
   setUsdPrice(symbol: string, usd: bigint): void
-  /** Base units bought for `sellAmount`; undefined beyond the venue's depth. */
-  buyAmount(venue: Venue, pair: Pair, sellAmount: bigint): bigint | undefined
+  /** Base units bought for `sellAmount`; undefined beyond its depth. */
+  buyAmount(from: Liquidity, pair: Pair, sellAmount: bigint): bigint | undefined
   /** Base units that must be sold to buy exactly `buyAmount`, rounded up. */
-  sellAmount(venue: Venue, pair: Pair, buyAmount: bigint): bigint | undefined
+  sellAmount(from: Liquidity, pair: Pair, buyAmount: bigint): bigint | undefined
   /** Records a fill of the own pool, which moves its price. */
   applyOwnFill(pair: Pair, sellAmount: bigint, buyAmount: bigint): void
 }
@@ -59,7 +59,7 @@ export function createMarket(tokens: readonly SandboxToken[], settings: MarketSe
       {
         token,
         usd: token.startUsd,
-        prng: createPrng(settings.seed, `price:${token.symbol}`),
+        random: createRandom(`${settings.seed}`).fork(`price:${token.symbol}`),
       },
     ]),
   )
@@ -76,8 +76,8 @@ export function createMarket(tokens: readonly SandboxToken[], settings: MarketSe
   const fromUsd = (token: SandboxToken, usd: bigint): bigint =>
     (usd * 10n ** BigInt(token.decimals)) / usdPrice(token.symbol)
 
-  const reserves = (venue: Venue, pair: Pair): { sell: bigint; buy: bigint } => {
-    if (venue === 'external') {
+  const reserves = (from: Liquidity, pair: Pair): { sell: bigint; buy: bigint } => {
+    if (from === 'external') {
       const depth = BigInt(settings.externalDepthUsd) * USD
       return { sell: depth, buy: depth }
     }
@@ -86,10 +86,10 @@ export function createMarket(tokens: readonly SandboxToken[], settings: MarketSe
     const imbalance = (imbalances.get(key) ?? 0n) * sign
     return { sell: depth + imbalance, buy: depth - imbalance }
   }
-  const spread = (venue: Venue): bigint =>
-    venue === 'external' ? BigInt(settings.externalSpreadBps) : 0n
-  const tooDeep = (venue: Venue, usd: bigint, reserve: bigint): boolean =>
-    venue === 'own' ? usd * BPS > reserve * BigInt(settings.ownShareMaxBps) : usd * 2n > reserve
+  const spread = (from: Liquidity): bigint =>
+    from === 'external' ? BigInt(settings.externalSpreadBps) : 0n
+  const tooDeep = (from: Liquidity, usd: bigint, reserve: bigint): boolean =>
+    from === 'own' ? usd * BPS > reserve * BigInt(settings.ownShareMaxBps) : usd * 2n > reserve
 
   return {
     usdPrice,
@@ -97,7 +97,7 @@ export function createMarket(tokens: readonly SandboxToken[], settings: MarketSe
       (usdPrice(base) * 10n ** BigInt(decimals)) / usdPrice(quote),
     step() {
       for (const walk of walks.values()) {
-        const drawn = Math.round(nextGaussian(walk.prng) * walk.token.stepSigmaPpm)
+        const drawn = Math.round(nextGaussian(walk.random) * walk.token.stepSigmaPpm)
         walk.usd = (walk.usd * (PPM + BigInt(drawn))) / PPM
       }
       for (const [key, imbalance] of imbalances) imbalances.set(key, imbalance / REVERSION)
@@ -106,17 +106,17 @@ export function createMarket(tokens: readonly SandboxToken[], settings: MarketSe
       if (usd <= 0n) throw new Error('a price must be positive')
       walkOf(symbol).usd = usd
     },
-    buyAmount(venue, pair, sellAmount) {
-      const reserve = reserves(venue, pair)
+    buyAmount(from, pair, sellAmount) {
+      const reserve = reserves(from, pair)
       const usdIn = toUsd(pair.sell, sellAmount)
-      if (tooDeep(venue, usdIn, reserve.sell)) return undefined
+      if (tooDeep(from, usdIn, reserve.sell)) return undefined
       const usdOut = (reserve.buy * usdIn) / (reserve.sell + usdIn)
-      return fromUsd(pair.buy, (usdOut * (BPS - spread(venue))) / BPS)
+      return fromUsd(pair.buy, (usdOut * (BPS - spread(from))) / BPS)
     },
-    sellAmount(venue, pair, buyAmount) {
-      const reserve = reserves(venue, pair)
-      const usdOut = ((toUsd(pair.buy, buyAmount) + 1n) * BPS) / (BPS - spread(venue)) + 1n
-      if (tooDeep(venue, usdOut, reserve.buy)) return undefined
+    sellAmount(from, pair, buyAmount) {
+      const reserve = reserves(from, pair)
+      const usdOut = ((toUsd(pair.buy, buyAmount) + 1n) * BPS) / (BPS - spread(from)) + 1n
+      if (tooDeep(from, usdOut, reserve.buy)) return undefined
       const usdIn = (reserve.sell * usdOut) / (reserve.buy - usdOut) + 1n
       return fromUsd(pair.sell, usdIn) + 1n
     },
@@ -138,4 +138,14 @@ function poolOf(pair: Pair): { key: string; sign: bigint } {
 function clamp(value: bigint, limit: bigint): bigint {
   if (value > limit) return limit
   return value < -limit ? -limit : value
+}
+
+/**
+ * Nearly normal: the sum of twelve uniforms, minus six. Only additions, so that no two engines can differ
+ * in the last bit, as they may with logarithms and cosines.
+ */
+function nextGaussian(random: SeededRandom): number {
+  let sum = -6
+  for (let i = 0; i < 12; i += 1) sum += random.next()
+  return sum
 }

@@ -1,7 +1,7 @@
+import { fingerprint, type SeededRandom } from '../../domain/random.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { CallChain, CallTrace, ChainReply } from '../../ports.ts'
 import type { SimulatedProcess } from '../process.ts'
-import { fingerprint, type SeededRandom } from '../random.ts'
 import type { CallLedger } from './ledger.ts'
 
 const LATENCY_MS_MAX = 40

@@ -1,11 +1,11 @@
 import { decodeAbiParameters, decodeFunctionData, parseAbi } from 'viem/utils'
 import type { AnsweredDomain } from '../../domain/call.ts'
+import { fingerprint } from '../../domain/random.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import { hashCall } from '../../execute/call/data.ts'
 import type { CallTrace, TransactionDraft } from '../../ports.ts'
 import type { Ledger } from '../chain/ledger.ts'
-import { fingerprint } from '../random.ts'
 import { decodeTransaction, simulatedSignature } from '../signer.ts'
 
 const ABI = parseAbi([

@@ -1,7 +1,7 @@
+import { fingerprint, type SeededRandom } from '../../domain/random.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { Aggregator, AggregatorFault, AggregatorReply, TransactionDraft } from '../../ports.ts'
 import type { SimulatedProcess } from '../process.ts'
-import { fingerprint, type SeededRandom } from '../random.ts'
 import { decodeTransaction } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import { type CallLedger, decodeOnCall, delegationTo } from './ledger.ts'

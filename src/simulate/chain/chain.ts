@@ -1,9 +1,9 @@
 import type { FeedReading, PriceFeed } from '../../domain/price.ts'
+import { fingerprint, type SeededRandom } from '../../domain/random.ts'
 import type { Pair } from '../../domain/token.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { Chain, ChainReply, ChainView, TransactionTrace, ViewQuery } from '../../ports.ts'
 import type { SimulatedProcess } from '../process.ts'
-import { fingerprint, type SeededRandom } from '../random.ts'
 import { BLOCK_SECONDS, type Ledger, type MinedTransaction } from './ledger.ts'
 import type { Mempool } from './mempool.ts'
 

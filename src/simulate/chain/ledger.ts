@@ -1,8 +1,8 @@
 import type { Permit } from '../../domain/permit.ts'
 import type { FeedReading } from '../../domain/price.ts'
+import { fingerprint } from '../../domain/random.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { TransactionTrace, Transfer } from '../../ports.ts'
-import { fingerprint } from '../random.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 
 export const BLOCK_SECONDS = 2

@@ -1,6 +1,6 @@
 import { acceptPath } from '../../domain/price.ts'
+import type { SeededRandom } from '../../domain/random.ts'
 import type { Address, Ratio } from '../../domain/units.ts'
-import type { SeededRandom } from '../random.ts'
 import { USDC, WETH, WETH_USDC } from '../stage.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import type { Ledger } from './ledger.ts'

@@ -1,6 +1,6 @@
+import { fingerprint, type SeededRandom } from '../../domain/random.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { TransactionDraft, Transfer } from '../../ports.ts'
-import { fingerprint, type SeededRandom } from '../random.ts'
 import { decodeTransaction } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import { type Ledger, POOL, Timeline } from './ledger.ts'

@@ -1,4 +1,5 @@
 import type { Fill } from '../../domain/book/journal.ts'
+import { isSwap } from '../../domain/book/swaps.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import type { Asset } from '../../domain/token.ts'
 import type { Address } from '../../domain/units.ts'
@@ -45,9 +46,7 @@ function swapsOf(world: World): ReadonlyMap<string, SwapIntent> {
   const intents = world.disk
     .events()
     .flatMap((event) => (event.type === 'slot-opened' ? event.intents : []))
-  return new Map(
-    intents.flatMap((intent) => (intent.venue === 'gasless' ? [[intent.id, intent] as const] : [])),
-  )
+  return new Map(intents.filter(isSwap).map((intent) => [intent.id, intent]))
 }
 
 /** What a fill adds to the wallet's WETH for good; an order that names ETH leaves none. */

@@ -1,7 +1,7 @@
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { createRandom } from '../../../src/domain/random.ts'
 import { createSimulatedJournal, SimulatedDisk } from '../../../src/simulate/journal.ts'
 import { SimulatedProcess } from '../../../src/simulate/process.ts'
-import { createRandom } from '../../../src/simulate/random.ts'
 import { VirtualClock } from '../../../src/simulate/virtual-clock.ts'
 import { inVirtualTime } from '../../support/simulated-time.ts'
 import { journalContract } from './journal.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fingerprint } from '../../../src/simulate/random.ts'
+import { fingerprint } from '../../../src/domain/random.ts'
 import {
   callWorld,
   executed,

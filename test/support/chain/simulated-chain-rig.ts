@@ -1,10 +1,10 @@
 import type { PriceFeed } from '../../../src/domain/price.ts'
+import { createRandom, fingerprint } from '../../../src/domain/random.ts'
 import type { Token } from '../../../src/domain/token.ts'
 import type { Address } from '../../../src/domain/units.ts'
 import { createSimulatedChain } from '../../../src/simulate/chain/chain.ts'
 import { BLOCK_SECONDS, POOL } from '../../../src/simulate/chain/ledger.ts'
 import { SimulatedProcess } from '../../../src/simulate/process.ts'
-import { createRandom, fingerprint } from '../../../src/simulate/random.ts'
 import { createSimulatedSigner } from '../../../src/simulate/signer.ts'
 import {
   PERMIT2,

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { createPrng } from '../../../src/sandbox/market/prng.ts'
+import { createRandom } from '../../../src/domain/random.ts'
 
 const MISHAPS = ['dropRequest', 'dropReply', 'delay', 'repeat'] as const
 type Mishap = (typeof MISHAPS)[number]
@@ -42,11 +42,11 @@ type Reply = {
  * and forwards requests twice. Which request meets what is drawn from the seed. It ends with the test.
  */
 export async function startProxy(options: ProxyOptions): Promise<Proxy> {
-  const prng = createPrng(options.seed, 'proxy')
+  const random = createRandom(`${options.seed}`).fork('proxy')
   const happened = { dropRequest: 0, dropReply: 0, delay: 0, repeat: 0 }
   let isCalm = false
   const draw = (): Mishap | undefined => {
-    const mishap = MISHAPS[Math.floor(prng.next() / options.probability)]
+    const mishap = MISHAPS[Math.floor(random.next() / options.probability)]
     if (isCalm || mishap === undefined) return undefined
     happened[mishap] += 1
     return mishap
@@ -58,7 +58,7 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     const first = await forward(options.target, request, body)
     const reply = mishap === 'repeat' ? await forward(options.target, request, body) : first
     if (mishap === 'dropReply') return void request.socket.destroy()
-    if (mishap === 'delay') await sleep(prng.next() * options.delayMsMax)
+    if (mishap === 'delay') await sleep(random.next() * options.delayMsMax)
     response.writeHead(reply.status, reply.headers).end(reply.body)
   }
   const server = createServer((request, response) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { jsonSchemas } from '../../../src/config/json-schema.ts'
+import { jsonSchemas } from '../../../scripts/schema/json-schema.ts'
 import { loadSettings, peekMode } from '../../../src/config/settings/load.ts'
 import { loadStrategies } from '../../../src/config/strategies/load.ts'
 import { loadModules } from '../../../src/config/strategies/load-modules.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { strategyTables, withTables } from '../../../src/config/schema-docs.ts'
+import { strategyTables, withTables } from '../../../scripts/schema/strategy-tables.ts'
 import { strategyKinds } from '../../../src/config/strategies/schema.ts'
 import { SKIP_REASONS } from '../../../src/domain/reason.ts'
 import { brief, CONFIG, edit, loadTexts, settingsOf } from './config-fixture.ts'

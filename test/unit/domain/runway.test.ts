@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type FundsSample, runwaySeconds } from '../../../src/domain/book/runway.ts'
-import { createRandom } from '../../../src/simulate/random.ts'
+import { createRandom } from '../../../src/domain/random.ts'
 
 const LOOK_MS = 15_000
 const START_WEI = 10n ** 17n

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { settingsSchema } from './settings/schema.ts'
-import { strategyKinds } from './strategies/schema.ts'
+import { settingsSchema } from '../../src/config/settings/schema.ts'
+import { strategyKinds } from '../../src/config/strategies/schema.ts'
 
 /** JSON Schemas for editors, by file name: of the config file, and of a strategy file of any kind. */
 export function jsonSchemas(): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { commonFields, swapFields, tradeFields } from './strategies/fields.ts'
-import { strategyKinds } from './strategies/schema.ts'
+import { commonFields, swapFields, tradeFields } from '../../src/config/strategies/fields.ts'
+import { strategyKinds } from '../../src/config/strategies/schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

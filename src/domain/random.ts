@@ -1,5 +1,5 @@
-import { fnv1a } from '../domain/fnv1a.ts'
-import type { Hex } from '../domain/units.ts'
+import { fnv1a } from './fnv1a.ts'
+import type { Hex } from './units.ts'
 
 /** Seeded random numbers (sfc32): the same seed gives the same sequence on every machine. */
 export type SeededRandom = {
