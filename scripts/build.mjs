@@ -30,7 +30,6 @@ const undiciInUse = `
   import Dispatcher from './lib/dispatcher/dispatcher.js'
   Object.assign(Dispatcher.prototype, api)
   export { Dispatcher }
-  export { default as Agent } from './lib/dispatcher/agent.js'
   export { default as Pool } from './lib/dispatcher/pool.js'
   export { default as errors } from './lib/core/errors.js'
 `

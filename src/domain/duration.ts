@@ -12,5 +12,7 @@ export const DURATION = /^(\d{1,9})(ms|s|m|h|d)$/
 export function durationMs(text: string): number | undefined {
   const match = DURATION.exec(text)
   const unitMs = UNIT_MS.get(match?.[2] ?? '')
-  return match === null || unitMs === undefined ? undefined : Number(match[1]) * unitMs
+  return match === null || unitMs === undefined
+    ? undefined
+    : Number.parseInt(match[1] ?? '', 10) * unitMs
 }

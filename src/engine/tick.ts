@@ -8,7 +8,7 @@ import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 import { takeSlot } from './slot.ts'
 import { type Owed, Upcoming } from './upcoming.ts'
-import { balancesOf, marketOf, wantedBy } from './view.ts'
+import { balancesOf, marketOf, type Wanted, wantedBy } from './view.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
@@ -99,13 +99,13 @@ class Attendant {
   }
 
   async #read(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
-    const { strategies } = this.#upcoming
-    const wanted = owed.length === 0 ? strategies : owed.map(({ strategy }) => strategy)
+    const all = this.#upcoming.wanted
+    const wanted = owed.length === 0 ? all : wantedBy(owed.map(({ strategy }) => strategy))
     const view = await readMarket(this.#input.context, wanted)
     if (view === undefined) this.#retrySoon()
     else {
       this.#walletReadAtMs = nowMs
-      reportBalances(this.#input, strategies, view)
+      reportBalances(this.#input, all.tokens, view)
     }
     return view
   }
@@ -145,7 +145,7 @@ async function trigger(
   const isAhead = slotSeconds * 1000 - nowMs > 1_000
   if (isAhead || (owedSlot !== undefined && owedSlot <= slotSeconds))
     return { ok: false, detail: `${name} has a slot of its own at this very moment` }
-  const view = await readMarket(context, [strategy])
+  const view = await readMarket(context, wantedBy([strategy]))
   if (view === undefined && readsMarket(strategy))
     return { ok: false, detail: 'the market could not be read' }
   const intents = await takeSlot({ context, strategy, slotSeconds, view, nowMs })
@@ -162,14 +162,11 @@ async function recordMissed(
 }
 
 /** One batched read for all strategies that are due. */
-async function readMarket(
-  context: OrderContext,
-  strategies: readonly Strategy[],
-): Promise<ChainView | undefined> {
+async function readMarket(context: OrderContext, wanted: Wanted): Promise<ChainView | undefined> {
   const reply = await askChain(context, 'reading the market', () =>
     context.ports.chain.view({
       owner: context.ports.signer.address,
-      ...marketOf(wantedBy(strategies), context.pricePath),
+      ...marketOf(wanted, context.pricePath),
     }),
   )
   return reply.ok ? reply.value : undefined
@@ -177,10 +174,9 @@ async function readMarket(
 
 function reportBalances(
   { context, wallet }: AgendaInput,
-  strategies: readonly Strategy[],
+  tokens: Wanted['tokens'],
   view: ChainView,
 ): void {
-  const { tokens } = wantedBy(strategies)
   for (const { symbol: token, amount, decimals } of balancesOf(tokens, view))
     context.ports.observe({ type: 'wallet-balance', wallet, token, amount, decimals })
 }

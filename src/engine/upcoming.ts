@@ -3,7 +3,7 @@ import { attendedAtMs, type Due, dueSlots } from '../domain/schedule/due.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Ports } from '../ports.ts'
-import { scheduleOf } from './view.ts'
+import { scheduleOf, type Wanted, wantedBy } from './view.ts'
 
 /** What a strategy owes at a moment. */
 export type Owed = { readonly strategy: Strategy; readonly due: Due }
@@ -14,6 +14,7 @@ export class Upcoming {
   readonly #startedAtMs: number
   readonly #next = new Map<string, SlotSeconds>()
   #strategies: readonly Strategy[]
+  #wanted: Wanted
 
   constructor(input: {
     readonly ports: Pick<Ports, 'journal' | 'observe'>
@@ -23,6 +24,7 @@ export class Upcoming {
     this.#ports = input.ports
     this.#startedAtMs = input.startedAtMs
     this.#strategies = input.strategies
+    this.#wanted = wantedBy(input.strategies)
     this.replace(input.strategies)
   }
 
@@ -30,8 +32,14 @@ export class Upcoming {
     return this.#strategies
   }
 
+  /** What the decisions of all of them depend on. */
+  get wanted(): Wanted {
+    return this.#wanted
+  }
+
   replace(strategies: readonly Strategy[]): void {
     this.#strategies = strategies
+    this.#wanted = wantedBy(strategies)
     this.#next.clear()
     for (const strategy of strategies) this.refresh(strategy)
   }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Address, type Hex, parseAddress } from '../../domain/units.ts'
 
 /** The value encodings of Ethereum JSON-RPC (EIP-1474). viem would take '' for zero and '-0x1' for a block. */

@@ -1,11 +1,9 @@
-import { numberToHex } from 'viem/utils'
 import type { Observation } from '../../domain/observation.ts'
 import type { CallChain, CallTrace, ChainReply, Clock } from '../../ports.ts'
 import { ACCOUNT_SIZE, readAccount } from './account.ts'
-import { callFault } from './faults.ts'
 import { readEach, searchLogs, topicOf } from './logs.ts'
-import { type Node, type Nodes, openNodes } from './nodes.ts'
-import { createSending } from './sending.ts'
+import { type Nodes, openNodes } from './nodes.ts'
+import { createSending, simulateCall } from './sending.ts'
 import { readCallTrace, TRACE_SIZE } from './trace.ts'
 
 export type CallChainOptions = {
@@ -36,7 +34,8 @@ export function createCallChain(options: CallChainOptions): CallChain & { close(
         ok: true,
         value: await readAccount(node, query),
       })),
-    simulate: (call) => nodes.read({ route: 'simulate', size: 2 }, (node) => simulate(node, call)),
+    simulate: (call) =>
+      nodes.read({ route: 'simulate', size: 2 }, (node) => simulateCall(node, call)),
     trace: (hash) =>
       nodes.read({ route: 'trace', size: TRACE_SIZE }, async (node) => ({
         ok: true,
@@ -45,23 +44,6 @@ export function createCallChain(options: CallChainOptions): CallChain & { close(
     callsOf: (query) => readCallsOf(nodes, query),
     close: () => nodes.close(),
   }
-}
-
-/** `gas` bounds the call, as it would bound the transaction; viem's estimate leaves it out. */
-async function simulate(
-  node: Node,
-  { from, to, data, value, gas }: Parameters<CallChain['simulate']>[0],
-): ReturnType<CallChain['simulate']> {
-  const limit = gas === undefined ? {} : { gas: numberToHex(gas) }
-  const request = { from, to, data, value: numberToHex(value), ...limit }
-  const [ran, estimated] = await Promise.allSettled([
-    node.request('eth_call', [request, 'latest']),
-    node.request('eth_estimateGas', [request]),
-  ])
-  // The call first: its error has the reason, while a node may word that of an estimate as it likes.
-  if (ran.status === 'rejected') return callFault(ran.reason)
-  if (estimated.status === 'rejected') return callFault(estimated.reason)
-  return { ok: true, value: { gasUsed: BigInt(estimated.value) } }
 }
 
 /**
