@@ -22,8 +22,10 @@ export class SimulatedDisk {
   /** Nothing can be written any more: appends are applied in memory and then reject, as those of the real journal. */
   full = false
   readonly #decoded: JournalRecord[] = []
+  readonly #folded = emptyState()
+  #foldedRecords = 0
 
-  /** What is on disk, for onlookers. They share it; a starting process reads for itself. */
+  /** What is on disk, shared: read it, never write it. */
   records(): readonly JournalRecord[] {
     for (const line of this.lines.slice(this.#decoded.length)) this.#decoded.push(decode(line))
     return this.#decoded
@@ -33,11 +35,13 @@ export class SimulatedDisk {
     return this.records().map(({ event }) => event)
   }
 
-  /** The state that a daemon starting now would find. */
+  /** The state that a daemon starting now would find, for the caller alone. */
   fold(): DaemonState {
-    const state = emptyState()
-    for (const { event, atMs } of this.lines.map(decode)) applyEvent(state, event, atMs)
-    return state
+    const records = this.records()
+    for (const { event, atMs } of records.slice(this.#foldedRecords))
+      applyEvent(this.#folded, event, atMs)
+    this.#foldedRecords = records.length
+    return structuredClone(this.#folded)
   }
 }
 

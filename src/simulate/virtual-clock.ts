@@ -4,6 +4,8 @@ import type { Clock, CronText } from '../ports.ts'
 const HEARTBEAT_MS = 60_000
 /** Timers that may fire without time passing before the world counts as stuck in a loop. */
 const STANDSTILL_MAX = 20_000
+/** Turns between which the machine's own event loop gets to run: timers of whoever drives the world, for one. */
+const TURNS_AT_ONCE = 500
 
 type Owner = 'process' | 'world'
 
@@ -26,6 +28,7 @@ export class VirtualClock {
   #trueMs: number
   #stalledUntilMs = Number.NEGATIVE_INFINITY
   #timers: Timer[] = []
+  #turns = 0
 
   constructor(startMs: number) {
     this.#trueMs = startMs
@@ -78,7 +81,7 @@ export class VirtualClock {
 
   /** Lets the world run to a true time. Everything that can happen until then has happened when it resolves. */
   async runUntil(untilMs: number): Promise<void> {
-    await turn()
+    await this.#turn()
     let standstill = 0
     for (;;) {
       const timer = this.#timers[0]
@@ -90,7 +93,7 @@ export class VirtualClock {
         throw new Error(`simulation does not advance at ${this.#trueMs}: a loop without a pause`)
       this.#trueMs = Math.max(this.#trueMs, timer.atMs)
       timer.fire()
-      await turn()
+      await this.#turn()
     }
     this.#trueMs = Math.max(this.#trueMs, untilMs)
   }
@@ -128,9 +131,15 @@ export class VirtualClock {
     }
     this.#timers.splice(low, 0, timer)
   }
-}
 
-/** One turn of the event loop: every promise chain that can run has run when it resolves, for there is no real I/O. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+  /**
+   * Every promise chain that can run has run when it resolves, for there is no real I/O: what `nextTick` is given within
+   * a microtask runs once no microtask is left, at a third of what a turn of the event loop costs.
+   */
+  async #turn(): Promise<void> {
+    await undefined
+    this.#turns += 1
+    const defer = this.#turns % TURNS_AT_ONCE === 0 ? setImmediate : process.nextTick
+    return new Promise((resolve) => defer(resolve))
+  }
 }

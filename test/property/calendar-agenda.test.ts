@@ -15,6 +15,7 @@ const ZONES = [
   'America/St_Johns',
   'Asia/Kolkata',
 ] as const
+type Zone = (typeof ZONES)[number]
 const PATTERNS = ['30 2 * * *', '*/20 * * * *', '15 1,2,3 * * *', '0 9 1 * 1'] as const
 const FIRST = Date.UTC(2026, 0, 1) / 1_000
 const LAST = Date.UTC(2031, 0, 1) / 1_000
@@ -39,19 +40,31 @@ function wallClock(timeZone: string): (epochSeconds: number) => Wall {
     hour: 'numeric',
     minute: 'numeric',
   })
+  const known = new Map<number, Wall>()
   return (epochSeconds) => {
+    const seen = known.get(epochSeconds)
+    if (seen !== undefined) return seen
     const part = Object.fromEntries(
       format.formatToParts(epochSeconds * 1_000).map(({ type, value }) => [type, Number(value)]),
     ) as Record<'year' | 'month' | 'day' | 'hour' | 'minute', number>
     const shown = Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute) / 1_000
     const weekday = new Date(shown * 1_000).getUTCDay()
-    return { ...part, weekday, offset: shown - Math.floor(epochSeconds / 60) * 60 }
+    const wall = { ...part, weekday, offset: shown - Math.floor(epochSeconds / 60) * 60 }
+    known.set(epochSeconds, wall)
+    return wall
   }
 }
 
+/** One for each zone: the patterns are held against the same minutes. */
+const CLOCKS = new Map(ZONES.map((zone) => [zone, wallClock(zone)]))
+
+function clockOf(zone: Zone): (epochSeconds: number) => Wall {
+  return CLOCKS.get(zone) ?? wallClock(zone)
+}
+
 /** Moments at which a zone's offset changes. */
-function changesOf(timeZone: string): readonly number[] {
-  const at = wallClock(timeZone)
+function changesOf(timeZone: Zone): readonly number[] {
+  const at = clockOf(timeZone)
   const found: number[] = []
   let before = at(FIRST).offset
   for (let day = FIRST; day < LAST; day += 86_400) {
@@ -89,8 +102,8 @@ function matches(cron: string, wall: Omit<Wall, 'offset'>): boolean {
  * The slots of a range, minute by minute, as the manual page of Vixie cron has them: patterns with a `*` in minute or hour
  * follow real time; others run once in a repeated hour, and right after a gap for a time that the gap swallowed.
  */
-function reference(cron: string, timeZone: string, from: number, until: number): readonly number[] {
-  const at = wallClock(timeZone)
+function reference(cron: string, timeZone: Zone, from: number, until: number): readonly number[] {
+  const at = clockOf(timeZone)
   const [minute = '', hour = ''] = cron.split(' ')
   const followsRealTime = minute.startsWith('*') || hour.startsWith('*')
   const slots = new Set<number>()

@@ -10,6 +10,10 @@ import {
 } from '../../src/domain/schedule/civil-date.ts'
 import { parseCron } from '../../src/domain/schedule/cron.ts'
 import type { CronRecurrence as Recurrence } from '../../src/domain/schedule/schedule.ts'
+import { rememberFormats } from '../support/remembered-formats.ts'
+
+// Nearly all of croner's time goes there.
+rememberFormats()
 
 const DAY = 86_400
 const HALF_HOUR = 1_800

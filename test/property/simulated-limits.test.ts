@@ -136,4 +136,4 @@ test('a daemon that crashes, stops, stalls and has its clock moved passes no cap
   // A cap that was never in the way would not have been tried.
   for (const reason of ['per-hour', 'per-day', 'account-per-hour', 'account-per-day'])
     expect([...reached]).toContain(`skipped limit-${reason}`)
-})
+}, 60_000)

@@ -81,6 +81,8 @@ async function year(seed: string): Promise<World> {
     Object.assign(world.serviceFaults, noServiceFaults())
     world.clock.offsetMs = 0
     await world.runFor(20 * HOUR)
+    // Nobody looks back at them, and a year of them is a million.
+    world.observations.length = 0
   }
   return world
 }

@@ -1,4 +1,4 @@
-import type { JournalEvent } from '../../domain/book/journal.ts'
+import type { EventOf, JournalEvent } from '../../domain/book/journal.ts'
 import type { TrustlessCall } from '../../domain/call.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import type { Hex } from '../../domain/units.ts'
@@ -11,6 +11,9 @@ type RecordedCall = { readonly intentId: IntentId; readonly call: TrustlessCall 
 export class CallWatch {
   readonly violations: string[] = []
   readonly #signed = new Set<Hex>()
+  /** Calls on disk, as far as the disk was read. */
+  readonly #calls: RecordedCall[] = []
+  #recordsRead = 0
   readonly #disk: SimulatedDisk
   readonly #ledger: CallLedger
 
@@ -25,7 +28,7 @@ export class CallWatch {
 
   /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
   signing(digest: Hex): void {
-    const calls = recordedCalls(this.#disk.events())
+    const calls = this.#readCalls()
     const own = calls.find(({ call }) => call.digest === digest)
     if (own === undefined)
       this.violations.push(`${digest} was signed before its record was on disk`)
@@ -41,27 +44,42 @@ export class CallWatch {
 
   /** What may never have happened by now, in words: doubled executions, and books that say something else. */
   all(): readonly string[] {
-    const events = this.#disk.events()
+    const closed = new Set<IntentId>()
+    const proofs = new Map<IntentId, EventOf<'call-proven'>>()
+    for (const event of this.#disk.events()) {
+      if (event.type === 'intent-closed') closed.add(event.intentId)
+      if (event.type === 'call-proven') proofs.set(event.intentId, event)
+    }
     return [
       ...this.violations,
-      ...recordedCalls(events).flatMap((each) => this.#wrongs(each, events)),
+      ...this.#readCalls().flatMap((each) =>
+        this.#wrongs(each, {
+          isClosed: closed.has(each.intentId),
+          proof: proofs.get(each.intentId),
+        }),
+      ),
     ]
   }
 
-  #wrongs({ intentId, call }: RecordedCall, events: readonly JournalEvent[]): string[] {
+  #readCalls(): readonly RecordedCall[] {
+    const records = this.#disk.records()
+    const fresh = records.slice(this.#recordsRead).map(({ event }) => event)
+    this.#recordsRead = records.length
+    this.#calls.push(...recordedCalls(fresh))
+    return this.#calls
+  }
+
+  #wrongs(
+    { intentId, call }: RecordedCall,
+    booked: { readonly isClosed: boolean; readonly proof: EventOf<'call-proven'> | undefined },
+  ): string[] {
+    const { isClosed, proof } = booked
     const runs = this.#ledger.executions.filter(({ digest }) => digest === call.digest)
-    const proof = events.find(
-      (event) => event.type === 'call-proven' && event.intentId === intentId,
-    )
-    const provenBy = proof?.type === 'call-proven' ? proof : undefined
-    const isClosed = events.some(
-      (event) => event.type === 'intent-closed' && event.intentId === intentId,
-    )
     const wrongs: string[] = []
     if (runs.length > 1) wrongs.push(`${intentId} executed ${runs.length} times`)
-    if (provenBy?.attempt === call.attempt && provenBy.execution.txHash !== runs[0]?.hash)
+    if (proof?.attempt === call.attempt && proof.execution.txHash !== runs[0]?.hash)
       wrongs.push(`${intentId} is proven by a transaction that is not its own`)
-    if (isClosed && runs.length > 0 && provenBy === undefined)
+    if (isClosed && runs.length > 0 && proof === undefined)
       wrongs.push(`${intentId} was closed as not executed, but it was`)
     return wrongs
   }

@@ -12,6 +12,10 @@ export type RecordedPermit = { readonly intentId: IntentId; readonly permit: Per
 export class Watch {
   readonly violations: string[] = []
   readonly #signed = new Set<Hex>()
+  /** Permits on disk by digest and by intent, as far as the disk was read. */
+  readonly #byDigest = new Map<Hex, RecordedPermit>()
+  readonly #byIntent = new Map<IntentId, RecordedPermit[]>()
+  #recordsRead = 0
   readonly #disk: SimulatedDisk
   readonly #ledger: Ledger
   readonly #clock: VirtualClock
@@ -32,16 +36,30 @@ export class Watch {
 
   /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
   signing(digest: Hex): void {
-    const permits = recordedPermits(this.#disk.records().map(({ event }) => event))
-    const own = permits.find(({ permit }) => permit.digest === digest)
+    this.#readDisk()
+    const own = this.#byDigest.get(digest)
     if (own === undefined) this.report(`${digest} was signed before its record was on disk`)
     if (this.#signed.has(digest)) return
     this.#signed.add(digest)
-    for (const { intentId, permit } of permits) {
-      const rival = intentId === own?.intentId && permit.digest !== digest
+    for (const { intentId, permit } of own === undefined ? [] : this.#permitsOf(own.intentId)) {
+      const rival = permit.digest !== digest
       if (rival && this.#signed.has(permit.digest) && !this.#ledger.isDead(permit))
         this.report(`${intentId} has two live permits`)
     }
+  }
+
+  #readDisk(): void {
+    const records = this.#disk.records()
+    const fresh = records.slice(this.#recordsRead).map(({ event }) => event)
+    this.#recordsRead = records.length
+    for (const each of recordedPermits(fresh)) {
+      this.#byDigest.set(each.permit.digest, each)
+      this.#byIntent.set(each.intentId, [...this.#permitsOf(each.intentId), each])
+    }
+  }
+
+  #permitsOf(id: IntentId): readonly RecordedPermit[] {
+    return this.#byIntent.get(id) ?? []
   }
 }
 
