@@ -34,8 +34,9 @@ export function createErrands(closing: AbortSignal): Errands {
       for (const { task } of waiting.splice(0)) await task()
     },
     nextSignal() {
-      sleep = new AbortController()
-      if (waiting.length > 0 || closing.aborted) sleep.abort()
+      const isQuiet = waiting.length === 0 && !closing.aborted
+      if (!isQuiet) sleep.abort()
+      else if (sleep.signal.aborted) sleep = new AbortController()
       return sleep.signal
     },
   }

@@ -99,13 +99,15 @@ class Attendant {
   }
 
   async #read(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
-    const all = this.#upcoming.wanted
-    const wanted = owed.length === 0 ? all : wantedBy(owed.map(({ strategy }) => strategy))
+    const { tokens } = this.#upcoming
+    // Nothing is decided when nothing is owed: only the wallet is looked at.
+    const wanted =
+      owed.length === 0 ? { tokens, pairs: [] } : wantedBy(owed.map(({ strategy }) => strategy))
     const view = await readMarket(this.#input.context, wanted)
     if (view === undefined) this.#retrySoon()
     else {
       this.#walletReadAtMs = nowMs
-      reportBalances(this.#input, all.tokens, view)
+      reportBalances(this.#input, tokens, view)
     }
     return view
   }

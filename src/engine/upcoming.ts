@@ -14,7 +14,7 @@ export class Upcoming {
   readonly #startedAtMs: number
   readonly #next = new Map<string, SlotSeconds>()
   #strategies: readonly Strategy[]
-  #wanted: Wanted
+  #tokens: Wanted['tokens']
 
   constructor(input: {
     readonly ports: Pick<Ports, 'journal' | 'observe'>
@@ -24,7 +24,7 @@ export class Upcoming {
     this.#ports = input.ports
     this.#startedAtMs = input.startedAtMs
     this.#strategies = input.strategies
-    this.#wanted = wantedBy(input.strategies)
+    this.#tokens = wantedBy(input.strategies).tokens
     this.replace(input.strategies)
   }
 
@@ -32,14 +32,14 @@ export class Upcoming {
     return this.#strategies
   }
 
-  /** What the decisions of all of them depend on. */
-  get wanted(): Wanted {
-    return this.#wanted
+  /** Every token that one of them trades. */
+  get tokens(): Wanted['tokens'] {
+    return this.#tokens
   }
 
   replace(strategies: readonly Strategy[]): void {
     this.#strategies = strategies
-    this.#wanted = wantedBy(strategies)
+    this.#tokens = wantedBy(strategies).tokens
     this.#next.clear()
     for (const strategy of strategies) this.refresh(strategy)
   }

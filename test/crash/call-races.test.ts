@@ -189,7 +189,8 @@ test('500 races of late inclusion against the direct fallback execute every call
   const problems: string[] = []
   const wins = { aggregated: 0, direct: 0 }
   for (const finish of finishes) {
-    const executions = seen.filter(({ memo }) => memo === memoOf(finish.race.seed))
+    const own = memoOf(finish.race.seed)
+    const executions = seen.filter(({ memo }) => memo === own)
     const verdict = await judge(finish, executions)
     problems.push(...verdict.problems)
     if (verdict.via !== undefined) wins[verdict.via] += 1

@@ -7,7 +7,7 @@ import { hasLiveAuthorization } from '../../src/domain/order.ts'
 import type { PermitRecord } from '../../src/domain/permit.ts'
 import type { OrderRecord } from '../../src/sandbox/gasless/orders.ts'
 import { collect } from '../support/state/state-directory.ts'
-import { adminCall, balancesOf, nodeCall, type Rehearsal } from './rehearsal.ts'
+import { balancesOf, nodeCall, nonceOf, ordersOf, type Rehearsal } from './rehearsal.ts'
 
 type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
 type FillEvent = { readonly permit: PermitRecord; readonly fill: Fill }
@@ -19,7 +19,7 @@ export type Audit = {
   readonly fills: number
   /** Signatures that may still be executed. */
   readonly livePermits: number
-  /** Orders that the service says it took. */
+  /** Orders that the service says it took, those of rehearsals before left out. */
   readonly orders: readonly OrderRecord[]
   /** Own transactions by purpose, mined ones only. */
   readonly mined: Readonly<Record<TransactionPurpose, number>>
@@ -32,7 +32,9 @@ export type Audit = {
 export async function audit(rehearsal: Rehearsal): Promise<Audit> {
   const view = await readJournal(rehearsal.stateDir)
   const events = (await collect(view.records())).map(({ event }) => event)
-  const orders = await adminCall<readonly OrderRecord[]>(rehearsal.report, 'GET', '/orders')
+  const orders = (await ordersOf(rehearsal.report)).filter(
+    ({ orderId }) => !rehearsal.before.orderIds.has(orderId),
+  )
   const permits = new Map(
     all(events, 'permit-recorded').map(({ permit }) => [permit.clientOrderId, permit]),
   )
@@ -163,13 +165,13 @@ async function balanceMismatches(
   }
   const after = await balancesOf(report, config)
   const found = [...after].flatMap(([symbol, balance]): string[] => {
-    const delta = balance - (before.get(symbol) ?? 0n)
+    const delta = balance - (before.balances.get(symbol) ?? 0n)
     const said = moved.get(symbol) ?? 0n
     return delta === said ? [] : [`${symbol} moved by ${delta} on chain, by ${said} in the journal`]
   })
-  const sent = await nodeCall<string>(report, 'eth_getTransactionCount', [report.trader, 'latest'])
-  if (BigInt(sent) !== BigInt(transactions.length))
-    found.push(`the wallet sent ${BigInt(sent)} transactions, ${transactions.length} are journaled`)
+  const sent = (await nonceOf(report)) - before.nonce
+  if (sent !== BigInt(transactions.length))
+    found.push(`the wallet sent ${sent} transactions, ${transactions.length} are journaled`)
   return found
 }
 

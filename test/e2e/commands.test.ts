@@ -4,10 +4,12 @@ import { expect, test } from 'vitest'
 import { ROOT, run } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { audit, mentionsKey } from './books.ts'
-import { everySecond, startRehearsal } from './rehearsal.ts'
+import { everySecond, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
 
 test('status and history tell the same of a daemon that runs and of one that has stopped', async () => {
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   const told = (...args: string[]) => run([...args, '--config', rehearsal.config])
   const early = await told('status')
   expect([early.code, early.stderr]).toEqual([1, expect.stringMatching(/there is no state here/)])
@@ -44,7 +46,7 @@ test('status and history tell the same of a daemon that runs and of one that has
 }, 60_000)
 
 test('--json keeps stdout for data and moves the log to stderr', async () => {
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   const { code, stdout, stderr } = await rehearsal.daemon(['--json', '--for', '1s']).ended()
   expect(code).toBe(0)
   expect(stdout).toBe('')

@@ -2,7 +2,9 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Running, run } from '../support/process/cli.ts'
-import { everySecond, metricsOf, type Rehearsal, startRehearsal } from './rehearsal.ts'
+import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
 
 /** One command against the rehearsal's files. */
 async function command(rehearsal: Rehearsal, args: readonly string[]) {
@@ -14,7 +16,7 @@ async function pausedMetric(daemon: Running, name: string): Promise<number | und
 }
 
 test('pause holds across a restart, and resume ends it', async () => {
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
   const { mode } = statSync(join(rehearsal.stateDir, 'control.sock'))
@@ -34,7 +36,7 @@ test('pause holds across a restart, and resume ends it', async () => {
 }, 90_000)
 
 test('halt stops everything until it is resumed, also after the daemon was killed, and without a daemon', async () => {
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
   const halted = await command(rehearsal, ['halt'])
@@ -57,7 +59,7 @@ test('halt stops everything until it is resumed, also after the daemon was kille
 }, 90_000)
 
 test('a changed file takes effect, a broken one is refused with its place while the old one keeps trading', async () => {
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth: 25 USDC/)
   const file = join(rehearsal.dir, 'strategies/buy-weth.yaml')
@@ -75,7 +77,7 @@ test('a changed file takes effect, a broken one is refused with its place while 
 }, 90_000)
 
 test('a slot can be triggered outside the schedule, within the limits', async () => {
-  const rehearsal = await startRehearsal(
+  const rehearsal = await rehearse(
     everySecond('rare', { schedule: { cron: '0 0 1 1 *' }, limits: { perDay: '30' } }),
   )
   const daemon = rehearsal.daemon()

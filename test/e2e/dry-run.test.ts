@@ -19,7 +19,7 @@ test('dry-run books real quotes on paper: no order, no transaction, no signature
   expect((await daemon.stop()).code).toBe(0)
 
   expect(await adminCall(rehearsal.report, 'GET', '/orders')).toEqual([])
-  expect(await balancesOf(rehearsal.report, rehearsal.config)).toEqual(rehearsal.before)
+  expect(await balancesOf(rehearsal.report, rehearsal.config)).toEqual(rehearsal.before.balances)
   const view = await readJournal(rehearsal.stateDir)
   const types = new Set((await collect(view.records())).map(({ event }) => event.type))
   expect(types).toContain('paper-filled')

@@ -5,7 +5,9 @@ import type { Fill } from '../../src/domain/book/journal.ts'
 import type { SwapIntent } from '../../src/domain/intent.ts'
 import { ROOT } from '../support/process/cli.ts'
 import { type Audit, all, audit } from './books.ts'
-import { type Rehearsal, startRehearsal } from './rehearsal.ts'
+import { type Rehearsal, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
 
 type Traded = { readonly intent: SwapIntent; readonly fill: Fill }
 
@@ -38,7 +40,7 @@ async function untilSeen(rehearsal: Rehearsal, line: RegExp): Promise<readonly T
 
 test('a TWAP sells exactly its total, whatever slices its first approval delayed', async () => {
   const odd = (text: string) => text.replaceAll('"100"', '"100.000003"').replace('4s', '2s')
-  const rehearsal = await startRehearsal(example('twap', odd))
+  const rehearsal = await rehearse(example('twap', odd))
   const daemon = rehearsal.daemon(['--for', '26s'])
   await daemon.sees(/stopped, nothing left open/)
   const books = await audit(rehearsal)
@@ -49,7 +51,7 @@ test('a TWAP sells exactly its total, whatever slices its first approval delayed
 }, 90_000)
 
 test('a rebalance trades what its definition says and then stays inside its band', async () => {
-  const rehearsal = await startRehearsal(
+  const rehearsal = await rehearse(
     example('rebalance', (text) => text.replace('*/10', '*/3').replace('band: 0.2%', 'band: 4%')),
   )
   const daemon = rehearsal.daemon()
@@ -66,7 +68,7 @@ test('a rebalance trades what its definition says and then stays inside its band
 }, 90_000)
 
 test('a threshold sells its amount when its level is reached, once until the price has been back', async () => {
-  const rehearsal = await startRehearsal(
+  const rehearsal = await rehearse(
     example('threshold', (text) => text.replace('"2999"', '"100"').replace('"3001"', '"101"')),
   )
   // The price is far above both levels: `above` fires once, and is never rearmed.
@@ -75,14 +77,14 @@ test('a threshold sells its amount when its level is reached, once until the pri
 }, 90_000)
 
 test('a module of the operator trades within its tokens, and the amount that it named', async () => {
-  const rehearsal = await startRehearsal(example('custom', (text) => text.replace('*/4', '*/2')))
+  const rehearsal = await rehearse(example('custom', (text) => text.replace('*/4', '*/2')))
   const trades = await untilSeen(rehearsal, /filled custom/)
   expect(new Set(trades.map(({ fill }) => fill.paid))).toEqual(new Set([10_000_000n]))
   expect(new Set(trades.map(({ intent }) => intent.buy.token.symbol))).toEqual(new Set(['WETH']))
 }, 90_000)
 
 test('a DCA on a dip buys the amount of the dip', async () => {
-  const rehearsal = await startRehearsal({
+  const rehearsal = await rehearse({
     dip: {
       name: 'dip',
       kind: 'dca',

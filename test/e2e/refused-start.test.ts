@@ -13,11 +13,13 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../support/process/cli.ts'
 import { audit } from './books.ts'
-import { everySecond, type Rehearsal, startRehearsal } from './rehearsal.ts'
+import { everySecond, type Rehearsal, sharedSandbox, startRehearsal } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
 
 /** A state directory with some filled orders, whose daemon has stopped. */
 async function tradedState(): Promise<Rehearsal> {
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
@@ -25,7 +27,7 @@ async function tradedState(): Promise<Rehearsal> {
 }
 
 test('a second daemon on the same state directory exits with 75 and names the process that holds it', async () => {
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   const first = rehearsal.daemon()
   await first.sees(/metrics at/)
   const second = rehearsal.daemon()
@@ -76,7 +78,7 @@ test('an append that a power cut has torn is left out with a warning, and tradin
 
 test('state that belongs to another chain is refused with 78, whichever sandbox made it', async () => {
   const [made, other] = await Promise.all([
-    startRehearsal(everySecond('buy-weth')),
+    rehearse(everySecond('buy-weth')),
     startRehearsal(everySecond('buy-weth')),
   ])
   const first = made.daemon()
@@ -104,7 +106,7 @@ test('a metrics port that is taken is named, with what to do, and nothing is tra
   onTestFinished(() => void holder.close())
   await once(holder, 'listening')
   const { port } = holder.address() as AddressInfo
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   const { code, stderr } = await rehearsal.daemon(['--http-port', String(port)]).ended()
   expect([1, 78]).toContain(code)
   expect(stderr).toContain(`http port ${port} on 127.0.0.1 is in use: stop what holds it`)

@@ -1,10 +1,12 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { writeSandboxConfig } from '../../src/sandbox/config-out.ts'
+import type { OrderRecord } from '../../src/sandbox/gasless/orders.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { ROOT, type Running, type StartOptions, start } from '../support/process/cli.ts'
+import { launch, ROOT, type Running, type StartOptions, start } from '../support/process/cli.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
 
 /** What `tranched sandbox --json` says of itself. */
@@ -17,6 +19,8 @@ export type SandboxReport = {
 
 /** Longer than any test. Only when the test runner itself is killed does a process get to its end. */
 export const LEASH = ['--for', '4m'] as const
+/** Longer than all tests of a file. */
+const LONG_LEASH = ['--for', '20m'] as const
 
 /** A running sandbox, and the files of a daemon that trades on it. */
 export type Rehearsal = {
@@ -28,7 +32,8 @@ export type Rehearsal = {
   readonly sandboxOutput: () => string
   /** The wallet's key as the sandbox wrote it, for searching output for it. */
   readonly key: string
-  readonly before: Balances
+  /** How wallet and service stood when it began. */
+  readonly before: Standing
   /** Every daemon that was started on it. */
   readonly daemons: readonly Running[]
   daemon(args?: readonly string[], options?: StartOptions): Running
@@ -38,6 +43,14 @@ export type Rehearsal = {
 
 /** Base units by token symbol; ETH among them. */
 export type Balances = ReadonlyMap<string, bigint>
+
+export type Standing = {
+  readonly balances: Balances
+  /** Transactions that the wallet has sent. */
+  readonly nonce: bigint
+  /** Orders that the service has taken. */
+  readonly orderIds: ReadonlySet<string>
+}
 
 /** Strategy files by name. Text is written as it is; an object becomes YAML. */
 export type StrategyFiles = Readonly<Record<string, string | object>>
@@ -88,7 +101,54 @@ export async function startRehearsal(files: StrategyFiles): Promise<Rehearsal> {
   return rehearse({ dir, stateDir, config }, JSON.parse(text), sandbox.output)
 }
 
-/** The same with a sandbox inside the test's own process, which can be told more than the command line can. */
+/**
+ * A sandbox that the tests of a file use one after the other, because starting one takes as long as a short test. Each
+ * test has files, state and books of its own; only the wallet and the chain are the same.
+ */
+export function sharedSandbox(): (files: StrategyFiles) => Promise<Rehearsal> {
+  const base = mkdtempSync(join(tmpdir(), 'tranched-sandbox-'))
+  const written = join(base, 'live.yaml')
+  let sandbox: Running | undefined
+  let report: SandboxReport | undefined
+  beforeAll(async () => {
+    sandbox = launch(['sandbox', '--json', ...LONG_LEASH, '--config-out', written])
+    const [text] = await sandbox.sees(/^\{[\s\S]*^\}$/m)
+    report = JSON.parse(text)
+  })
+  afterAll(async () => {
+    await sandbox?.killHard()
+    rmSync(base, { recursive: true, force: true })
+  })
+  return async (files) => {
+    if (sandbox === undefined || report === undefined) throw new Error('the sandbox did not start')
+    const { dir, strategiesDir, stateDir, config } = layOut(files)
+    cpSync(base, join(dir, 'config'), { recursive: true })
+    const settings = parse(readFileSync(written, 'utf8').replaceAll(base, join(dir, 'config')))
+    writeFileSync(config, stringify({ ...settings, stateDir, strategiesDir }))
+    await untilCalm(report)
+    return rehearse({ dir, stateDir, config }, report, sandbox.output)
+  }
+}
+
+/** Without faults, and with no order under way that a test before left behind. */
+async function untilCalm(report: SandboxReport): Promise<void> {
+  await adminCall(report, 'PUT', '/faults', { rules: [] })
+  await vi.waitFor(
+    async () => {
+      const orders = await ordersOf(report)
+      const open = orders.filter(({ status }) => !['filled', 'failed', 'expired'].includes(status))
+      if (open.length > 0) throw new Error(`${open.length} orders of a test before are still open`)
+    },
+    { timeout: 20_000, interval: 50 },
+  )
+}
+
+/** Every order that the service took, whatever it says of it elsewhere. */
+export function ordersOf(report: SandboxReport): Promise<readonly OrderRecord[]> {
+  return adminCall(report, 'GET', '/orders')
+}
+
+/** A rehearsal with a sandbox inside the test's own process, which can be told more than the command line can. */
 export async function startRehearsalInside(
   files: StrategyFiles,
   options: Parameters<typeof startSandbox>[0],
@@ -119,7 +179,11 @@ async function rehearse(
     report,
     sandboxOutput,
     key: readFileSync(join(places.dir, 'config/trader.key'), 'utf8').trim(),
-    before: await balancesOf(report, places.config),
+    before: {
+      balances: await balancesOf(report, places.config),
+      nonce: await nonceOf(report),
+      orderIds: new Set((await ordersOf(report)).map(({ orderId }) => orderId)),
+    },
     daemons,
     daemon(more = [], options = {}) {
       const args = ['run', '--config', places.config, '--http-port', '0', ...LEASH, ...more]
@@ -170,6 +234,13 @@ export async function nodeCall<Result>(
   }
   if (reply.result === undefined) throw new Error(`${method}: ${reply.error?.message}`)
   return reply.result
+}
+
+/** How many transactions the wallet has sent. */
+export async function nonceOf(report: SandboxReport): Promise<bigint> {
+  return BigInt(
+    await nodeCall<string>(report, 'eth_getTransactionCount', [report.trader, 'latest']),
+  )
 }
 
 const BALANCE_OF = '0x70a08231'

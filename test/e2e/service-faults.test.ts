@@ -1,7 +1,9 @@
 import { expect, test, vi } from 'vitest'
 import type { Running } from '../support/process/cli.ts'
 import { audit } from './books.ts'
-import { adminCall, everySecond, metricsOf, type Rehearsal, startRehearsal } from './rehearsal.ts'
+import { adminCall, everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
 
 const BAD_LUCK = [
   { kind: 'rateLimit', retryAfterSeconds: 1 },
@@ -58,7 +60,7 @@ async function appliedRules({ report }: Rehearsal): Promise<readonly { applied: 
 }
 
 test('limits, errors, lost and slow replies on every route leave the accounts in balance', async () => {
-  const rehearsal = await startRehearsal(twoStrategies())
+  const rehearsal = await rehearse(twoStrategies())
   await rehearsal.fault(BAD_LUCK.map((rule) => ({ probability: 0.06, ...rule })))
   const daemon = rehearsal.daemon()
   await untilApplied(rehearsal, 3)
@@ -73,7 +75,7 @@ test('limits, errors, lost and slow replies on every route leave the accounts in
 }, 120_000)
 
 test('a service that lies about its orders, hides them or fills them late is not believed against the chain', async () => {
-  const rehearsal = await startRehearsal(twoStrategies())
+  const rehearsal = await rehearse(twoStrategies())
   await rehearsal.fault(LIES.map((rule) => ({ ...rule, probability: 0.3 })))
   const daemon = rehearsal.daemon()
   await untilApplied(rehearsal, 2)

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { audit } from './books.ts'
-import { everySecond, startRehearsal } from './rehearsal.ts'
+import { everySecond, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} in the middle of an order finishes that order, takes no new slot, and exits with 0`, async () => {
-    const rehearsal = await startRehearsal(everySecond('buy-weth'))
+    const rehearsal = await rehearse(everySecond('buy-weth'))
     await rehearsal.fault([{ kind: 'lateFill', delayMs: 2_500 }])
     const daemon = rehearsal.daemon()
     await daemon.sees(/placed buy-weth/)
@@ -23,7 +25,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 test('a second signal ends the daemon at once, and the next start finishes the order without signing again', async () => {
-  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const rehearsal = await rehearse(everySecond('buy-weth'))
   await rehearsal.fault([{ kind: 'lateFill', delayMs: 6_000 }])
   const daemon = rehearsal.daemon()
   await daemon.sees(/placed buy-weth/)

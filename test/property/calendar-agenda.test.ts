@@ -40,18 +40,20 @@ function wallClock(timeZone: string): (epochSeconds: number) => Wall {
     hour: 'numeric',
     minute: 'numeric',
   })
-  const known = new Map<number, Wall>()
-  return (epochSeconds) => {
-    const seen = known.get(epochSeconds)
-    if (seen !== undefined) return seen
+  const offsets = new Map<number, number>()
+  const offsetAt = (quarter: number): number => {
     const part = Object.fromEntries(
-      format.formatToParts(epochSeconds * 1_000).map(({ type, value }) => [type, Number(value)]),
+      format.formatToParts(quarter * 1_000).map(({ type, value }) => [type, Number(value)]),
     ) as Record<'year' | 'month' | 'day' | 'hour' | 'minute', number>
-    const shown = Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute) / 1_000
-    const weekday = new Date(shown * 1_000).getUTCDay()
-    const wall = { ...part, weekday, offset: shown - Math.floor(epochSeconds / 60) * 60 }
-    known.set(epochSeconds, wall)
-    return wall
+    const shown = Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute)
+    return shown / 1_000 - quarter
+  }
+  return (epochSeconds) => {
+    // Every change of these zones falls on a quarter of an hour, so one answer holds for all of it.
+    const quarter = Math.floor(epochSeconds / 900) * 900
+    const offset = offsets.get(quarter) ?? offsetAt(quarter)
+    offsets.set(quarter, offset)
+    return { ...wallAt(epochSeconds + offset), offset }
   }
 }
 
@@ -81,21 +83,31 @@ function changesOf(timeZone: Zone): readonly number[] {
   return found
 }
 
-function includes(field: string, value: number): boolean {
-  return field.split(',').some((part) => {
-    if (part === '*') return true
-    if (part.startsWith('*/')) return value % Number(part.slice(2)) === 0
-    return Number(part) === value
+function includes(field: string): (value: number) => boolean {
+  const parts = field.split(',').map((part) => {
+    if (part === '*') return () => true
+    if (part.startsWith('*/')) return (value: number) => value % Number(part.slice(2)) === 0
+    return (value: number) => Number(part) === value
   })
+  return (value) => parts.some((part) => part(value))
 }
 
-function matches(cron: string, wall: Omit<Wall, 'offset'>): boolean {
+/** Whether a pattern has the time that a wall clock shows. */
+function matcher(cron: string): (wall: Omit<Wall, 'offset'>) => boolean {
   const [minute = '', hour = '', day = '', , weekday = ''] = cron.split(' ')
-  const byDay = includes(day, wall.day)
-  const byWeekday = includes(weekday, wall.weekday)
+  const has = {
+    minute: includes(minute),
+    hour: includes(hour),
+    day: includes(day),
+    weekday: includes(weekday),
+  }
   // Both restricted: either will do.
-  const onDay = day !== '*' && weekday !== '*' ? byDay || byWeekday : byDay && byWeekday
-  return includes(minute, wall.minute) && includes(hour, wall.hour) && onDay
+  const isEither = day !== '*' && weekday !== '*'
+  return (wall) => {
+    if (!has.minute(wall.minute) || !has.hour(wall.hour)) return false
+    const [byDay, byWeekday] = [has.day(wall.day), has.weekday(wall.weekday)]
+    return isEither ? byDay || byWeekday : byDay && byWeekday
+  }
 }
 
 /**
@@ -104,6 +116,7 @@ function matches(cron: string, wall: Omit<Wall, 'offset'>): boolean {
  */
 function reference(cron: string, timeZone: Zone, from: number, until: number): readonly number[] {
   const at = clockOf(timeZone)
+  const matches = matcher(cron)
   const [minute = '', hour = ''] = cron.split(' ')
   const followsRealTime = minute.startsWith('*') || hour.startsWith('*')
   const slots = new Set<number>()
@@ -113,9 +126,9 @@ function reference(cron: string, timeZone: Zone, from: number, until: number): r
     const wall = at(second)
     const shown = second + wall.offset
     const isNew = shown > shownUntil
-    if (matches(cron, wall) && (followsRealTime || isNew)) slots.add(second)
+    if (matches(wall) && (followsRealTime || isNew)) slots.add(second)
     const jumped = wall.offset - before.offset
-    if (!followsRealTime && swallowed(cron, shown - jumped, shown)) slots.add(second)
+    if (!followsRealTime && swallowed(matches, shown - jumped, shown)) slots.add(second)
     shownUntil = Math.max(shownUntil, shown)
     before = wall
   }
@@ -123,9 +136,8 @@ function reference(cron: string, timeZone: Zone, from: number, until: number): r
 }
 
 /** Whether the pattern has a time in a range that no clock showed. */
-function swallowed(cron: string, from: number, until: number): boolean {
-  for (let hidden = from; hidden < until; hidden += 60)
-    if (matches(cron, wallAt(hidden))) return true
+function swallowed(matches: ReturnType<typeof matcher>, from: number, until: number): boolean {
+  for (let hidden = from; hidden < until; hidden += 60) if (matches(wallAt(hidden))) return true
   return false
 }
 

@@ -49,10 +49,10 @@ export function createSimulatedChain(options: NodeOptions): Chain {
 
   const visible = (): number => ledger.block - Math.ceil(faults.lagSeconds / BLOCK_SECONDS)
   const indexed = (): number => visible() - Math.ceil(faults.indexingSeconds / BLOCK_SECONDS)
-  const known = (hash: Hex): MinedTransaction | undefined =>
-    ledger.transactions.find(
-      (mined) => mined.hash === hash && mined.blockNumber <= BigInt(indexed()),
-    )
+  const known = (hash: Hex): MinedTransaction | undefined => {
+    const mined = ledger.transaction(hash)
+    return mined === undefined || mined.blockNumber > BigInt(indexed()) ? undefined : mined
+  }
   const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> =>
     process.ask(() => {
       if (faults.down || random.chance(faults.unavailable)) return fault('unavailable', 'no answer')

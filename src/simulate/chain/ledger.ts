@@ -45,6 +45,7 @@ type Call = (block: number) => readonly Omit<Transfer, 'logIndex'>[] | undefined
 /** The chain as it truly is: blocks of two seconds of true time, balances, Permit2, feeds. Knows no faults. */
 export class Ledger {
   readonly transactions: MinedTransaction[] = []
+  readonly #byHash = new Map<Hex, MinedTransaction>()
   readonly #genesisMs: number
   readonly #clock: VirtualClock
   readonly #amounts = new Map<string, Timeline<bigint>>()
@@ -69,6 +70,10 @@ export class Ledger {
   /** When the next block begins, true epoch milliseconds. */
   nextBlockMs(): number {
     return this.timeSeconds(this.block + 1) * 1000
+  }
+
+  transaction(hash: Hex): MinedTransaction | undefined {
+    return this.#byHash.get(hash)
   }
 
   balance(asset: Address | 'native', holder: Address, block = this.block): bigint {
@@ -147,6 +152,7 @@ export class Ledger {
       settled: moved === undefined ? [] : (transaction.settled ?? []),
     }
     this.transactions.push(mined)
+    this.#byHash.set(mined.hash, mined)
     return mined
   }
 

@@ -1,16 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The program as it is shipped. TRANCHED_BIN puts another build of it to the test. */
 const PROGRAM = process.env['TRANCHED_BIN'] ?? join(ROOT, 'dist/tranched.js')
 const SEEN_WITHIN_MS = 30_000
 const ENDED_WITHIN_MS = 40_000
-const LOOK_EVERY_MS = 10
 
 export type StartOptions = {
   readonly cwd?: string | undefined
@@ -44,6 +43,13 @@ export type Running = {
 
 /** Starts the built program. Whatever the test does, the process group is gone after it. */
 export function start(args: readonly string[], options: StartOptions = {}): Running {
+  const running = launch(args, options)
+  onTestFinished(running.killHard)
+  return running
+}
+
+/** The same for a program that more than one test uses: whoever launches it ends it with `killHard`. */
+export function launch(args: readonly string[], options: StartOptions = {}): Running {
   if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is not built: run npm run build`)
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: options.cwd,
@@ -68,7 +74,6 @@ export function start(args: readonly string[], options: StartOptions = {}): Runn
     if (!isOver) killGroup(pid)
     await ended
   }
-  onTestFinished(killHard)
   return {
     pid,
     ended: untilEnded,
@@ -79,15 +84,7 @@ export function start(args: readonly string[], options: StartOptions = {}): Runn
       child.kill('SIGTERM')
       return untilEnded()
     },
-    sees: (pattern) =>
-      vi.waitFor(
-        () => {
-          const found = pattern.exec(output())
-          if (found === null) throw new Error(`no ${pattern} in what was printed:\n${output()}`)
-          return found
-        },
-        { timeout: SEEN_WITHIN_MS, interval: LOOK_EVERY_MS },
-      ),
+    sees: (pattern) => printed.sees(pattern),
   }
 }
 
@@ -102,12 +99,33 @@ function inherited(): Record<string, string | undefined> {
   return Object.fromEntries(kept.map((name) => [name, process.env[name]]))
 }
 
-function collectOutput(child: ChildProcess): { stdout: string; stderr: string } {
-  const printed = { stdout: '', stderr: '' }
+type Printed = { stdout: string; stderr: string; sees(pattern: RegExp): Promise<RegExpExecArray> }
+
+function collectOutput(child: ChildProcess): Printed {
+  const arrivals = new EventEmitter().setMaxListeners(0)
+  const printed: Printed = {
+    stdout: '',
+    stderr: '',
+    async sees(pattern) {
+      const deadline = AbortSignal.timeout(SEEN_WITHIN_MS)
+      for (;;) {
+        const text = printed.stdout + printed.stderr
+        const found = pattern.exec(text)
+        if (found !== null) return found
+        const isOver = child.stdout?.readableEnded === true && child.stderr?.readableEnded === true
+        if (isOver || deadline.aborted)
+          throw new Error(`no ${pattern} in what was printed:\n${text}`)
+        await once(arrivals, 'more', { signal: deadline }).catch(() => undefined)
+      }
+    },
+  }
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+    const stream = child[name]?.setEncoding('utf8')
+    stream?.on('data', (text: string) => {
       printed[name] += text
+      arrivals.emit('more')
     })
+    stream?.on('close', () => arrivals.emit('more'))
   }
   return printed
 }
