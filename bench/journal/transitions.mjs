@@ -109,6 +109,14 @@ while (times.length < transitions) {
   }
 }
 await close()
+// The books: what is read again from the disk is what was appended.
+const again = await openJournal({ dir, clock: { now: () => nowMs }, onFatal })
+const { fills } = again.journal.state.strategies.get(STRATEGY)
+let onDisk = 0
+for await (const _record of again.journal.records()) onDisk += 1
+await again.close()
+if (fills !== order || onDisk !== 2 + order * RECORDS_OF_ORDER)
+  throw new Error(`${order} orders were appended; the disk has ${fills} fills in ${onDisk} records`)
 rmSync(dir, { recursive: true, force: true })
 const meanMs = times.reduce((sum, each) => sum + each, 0) / times.length
 const [p50Ms, p99Ms, maxMs] = [0.5, 0.99, 1].map((at) => quantile(times, at))

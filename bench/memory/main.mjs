@@ -1,5 +1,5 @@
-// `node bench/memory/main.mjs [--rounds 3 --idle 20 --json]`: resident memory of the idle daemon with 1,000 strategies
-// over that with one, and how long the files of 1,000 take to load. Needs `npm run build`, and Linux for /proc.
+// `node bench/memory/main.mjs [--rounds 3 --idle 20 --many 1000 --json]`: resident memory of the idle daemon with 1,000
+// strategies over that with one, and how long the files of 1,000 take to load. Needs `npm run build`, and Linux for /proc.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,12 +16,13 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     idle: { type: 'string', default: '20' },
+    many: { type: 'string', default: '1000' },
     json: { type: 'boolean', default: false },
   },
 })
 const tranched = fileURLToPath(new URL('../../dist/tranched.js', import.meta.url))
 const dir = join(cacheDir, 'memory')
-const MANY = 1_000
+const MANY = Number(values.many)
 
 async function main() {
   const about = machine()
@@ -38,6 +39,8 @@ async function main() {
       mebibytes.many.push(await idleMemory(many))
       loadMs.push((await validateMs(many)) - (await validateMs(one)))
     }
+    const { orders } = await (await fetch(service.ready.adminUrl)).json()
+    if (orders !== 0) throw new Error(`${orders} orders were placed by daemons that should be idle`)
     report(about, { mebibytes, loadMs })
   } finally {
     await service.stop()

@@ -1,10 +1,10 @@
-// The peer: what a competent person writes in an afternoon. Built-in fetch, viem with its defaults, no journal, no
-// retries, nothing verified but the receipt's status.
+// The peers: what a competent person writes in an afternoon. Built-in fetch, viem with its defaults, no journal, no
+// retries, nothing verified but the receipt's status. One reads the allowance once, the other before each order.
 import { createPublicClient, createWalletClient, erc20Abi, http, maxUint256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { pollDelayMs, runWorkload, SELL_AMOUNT, SLIPPAGE_BPS } from './workload.mjs'
 
-const { service, concurrency, warmup, orders } = JSON.parse(process.argv[2])
+const { service, concurrency, warmup, orders, readsAllowance } = JSON.parse(process.argv[2])
 const account = privateKeyToAccount(service.privateKey)
 const client = createPublicClient({ transport: http(service.rpcUrl) })
 const api = `${service.gaslessUrl}/api/v1`
@@ -47,7 +47,7 @@ async function order() {
     slippageBps: SLIPPAGE_BPS,
     signingScheme: 'eip712',
   })
-  const allowance = await allowanceFor(permit2.allowanceTarget)
+  const allowance = readsAllowance === 'once' ? known : await allowanceFor(permit2.allowanceTarget)
   if (allowance < BigInt(quote.sellAmount)) throw new Error('the allowance is too small')
   const signature = await account.signTypedData(permit2.typedData)
   const { orderId } = await call('/orders', { quoteId: id, signature })
@@ -63,5 +63,6 @@ async function order() {
 
 if ((await allowanceFor(service.permit2)) < SELL_AMOUNT * BigInt(warmup + orders))
   await approve(service.permit2)
+const known = await allowanceFor(service.permit2)
 const result = await runWorkload({ concurrency, warmup, orders, one: order })
 process.stdout.write(`${JSON.stringify(result)}\n`)

@@ -1,5 +1,5 @@
 // The daemon's own path, whole: config and strategies from YAML, lock, journal with fdatasync, observers with a real
-// log and real metrics, the live adapters as `cli/compose.ts` puts them together. Only the calendar is replaced: a
+// log and real metrics, the live adapters as `cli/compose` puts them together. Only the calendar is replaced: a
 // slot is due whenever a worker asks for one. What is due together is attended together, as a tick does.
 import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { createWebhooks } from '../../src/adapters/tell/webhooks.ts'
 import { compose } from '../../src/cli/compose/services.ts'
 import { createWatch } from '../../src/cli/daemon/watch.ts'
+import { keepHeapSmall } from '../../src/cli/heap.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { loadStrategies } from '../../src/config/strategies/load.ts'
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
@@ -120,6 +121,7 @@ function createTicks(context, strategies) {
 }
 
 async function main() {
+  keepHeapSmall()
   const { settings: written } = loaded(loadSettings({ file: writeFiles(), env: {} }))
   const settings = {
     ...written,

@@ -17,6 +17,7 @@ const tokenOf = (symbol) => sandbox.tokens.find((token) => token.symbol === symb
 const service = {
   gaslessUrl: sandbox.gaslessUrl,
   rpcUrl: sandbox.rpcUrl,
+  adminUrl: sandbox.adminUrl,
   privateKey: sandbox.trader.privateKey,
   permit2: sandbox.contracts.permit2,
   sellToken: tokenOf('USDC'),

@@ -2,7 +2,7 @@
 // begin its first job, over an empty Node process. Needs `npm run build`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -38,11 +38,24 @@ async function main() {
       times.empty.push(await untilExit(['--eval', '0']))
       times.version.push(await untilExit([tranched, '--version']))
     }
+    await balance(service.ready)
     report(about, times)
   } finally {
     await service.stop()
     rmSync(dir, { recursive: true, force: true })
   }
+}
+
+/**
+ * The books: every order that the service filled is proven in the journal, and the order that each run left behind was
+ * taken up by the next.
+ */
+async function balance({ adminUrl }) {
+  const { orders } = await (await fetch(adminUrl)).json()
+  const journal = readFileSync(join(dir, 'state/journal.jsonl'), 'utf8')
+  const proven = journal.split('"type":"fill-proven"').length - 1
+  if (proven !== orders || proven < Number(values.rounds))
+    throw new Error(`the service filled ${orders} orders, the journal proves ${proven}`)
 }
 
 /** A strategy that owes its last slot after a pause, so that the first tick has a job at once. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { durationMs } from '../domain/duration.ts'
 import { OperatorError } from '../domain/errors.ts'
+import { keepHeapSmall } from './heap.ts'
 import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from './io.ts'
 import type { ConfigOptions } from './load.ts'
 import { VERSION } from './version.ts'
@@ -67,8 +67,7 @@ function program(): Command {
     .description('run the daemon until it is told to stop')
     .option('--for <duration>', 'stop by itself after this long, and drain', duration)
     .action((options) => {
-      // What reading a thousand files throws away must not widen the heap for the months that follow.
-      setFlagsFromString('--semi-space-growth-factor=1')
+      keepHeapSmall()
       exitCode = import('./commands/run.ts').then(({ run }) =>
         run({ ...options, forMs: options.for }, io),
       )

@@ -69,7 +69,8 @@ export function createAccounts(
     return {
       account: lower(args.account),
       amount: args.amount,
-      visibleAtMs: Number(timestamp) * 1000 + indexingDelayMs,
+      // Blocks that are mined faster than one a second carry times that are yet to come.
+      visibleAtMs: Math.min(Number(timestamp) * 1000, Date.now()) + indexingDelayMs,
     }
   }
   const showDue = (nowMs: number): void => {
@@ -89,6 +90,8 @@ export function createAccounts(
   }
   return {
     async index() {
+      // A read that is under way may have begun before the deposit that the caller has made.
+      await indexing
       indexing ??= readDeposits().finally(() => {
         indexing = undefined
       })

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { ROOT } from '../support/process/cli.ts'
+
+// Figures of so short a run mean nothing. What counts is that each program still runs, and that its books balance: it
+// throws by itself when an order, a fill or a record is missing.
+
+/** What a benchmark prints with `--json`. */
+async function bench(name: string, ...args: readonly string[]) {
+  const program = join(ROOT, `bench/${name}/main.mjs`)
+  const { stdout } = await promisify(execFile)(process.execPath, [program, '--json', ...args], {
+    cwd: ROOT,
+    maxBuffer: 2 ** 24,
+  })
+  return JSON.parse(stdout)
+}
+
+test.each([
+  ['lean', { orders: '40', placed: (40 + 10) * 3 * 2 }],
+  ['sandbox', { orders: '16', placed: (16 + 4) * 3 * 2 }],
+])(
+  'orders: each order of the daemon and of both scripts is filled once by the %s service',
+  async (service, { orders, placed }) => {
+    const result = await bench('orders', '--rounds', '1', '--orders', orders, '--service', service)
+    expect(result.books).toMatchObject({ placed, orders: placed })
+    for (const { over, runs } of result.results) {
+      expect(over.map(({ peer }: { peer: string }) => peer)).toEqual(['script', 'cautious script'])
+      for (const { ratio } of over) expect(ratio).toBeGreaterThan(0)
+      expect(runs.daemon[0].records).toBeGreaterThan(6 * Number(orders))
+    }
+  },
+  90_000,
+)
+
+test('startup: the first job is begun after each start', async () => {
+  const { ratios, times } = await bench('startup', '--rounds', '1')
+  expect(times.firstJob).toHaveLength(1)
+  expect(ratios.firstJob).toBeGreaterThan(ratios.version)
+}, 60_000)
+
+test('journal: what was appended is read again from the disk', async () => {
+  const args = ['--rounds', '1', '--transitions', '50', '--many', '600']
+  const { ratios } = await bench('journal', ...args)
+  expect(ratios.p50).toBeGreaterThan(0)
+}, 60_000)
+
+test('memory: daemons with one strategy and with a hundred start, and stay idle', async () => {
+  const { one, many, ratio } = await bench(
+    'memory',
+    '--rounds',
+    '1',
+    '--idle',
+    '1',
+    '--many',
+    '100',
+  )
+  expect(one).toBeGreaterThan(30)
+  expect(many / one).toBe(ratio)
+}, 90_000)

@@ -1,0 +1,72 @@
+import { encodeAbiParameters, encodeEventTopics, type Hex, parseAbi } from 'viem'
+import { expect, test } from 'vitest'
+import { createAccounts } from '../../../src/sandbox/aggregator/account/accounts.ts'
+import type { Rpc } from '../../../src/sandbox/evm/rpc.ts'
+
+const GAS_TANK = '0x00000000000000000000000000000000000000aa'
+const OWNER = '0x00000000000000000000000000000000000000bb'
+const DEPOSITED = parseAbi([
+  'event Deposited(address indexed account, address indexed from, uint256 amount)',
+])
+
+/** A chain whose blocks each hold one deposit of 7 wei, and whose logs are read only when they are let through. */
+function chainOf(timestamp: number) {
+  const chain = { blocks: 0, letThrough: (): void => undefined }
+  const answers: Record<string, (params: readonly unknown[]) => unknown> = {
+    eth_blockNumber: () => quantity(chain.blocks),
+    eth_getBlockByNumber: () => ({ timestamp: quantity(timestamp) }),
+    eth_getLogs: ([filter]) => {
+      const { fromBlock, toBlock } = filter as { fromBlock: Hex; toBlock: Hex }
+      const first = Math.max(1, Number(fromBlock))
+      return Array.from({ length: Number(toBlock) - first + 1 }, (_, at) => logOf(first + at))
+    },
+  }
+  const rpc = {
+    async call(method: string, params: readonly unknown[] = []) {
+      const answer = answers[method]?.(params)
+      if (method === 'eth_getLogs')
+        await new Promise<void>((resolve) => {
+          chain.letThrough = resolve
+        })
+      return answer
+    },
+  } as unknown as Rpc
+  return { chain, accounts: createAccounts({ rpc, gasTank: GAS_TANK }, 0) }
+}
+
+function logOf(block: number) {
+  const args = { account: OWNER, from: OWNER } as const
+  const topics = encodeEventTopics({ abi: DEPOSITED, eventName: 'Deposited', args })
+  const data = encodeAbiParameters([{ type: 'uint256' }], [7n])
+  return { blockNumber: quantity(block), topics, data }
+}
+
+function quantity(value: number): Hex {
+  return `0x${value.toString(16)}`
+}
+
+/** Lets every read of logs through until the work is done. */
+async function done(chain: { letThrough: () => void }, work: Promise<void>): Promise<void> {
+  const pump = setInterval(() => chain.letThrough(), 1)
+  await work.finally(() => clearInterval(pump))
+}
+
+test('a deposit made while deposits are being read shows to whoever asks after it', async () => {
+  const { chain, accounts } = chainOf(0)
+  const before = accounts.index()
+  // It has asked for the newest block, and has no deposit to find.
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  chain.blocks = 1
+  await done(
+    chain,
+    Promise.all([before, accounts.index()]).then(() => undefined),
+  )
+  expect(accounts.info(OWNER)?.balance).toBe(7n)
+})
+
+test('a deposit in a block whose time is yet to come shows at once', async () => {
+  const { chain, accounts } = chainOf(Math.ceil(Date.now() / 1_000) + 60)
+  chain.blocks = 1
+  await done(chain, accounts.index())
+  expect(accounts.info(OWNER)?.balance).toBe(7n)
+})
