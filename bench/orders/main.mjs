@@ -1,5 +1,5 @@
-// `npm run bench:orders [-- --rounds 5 --orders 4000 --service lean|sandbox --json --profile]`: orders per second at
-// concurrency 32 and latency at concurrency 1, the daemon's path against bare scripts, in the same run.
+// `npm run bench:orders [-- --rounds 5 --orders 4000 --service lean|sandbox --only throughput|latency --json --profile]`:
+// orders per second at concurrency 32 and latency at concurrency 1, the daemon's path against bare scripts, in one run.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     orders: { type: 'string' },
     service: { type: 'string', default: 'lean' },
+    only: { type: 'string' },
     json: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
   },
@@ -24,6 +25,9 @@ if (!SERVICES.includes(values.service)) throw new Error(`--service is one of ${S
 const ORDERS = { lean: { at32: 4_000, at1: 500 }, sandbox: { at32: 300, at1: 60 } }
 const THROUGHPUT = { name: 'ordersPerSecond', concurrency: 32, key: 'at32', wanted: { atLeast: 3 } }
 const LATENCY = { name: 'latencyMsP50', concurrency: 1, key: 'at1', wanted: { atMost: 0.95 } }
+const MEASURES = { throughput: THROUGHPUT, latency: LATENCY }
+const measures = values.only === undefined ? Object.values(MEASURES) : [MEASURES[values.only]]
+if (measures.includes(undefined)) throw new Error(`--only is one of ${Object.keys(MEASURES).join(', ')}`)
 const WARMUP_PART = 0.25
 /** The peers, and how often each reads its allowance. The first is the one that targets are set against. */
 const PEERS = { script: 'once', 'cautious script': 'before each order' }
@@ -41,7 +45,7 @@ async function main() {
   const service = await startService(other)
   try {
     const results = []
-    for (const measure of [THROUGHPUT, LATENCY])
+    for (const measure of measures)
       results.push(await compare(measure, programs, service.ready))
     const books = await balanced(results, service.ready)
     report({ machine: about, service: values.service, pollMsMin: POLL_MS_MIN, results, books })

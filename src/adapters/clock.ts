@@ -14,7 +14,7 @@ const TASKS_MAX = 100
 /**
  * The machine's clock. Each cron text is a node-cron job that wakes whatever waits for a slot, and so is a heartbeat on
  * every second: what a daylight-saving change, a stall or a clock that was set makes a job miss costs a second and never
- * a slot.
+ * a slot. The jobs are made when something first waits: the first takes 30 ms, which no command and no first slot needs.
  */
 export function createClock(): Clock & { close(): Promise<void> } {
   const sleepers = new Set<() => void>()
@@ -27,13 +27,23 @@ export function createClock(): Clock & { close(): Promise<void> } {
     void task.start()
     return task
   }
-  const heartbeat = start(EVERY_SECOND)
-  let tasks: ScheduledTask[] = []
+  let heartbeat: ScheduledTask | undefined
+  let wanted: readonly CronText[] = []
+  let tasks: readonly ScheduledTask[] = []
+  const startTasks = (): void => {
+    for (const task of tasks) void task.destroy()
+    const texts = wanted.length > TASKS_MAX ? [] : wanted
+    tasks = texts.map(({ cron, timezone }) => start(cron, timezone))
+  }
   return {
     now: () => Date.now(),
     sleep: (ms, signal) => pause(Math.min(Math.max(ms, 0), TIMER_MS_MAX), signal),
     wake(atMs, signal) {
       if (signal.aborted) return Promise.resolve()
+      if (heartbeat === undefined) {
+        heartbeat = start(EVERY_SECOND)
+        startTasks()
+      }
       return new Promise((resolve) => {
         const done = (): void => {
           clearTimeout(timer)
@@ -47,12 +57,12 @@ export function createClock(): Clock & { close(): Promise<void> } {
       })
     },
     schedule(texts) {
-      for (const task of tasks) void task.destroy()
-      const wanted = distinct(texts)
-      tasks = wanted.length > TASKS_MAX ? [] : wanted.map((each) => start(each.cron, each.timezone))
+      wanted = distinct(texts)
+      if (heartbeat !== undefined) startTasks()
     },
     async close() {
-      await Promise.all([heartbeat, ...tasks].map((task) => task.destroy()))
+      const running = heartbeat === undefined ? tasks : [heartbeat, ...tasks]
+      await Promise.all(running.map((task) => task.destroy()))
     },
   }
 }

@@ -1,4 +1,3 @@
-import { fnv1a } from './fnv1a.ts'
 import type { Hex } from './units.ts'
 
 /** Seeded random numbers (sfc32): the same seed gives the same sequence on every machine. */
@@ -50,4 +49,15 @@ export function fingerprint(text: string): Hex {
 /** A signed word. */
 function salted(text: string, salt: number): number {
   return fnv1a(text, Math.imul(0x811c9dc5 ^ salt, 0x9e3779b1)) | 0
+}
+
+const FNV_OFFSET = 0x811c9dc5
+const FNV_PRIME = 0x01000193
+
+/** 32 bits that depend on the whole text (FNV-1a over its UTF-16 units), as a number from 0. No cryptography. */
+export function fnv1a(text: string, start: number = FNV_OFFSET): number {
+  let hash = start
+  for (let at = 0; at < text.length; at += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME)
+  return hash >>> 0
 }

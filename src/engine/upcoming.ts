@@ -5,6 +5,9 @@ import type { Strategy } from '../domain/strategy.ts'
 import type { Ports } from '../ports.ts'
 import { scheduleOf, type Wanted, wantedBy } from './view.ts'
 
+/** A strategy's next slot, and when it is attended, epoch ms. */
+type Next = { readonly slot: SlotSeconds; readonly dueMs: number }
+
 /** What a strategy owes at a moment. */
 export type Owed = { readonly strategy: Strategy; readonly due: Due }
 
@@ -12,7 +15,8 @@ export type Owed = { readonly strategy: Strategy; readonly due: Due }
 export class Upcoming {
   readonly #ports: Pick<Ports, 'journal' | 'observe'>
   readonly #startedAtMs: number
-  readonly #next = new Map<string, SlotSeconds>()
+  readonly #next = new Map<string, Next>()
+  #soonestMs: number | undefined
   #strategies: readonly Strategy[]
   #tokens: Wanted['tokens']
 
@@ -50,8 +54,13 @@ export class Upcoming {
     const record = journal.state.strategies.get(strategy.name)
     const after = record?.lastSlotSeconds ?? Math.floor(this.#startedAtMs / 1000)
     const slot = nextSlot(scheduleOf(journal.state, strategy), after)
+    this.#soonestMs = undefined
     if (slot === undefined) this.#next.delete(strategy.name)
-    else this.#next.set(strategy.name, slot)
+    else
+      this.#next.set(strategy.name, {
+        slot,
+        dueMs: attendedAtMs(strategy.name, strategy.schedule, slot),
+      })
     observe({
       type: 'next-slot',
       strategy: strategy.name,
@@ -62,17 +71,18 @@ export class Upcoming {
   }
 
   nextOf(strategy: string): SlotSeconds | undefined {
-    return this.#next.get(strategy)
+    return this.#next.get(strategy)?.slot
   }
 
   /** Everything that is owed at a moment, by calendar alone. */
   dueAt(nowMs: number): readonly Owed[] {
+    if (nowMs < this.soonestMs()) return []
     const { state } = this.#ports.journal
     const startedAtMs = this.#startedAtMs
     return this.#strategies.flatMap((strategy): readonly Owed[] => {
-      const slot = this.#next.get(strategy.name)
-      if (slot === undefined || dueMsOf(strategy, slot) > nowMs) return []
-      const lastSlotSeconds = state.strategies.get(strategy.name)?.lastSlotSeconds ?? slot - 1
+      const next = this.#next.get(strategy.name)
+      if (next === undefined || next.dueMs > nowMs) return []
+      const lastSlotSeconds = state.strategies.get(strategy.name)?.lastSlotSeconds ?? next.slot - 1
       const schedule = scheduleOf(state, strategy)
       const due = dueSlots({
         strategy: strategy.name,
@@ -87,15 +97,11 @@ export class Upcoming {
 
   /** When the next slot of any strategy is due, epoch ms; infinity when there is none. */
   soonestMs(): number {
-    let soonest = Number.POSITIVE_INFINITY
-    for (const strategy of this.#strategies) {
-      const slot = this.#next.get(strategy.name)
-      if (slot !== undefined) soonest = Math.min(soonest, dueMsOf(strategy, slot))
+    if (this.#soonestMs === undefined) {
+      this.#soonestMs = Number.POSITIVE_INFINITY
+      for (const { dueMs } of this.#next.values())
+        this.#soonestMs = Math.min(this.#soonestMs, dueMs)
     }
-    return soonest
+    return this.#soonestMs
   }
-}
-
-function dueMsOf({ name, schedule }: Strategy, slot: SlotSeconds): number {
-  return attendedAtMs(name, schedule, slot)
 }

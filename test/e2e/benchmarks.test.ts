@@ -18,12 +18,13 @@ async function bench(name: string, ...args: readonly string[]) {
 }
 
 test.each([
-  ['lean', { orders: '40', placed: (40 + 10) * 3 * 2 }],
-  ['sandbox', { orders: '16', placed: (16 + 4) * 3 * 2 }],
+  ['lean', { orders: '40', placed: (40 + 10) * 3 * 2, more: [] }],
+  ['sandbox', { orders: '16', placed: (16 + 4) * 3, more: ['--only', 'throughput'] }],
 ])(
   'orders: each order of the daemon and of both scripts is filled once by the %s service',
-  async (service, { orders, placed }) => {
-    const result = await bench('orders', '--rounds', '1', '--orders', orders, '--service', service)
+  async (service, { orders, placed, more }) => {
+    const args = ['--rounds', '1', '--orders', orders, '--service', service, ...more]
+    const result = await bench('orders', ...args)
     expect(result.books).toMatchObject({ placed, orders: placed })
     for (const { over, runs } of result.results) {
       expect(over.map(({ peer }: { peer: string }) => peer)).toEqual(['script', 'cautious script'])

@@ -66,8 +66,9 @@ const WORD_DIGITS = 64
 const PADDING_DIGITS = 56
 
 /**
- * Encoder of multicalls. Queries differ only in the nonce word from one order to the next, so that the rest is
- * encoded once for each set of tokens and feeds.
+ * Encoder of multicalls, by hand because every order waits for one before it is signed: viem's `multicall` of the same
+ * reads takes 415 us of CPU, this with its decoding 30 (Node 20, AMD EPYC). Queries differ only in the nonce word from
+ * one order to the next, so that the rest is encoded once for each set of tokens and feeds.
  */
 export function createReadEncoder(): (reads: Reads) => Hex {
   const templates = new Map<string, Hex>()

@@ -1,4 +1,4 @@
-import { fnv1a } from '../../domain/fnv1a.ts'
+import { fnv1a } from '../../domain/random.ts'
 
 const PRIORITY_FEE_WEI = 1_000_000_000n
 /** Marks are smaller than this, in wei: about a gwei of a fee cap that already has room for twice the base fee. */

@@ -1,6 +1,6 @@
-import secp256k1 from 'secp256k1'
-import { type Hex, hashTypedData, hexToBytes, keccak256, stringToHex } from 'viem'
+import { type Hex, hashTypedData, keccak256, stringToHex } from 'viem'
 import { permit2DomainSeparator } from '../evm/permit2-code.ts'
+import { type Parity, recoverAddress } from '../evm/recover.ts'
 
 /** What one Permit2 witness transfer says. The deadline is in Unix seconds. */
 export type OrderPermit = {
@@ -132,16 +132,10 @@ export function recoverSigner(digest: Hex, signature: Hex): Hex | undefined {
   if (parity === undefined) return undefined
   const compact = new Uint8Array(bytes.subarray(0, COMPACT_BYTES))
   if (bytes.length === COMPACT_BYTES) compact[32] = (compact[32] ?? 0) & 0x7f
-  try {
-    const key = secp256k1.ecdsaRecover(compact, parity, hexToBytes(digest), false)
-    return `0x${keccak256(key.subarray(1)).slice(-40)}`
-  } catch {
-    // The library throws for points that are not on the curve: such bytes are no signature.
-    return undefined
-  }
+  return recoverAddress(digest, compact, parity)
 }
 
-function parityOf(bytes: Uint8Array): 0 | 1 | undefined {
+function parityOf(bytes: Uint8Array): Parity | undefined {
   if (bytes.length === COMPACT_BYTES) return ((bytes[32] ?? 0) & 0x80) === 0 ? 0 : 1
   if (bytes.length !== FULL_BYTES) return undefined
   if (bytes[64] === 27) return 0

@@ -4,14 +4,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createClock } from '../../../src/adapters/clock.ts'
 import { parseCron } from '../../../src/domain/schedule/cron.ts'
 
+const FAR = 8.64e15
 let clock: ReturnType<typeof createClock>
+const waiting = new AbortController()
 beforeEach(() => {
   clock = createClock()
+  // As a daemon does: its jobs are made when it first waits.
+  void clock.wake(FAR, waiting.signal)
 })
 afterEach(() => clock.close())
 
 const HEARTBEAT = '* * * * * *'
-const FAR = 8.64e15
 
 /** node-cron's jobs but for the heartbeat. */
 function jobs(): readonly ScheduledTask[] {
@@ -97,6 +100,17 @@ test('the library takes every notation that the calendar takes', () => {
     }),
     { numRuns: 2_000 },
   )
+})
+
+test('a clock that nothing waits on makes no job, and then those that were asked for', async () => {
+  await clock.close()
+  const idle = createClock()
+  idle.schedule(minutely(2))
+  expect(getTasks().size).toBe(0)
+  void idle.wake(FAR, waiting.signal)
+  expect(patterns()).toEqual(['0 0 * * *', '1 0 * * *'])
+  await idle.close()
+  expect(getTasks().size).toBe(0)
 })
 
 test('a closed clock leaves no job behind', async () => {

@@ -42,7 +42,7 @@ const QUEUED_MAX = 64
 export function createIntake(deps: IntakeDeps): Intake {
   const underWay = new Map<Hex, Promise<IntakeResult>>()
   return async (raw, earliestBlock) => {
-    const transaction = await readRawTransaction(raw)
+    const transaction = readRawTransaction(raw)
     if (transaction === undefined) return refused('malformed', 'not a signed transaction')
     const { hash } = transaction
     if (deps.book.get(hash) !== undefined) return { ok: true, hash }

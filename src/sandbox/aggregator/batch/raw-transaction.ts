@@ -2,13 +2,16 @@ import {
   decodeAbiParameters,
   decodeFunctionData,
   type Hex,
+  hexToBytes,
   keccak256,
   parseTransaction,
-  recoverTransactionAddress,
+  type Signature,
+  serializeTransaction,
   type TransactionSerialized,
   zeroAddress,
 } from 'viem'
-import { recoverAuthorizationAddress } from 'viem/utils'
+import { hashAuthorization } from 'viem/utils'
+import { recoverAddress } from '../../evm/recover.ts'
 import type { RpcAuthorization } from '../../evm/sender.ts'
 import { lower } from '../account/accounts.ts'
 import { trustlessProposerAbi } from '../chain/abi.ts'
@@ -60,30 +63,39 @@ const SIGNED_CALL = [
 ] as const
 
 /** Undefined if the bytes are no signed transaction. */
-export async function readRawTransaction(raw: Hex): Promise<RawTransaction | undefined> {
+export function readRawTransaction(raw: Hex): RawTransaction | undefined {
   try {
-    const transaction = parseTransaction(raw as TransactionSerialized)
-    const serializedTransaction = raw as Parameters<
-      typeof recoverTransactionAddress
-    >[0]['serializedTransaction']
-    const list = 'authorizationList' in transaction ? (transaction.authorizationList ?? []) : []
+    const { r, s, v, yParity, ...unsigned } = parseTransaction(raw as TransactionSerialized)
+    const digest = keccak256(serializeTransaction({ ...unsigned, sidecars: undefined }))
+    const list = 'authorizationList' in unsigned ? (unsigned.authorizationList ?? []) : []
     return {
       raw,
       hash: keccak256(raw),
-      sender: lower(await recoverTransactionAddress({ serializedTransaction })),
-      chainId: transaction.chainId,
-      nonce: transaction.nonce ?? 0,
-      gas: transaction.gas ?? 0n,
-      to: transaction.to ? lower(transaction.to) : undefined,
-      data: transaction.data ?? '0x',
-      value: transaction.value ?? 0n,
-      carriesBlobs: transaction.type === 'eip4844',
-      authorizations: await Promise.all(list.map(readAuthorization)),
+      sender: signerOf(digest, { r, s, v, yParity }),
+      chainId: unsigned.chainId,
+      nonce: unsigned.nonce ?? 0,
+      gas: unsigned.gas ?? 0n,
+      to: unsigned.to ? lower(unsigned.to) : undefined,
+      data: unsigned.data ?? '0x',
+      value: unsigned.value ?? 0n,
+      carriesBlobs: unsigned.type === 'eip4844',
+      authorizations: list.map(readAuthorization),
     }
   } catch {
     // The parser throws whatever it stumbled over: none of it tells the sender more than that.
     return undefined
   }
+}
+
+type SomeSignature = { readonly [Part in keyof Signature]?: Signature[Part] | undefined }
+
+/** Throws for a signature that is missing, or nobody's. */
+function signerOf(digest: Hex, { r, s, v, yParity }: SomeSignature): Hex {
+  const parity = yParity ?? Number((v ?? 0n) + 1n) % 2
+  const compact = hexToBytes(`0x${[r, s].map((half) => half?.slice(2).padStart(64, '0')).join('')}`)
+  const signer = recoverAddress(digest, compact, parity === 0 ? 0 : 1)
+  if (signer === undefined) throw new Error('nobody signed this')
+  return signer
 }
 
 /** A transaction to the zero address that carries authorizations asks for nothing but delegation. */
@@ -109,13 +121,13 @@ type ListedAuthorization = NonNullable<
   Extract<ReturnType<typeof parseTransaction>, { authorizationList?: unknown }>['authorizationList']
 >[number]
 
-async function readAuthorization(authorization: ListedAuthorization): Promise<Authorization> {
+function readAuthorization(authorization: ListedAuthorization): Authorization {
   const { address, chainId, nonce, r, s, yParity } = authorization
   return {
     chainId,
     nonce,
     delegate: lower(address),
-    signer: lower(await recoverAuthorizationAddress({ authorization })),
+    signer: signerOf(hashAuthorization({ address, chainId, nonce }), { r, s, yParity }),
     rpc: {
       chainId: quantity(chainId),
       address,

@@ -144,7 +144,7 @@ async function accountInfo(
   account: string,
   { signatureHeader, bodyText }: Envelope,
 ): Promise<Outcome> {
-  const signer = await authenticated(signatureHeader, bodyText)
+  const signer = authenticated(signatureHeader, bodyText)
   const asked = lower(account as Hex)
   // An account's balance is shown to that account alone.
   if (signer !== asked) return fail('authentication', AUTHENTICATION_FAILURE)
