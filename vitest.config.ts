@@ -36,7 +36,7 @@ export default defineConfig({
     // Modules are loaded once a worker: nothing in src keeps state of its own, and loading took a fifth of the run.
     isolate: false,
     // More than cores: the longest files mostly wait for chains, clocks and processes.
-    maxWorkers: 6,
+    maxWorkers: 7,
     sequence: { sequencer: LongestFirst },
     testTimeout: 20_000,
     hookTimeout: 20_000,
