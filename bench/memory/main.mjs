@@ -2,13 +2,14 @@
 // strategies over that with one, and how long the files of 1,000 take to load. Needs `npm run build`, and Linux for /proc.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { cacheDir } from '../bundle.mjs'
 import { startService } from '../child.mjs'
+import { layOutLive } from '../live-config.mjs'
 import { machine } from '../machine.mjs'
 import { median, short } from '../statistics.mjs'
 
@@ -49,38 +50,19 @@ async function main() {
 }
 
 /** Strategies that are due on no day of the run. */
-function writeFiles({ config, privateKey }, count) {
-  const own = join(dir, `${count}`)
-  rmSync(own, { recursive: true, force: true })
-  const strategiesDir = join(own, 'strategies')
-  mkdirSync(strategiesDir, { recursive: true })
-  const privateKeyFile = join(own, 'trader.key')
-  writeFileSync(privateKeyFile, `${privateKey}\n`, { mode: 0o600 })
+function writeFiles(service, count) {
   const month = ((new Date().getUTCMonth() + 6) % 12) + 1
-  for (let at = 0; at < count; at += 1) {
-    const strategy = [
-      `name: strategy-${at}`,
-      'kind: dca',
-      `schedule: { cron: "${at % 60} ${at % 24} 15 ${month} *", timezone: Europe/Berlin }`,
-      'sell: USDC',
-      'buy: WETH',
-      'amount: "10"',
-      'limits: { perDay: "100" }',
-    ]
-    writeFileSync(join(strategiesDir, `strategy-${at}.yaml`), `${strategy.join('\n')}\n`)
-  }
-  const file = join(own, 'config.yaml')
-  const complete = {
-    ...config,
-    mode: 'live',
-    stateDir: join(own, 'state'),
-    strategiesDir,
-    http: { host: '127.0.0.1', port: 0 },
-    log: { level: 'info', format: 'json' },
-    wallets: { trader: { privateKeyFile } },
-  }
-  writeFileSync(file, JSON.stringify(complete))
-  return file
+  const lines = (at) => [
+    `name: strategy-${at}`,
+    'kind: dca',
+    `schedule: { cron: "${at % 60} ${at % 24} 15 ${month} *", timezone: Europe/Berlin }`,
+    'sell: USDC',
+    'buy: WETH',
+    'amount: "10"',
+    'limits: { perDay: "100" }',
+  ]
+  const named = Array.from({ length: count }, (_, at) => [`strategy-${at}`, lines(at)])
+  return layOutLive(service, { dir: join(dir, `${count}`), strategies: Object.fromEntries(named) })
 }
 
 /** Resident memory in MiB, after `--idle` seconds with nothing due. */

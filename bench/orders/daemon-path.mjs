@@ -1,7 +1,7 @@
 // The daemon's own path, whole: config and strategies from YAML, lock, journal with fdatasync, observers with a real
 // log and real metrics, the live adapters as `cli/compose` puts them together. Only the calendar is replaced: a
 // slot is due whenever a worker asks for one. What is due together is attended together, as a tick does.
-import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClock } from '../../src/adapters/clock.ts'
 import { createHttpServer } from '../../src/adapters/control/http-server.ts'
@@ -22,6 +22,7 @@ import { loadStrategies } from '../../src/config/strategies/load.ts'
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
 import { takeSlot } from '../../src/engine/slot.ts'
 import { executeIntent } from '../../src/execute/order.ts'
+import { layOutLive } from '../live-config.mjs'
 import { POLL_MS_MIN, runWorkload, SELL_AMOUNT, SLIPPAGE_BPS } from './workload.mjs'
 
 /** The config's own ceiling is 1,000 requests a second, a quarter of them submits: it would be what is measured. */
@@ -31,31 +32,20 @@ const SLOTS_BEGIN_SECONDS_AGO = 5 * 86_400
 const { service, concurrency, warmup, orders, dir } = JSON.parse(process.argv[2])
 
 function writeFiles() {
-  rmSync(dir, { recursive: true, force: true })
-  const strategiesDir = join(dir, 'strategies')
-  mkdirSync(strategiesDir, { recursive: true })
-  const keyFile = join(dir, 'trader.key')
-  writeFileSync(keyFile, `${service.privateKey}\n`, { mode: 0o600 })
   // The sandbox's config also names its other service, which needs a wallet of its own and has no part in this.
   const { aggregator: _unused, ...gaslessOnly } = service.config
-  const config = {
-    ...gaslessOnly,
-    mode: 'live',
-    stateDir: join(dir, 'state'),
-    strategiesDir,
-    http: { host: '127.0.0.1', port: 0 },
-    log: { level: 'info', format: 'json' },
-    wallets: { trader: { privateKeyFile: keyFile } },
-    limits: { ...service.config.limits, perDay: { USDC: '1000000000' } },
-  }
-  const file = join(dir, 'config.yaml')
-  writeFileSync(file, JSON.stringify(config, undefined, 2))
-  for (let index = 0; index < concurrency; index += 1)
-    writeFileSync(join(strategiesDir, `${index + 100}.yaml`), strategyText(index))
-  return file
+  const named = Array.from({ length: concurrency }, (_, at) => [`${at + 100}`, strategyLines(at)])
+  return layOutLive(
+    { config: gaslessOnly, privateKey: service.privateKey },
+    {
+      dir,
+      strategies: Object.fromEntries(named),
+      more: { limits: { ...service.config.limits, perDay: { USDC: '1000000000' } } },
+    },
+  )
 }
 
-function strategyText(index) {
+function strategyLines(index) {
   return [
     // Idempotency keys are made of the name and the slot: a run must not repeat those of the run before.
     `name: bench-${process.pid}-${index + 1}`,
@@ -66,8 +56,7 @@ function strategyText(index) {
     `amount: "${SELL_AMOUNT / 1_000_000n}"`,
     `slippageBps: ${SLIPPAGE_BPS}`,
     'limits: { perDay: "100000000" }',
-    '',
-  ].join('\n')
+  ]
 }
 
 function loaded(result) {

@@ -2,12 +2,13 @@
 // begin its first job, over an empty Node process. Needs `npm run build`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { cacheDir } from '../bundle.mjs'
 import { startService } from '../child.mjs'
+import { layOutLive } from '../live-config.mjs'
 import { machine } from '../machine.mjs'
 import { median, short } from '../statistics.mjs'
 
@@ -28,7 +29,7 @@ async function main() {
     fileURLToPath(new URL('../orders/lean-service.mjs', import.meta.url)),
   )
   try {
-    const config = writeFiles(service.ready)
+    const config = layOutLive(service.ready, { dir, strategies: { 'first-job': FIRST_JOB } })
     const run = ['run', '--config', config]
     await untilLine(run, 'slot-opened')
     const times = { empty: [], version: [], firstJob: [] }
@@ -59,35 +60,15 @@ async function balance({ adminUrl }) {
 }
 
 /** A strategy that owes its last slot after a pause, so that the first tick has a job at once. */
-function writeFiles({ config, privateKey }) {
-  rmSync(dir, { recursive: true, force: true })
-  const strategiesDir = join(dir, 'strategies')
-  mkdirSync(strategiesDir, { recursive: true })
-  const privateKeyFile = join(dir, 'trader.key')
-  writeFileSync(privateKeyFile, `${privateKey}\n`, { mode: 0o600 })
-  const strategy = [
-    'name: first-job',
-    'kind: dca',
-    'schedule: { cron: "* * * * * *", missed: latest, maxLateness: 1h }',
-    'sell: USDC',
-    'buy: WETH',
-    'amount: "10"',
-    'limits: { perDay: "1000000" }',
-  ]
-  writeFileSync(join(strategiesDir, 'first-job.yaml'), `${strategy.join('\n')}\n`)
-  const file = join(dir, 'config.yaml')
-  const complete = {
-    ...config,
-    mode: 'live',
-    stateDir: join(dir, 'state'),
-    strategiesDir,
-    http: { host: '127.0.0.1', port: 0 },
-    log: { level: 'info', format: 'json' },
-    wallets: { trader: { privateKeyFile } },
-  }
-  writeFileSync(file, JSON.stringify(complete))
-  return file
-}
+const FIRST_JOB = [
+  'name: first-job',
+  'kind: dca',
+  'schedule: { cron: "* * * * * *", missed: latest, maxLateness: 1h }',
+  'sell: USDC',
+  'buy: WETH',
+  'amount: "10"',
+  'limits: { perDay: "1000000" }',
+]
 
 async function untilExit(args) {
   const startedAt = performance.now()

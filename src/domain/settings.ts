@@ -1,5 +1,5 @@
 import type { PriceFeed } from './price.ts'
-import type { Caps } from './strategy.ts'
+import type { SpendingCaps } from './strategy.ts'
 import type { Pair, Token } from './token.ts'
 import type { Address } from './units.ts'
 
@@ -69,16 +69,10 @@ export type AggregatorSettings = {
   readonly wire: { readonly methodPrefix: string; readonly signatureHeader: string }
 }
 
-/** Caps over all strategies together, by address of the token that is sold. */
-export type AccountLimits = {
+/** What bounds all strategies together. */
+export type AccountLimits = SpendingCaps & {
   /** Widest distance of a quote from the independent price. */
   readonly maxDeviationBps: number
-  readonly perOrder: Caps
-  readonly perHour: Caps
-  readonly perDay: Caps
-  readonly perWeek: Caps
-  readonly total: Caps
-  readonly cooldownMs: number
   /** Orders that may be unresolved at once. */
   readonly maxOpenIntents: number | undefined
   /** Slots in a row, of whatever strategy, that may end failed, refused or expired before everything is halted. */

@@ -10,14 +10,18 @@ export type Caps = ReadonlyMap<Address, BaseUnits>
 
 export const NO_CAPS: Caps = new Map()
 
-/** Caps of one strategy, by address of the token that is sold. Calls spend NATIVE_TOKEN. */
-export type StrategyLimits = {
+/** Caps by address of the token that is sold. Calls spend NATIVE_TOKEN. */
+export type SpendingCaps = {
   readonly perOrder: Caps
   readonly perHour: Caps
   readonly perDay: Caps
   readonly perWeek: Caps
   readonly total: Caps
   readonly cooldownMs: number
+}
+
+/** What bounds one strategy. */
+export type StrategyLimits = SpendingCaps & {
   /** Orders of this strategy that may be unresolved at once. */
   readonly maxOpenIntents: number
   /** Slots in a row that may end failed, refused or expired before the strategy is paused. */

@@ -1,5 +1,3 @@
-import type { z } from 'zod'
-import type { Reply } from '../domain/quote.ts'
 import type { Hex } from '../domain/units.ts'
 import {
   accountInfoSchema,
@@ -9,7 +7,7 @@ import {
   transactionStatusSchema,
 } from './aggregator.ts'
 import { withExactIntegers } from './exact-integers.ts'
-import { outsideText } from './outside-text.ts'
+import { type Reading, readAs, readJson, wrong } from './reading.ts'
 
 /** Replies of the transaction aggregation service as domain values. */
 
@@ -21,18 +19,9 @@ export type RpcReply =
   | ({ readonly tag: 'result' } & RpcResult)
   | { readonly tag: 'error'; readonly code: number; readonly message: string }
 
-/** A value, or what is wrong with the text, naming the field. */
-type Reading<Value> = Reply<Value, string>
-
 /** The JSON-RPC 2.0 response to the request of that id: exactly one of result and error. */
 export function readRpcReply(text: string, id: number): Reading<RpcReply> {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch {
-    return wrong('the body is not JSON')
-  }
-  const parsed = readAs(rpcResponseSchema, json)
+  const parsed = readJson(rpcResponseSchema, text)
   if (!parsed.ok) return parsed
   const { error } = parsed.value
   // A service that could not read the request cannot repeat its id; every other response carries it.
@@ -77,18 +66,6 @@ export function readTransactionStatus({
   exact,
 }: RpcResult): Reading<Readonly<Record<string, unknown>>> {
   return readAs(transactionStatusSchema, exact)
-}
-
-function readAs<Value>(schema: z.ZodType<Value>, value: unknown): Reading<Value> {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return { ok: true, value: parsed.data }
-  const [issue] = parsed.error.issues
-  const where = issue?.path.join('.') || 'body'
-  return wrong(`${where}: ${issue?.message ?? 'unreadable'}`)
-}
-
-function wrong(detail: string): { ok: false; fault: string } {
-  return { ok: false, fault: outsideText(detail) }
 }
 
 /** The schema has checked the shape; only the case is left to settle. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from '../domain/quote.ts'
+import type { Quote, QuoteRequest, ServiceOrder, TokenInfo } from '../domain/quote.ts'
 import type { RoutingPreference } from '../domain/settings.ts'
 import { type Address, type BaseUnits, baseUnits, type Hex } from '../domain/units.ts'
 import { withExactIntegers } from './exact-integers.ts'
@@ -14,9 +14,7 @@ import {
   type WireQuoteResponse,
 } from './gasless.ts'
 import { outsideText } from './outside-text.ts'
-
-/** A reply as a domain value, or what is wrong with it, naming the field. */
-export type Reading<Value> = Reply<Value, string>
+import { type Reading, readJson, wrong } from './reading.ts'
 
 type Routing = {
   readonly preference: RoutingPreference
@@ -51,7 +49,7 @@ const tokenList = z.array(tokenSchema.omit({ logoURI: true }))
 
 /** Body of `GET /tokens`. */
 export function readTokens(text: string): Reading<readonly TokenInfo[]> {
-  const tokens = parse(tokenList, text)
+  const tokens = readJson(tokenList, text)
   if (!tokens.ok) return tokens
   const value = tokens.value.map((token) => ({
     address: address(token.address),
@@ -64,7 +62,7 @@ export function readTokens(text: string): Reading<readonly TokenInfo[]> {
 
 /** Body of `POST /quote`. Integers in the typed data that a double cannot hold come out as decimal strings. */
 export function readQuote(text: string): Reading<Quote> {
-  const parsed = parse(quoteResponseSchema, text)
+  const parsed = readJson(quoteResponseSchema, text)
   if (!parsed.ok) return parsed
   const exact = withExactIntegers(text)
   if (exact === undefined) return { ok: true, value: quoteOf(parsed.value) }
@@ -96,7 +94,7 @@ function quoteOf({ id, from, expiration, quote, permit2 }: WireQuoteResponse): Q
 
 /** Body of `POST /orders`. A reply about another quote says nothing about ours. */
 export function readCreatedOrder(text: string, quoteId: string): Reading<ServiceOrder> {
-  const parsed = parse(createOrderResponseSchema, text)
+  const parsed = readJson(createOrderResponseSchema, text)
   if (!parsed.ok) return parsed
   if (parsed.value.quoteId !== quoteId) return wrong("quoteId: another quote's order")
   return { ok: true, value: orderOf(parsed.value) }
@@ -104,7 +102,7 @@ export function readCreatedOrder(text: string, quoteId: string): Reading<Service
 
 /** Body of `GET /orders/{orderId}`. */
 export function readOrder(text: string, orderId: string): Reading<ServiceOrder> {
-  const parsed = parse(orderSchema, text)
+  const parsed = readJson(orderSchema, text)
   if (!parsed.ok) return parsed
   if (parsed.value.orderId !== orderId)
     return wrong('orderId: another order than the one asked for')
@@ -136,27 +134,9 @@ const errorMessage = z.object({ error: z.object({ message: z.string() }) })
 
 /** Message of an error envelope, fit for logs; undefined when the body is no envelope. */
 export function readErrorMessage(text: string): string | undefined {
-  const parsed = parse(errorMessage, text)
+  const parsed = readJson(errorMessage, text)
   if (!parsed.ok) return undefined
   return outsideText(parsed.value.error.message) || undefined
-}
-
-function parse<Value>(schema: z.ZodType<Value>, text: string): Reading<Value> {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch {
-    return wrong('the body is not JSON')
-  }
-  const parsed = schema.safeParse(json)
-  if (parsed.success) return { ok: true, value: parsed.data }
-  const [issue] = parsed.error.issues
-  const where = issue?.path.join('.') || 'body'
-  return wrong(`${where}: ${issue?.message ?? 'unreadable'}`)
-}
-
-function wrong(detail: string): { ok: false; fault: string } {
-  return { ok: false, fault: outsideText(detail) }
 }
 
 /** The schema has checked the shape; only the case is left to settle. */

@@ -6,12 +6,12 @@ import type { Clock, Gasless } from '../../ports.ts'
 import { GASLESS_CHAIN_ID } from '../../wire/gasless.ts'
 import {
   quoteBody,
-  type Reading,
   readCreatedOrder,
   readOrder,
   readQuote,
   readTokens,
 } from '../../wire/gasless-orders.ts'
+import type { Reading } from '../../wire/reading.ts'
 import { type ExchangeOptions, exchangeText, type HttpHead } from '../http/exchange.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../pace/rate-limit.ts'
 import { orderSegment, parseBaseUrl } from './address.ts'

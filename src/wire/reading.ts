@@ -1,0 +1,29 @@
+import type * as z from 'zod'
+import type { Reply } from '../domain/quote.ts'
+import { outsideText } from './outside-text.ts'
+
+/** A value, or what is wrong with the text that it was read from, naming the field. */
+export type Reading<Value> = Reply<Value, string>
+
+/** JSON text as a schema has it. */
+export function readJson<Value>(schema: z.ZodType<Value>, text: string): Reading<Value> {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return wrong('the body is not JSON')
+  }
+  return readAs(schema, json)
+}
+
+export function readAs<Value>(schema: z.ZodType<Value>, value: unknown): Reading<Value> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return { ok: true, value: parsed.data }
+  const [issue] = parsed.error.issues
+  const where = issue?.path.join('.') || 'body'
+  return wrong(`${where}: ${issue?.message ?? 'unreadable'}`)
+}
+
+export function wrong(detail: string): { ok: false; fault: string } {
+  return { ok: false, fault: outsideText(detail) }
+}
