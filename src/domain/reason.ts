@@ -1,4 +1,7 @@
-/** Closed sets of reasons: each is a metric label and a word in the journal, so none carries free text. */
+/**
+ * Closed sets of reasons: each is a word in the journal and, of failures and refusals, a metric label, so none carries
+ * free text.
+ */
 
 /** Caps that an order would pass. `account` ones hold over all strategies. */
 export const LIMIT_REASONS = [

@@ -77,9 +77,9 @@ export const DAEMON = {
     metrics.slotLateness.observe(seconds(latenessMs))
   },
 
-  /** A slot, or a run of missed ones, has its outcome. */
+  /** A slot, or a run of missed ones, has its outcome. Such a run goes by its last slot. */
   'slot-closed'(event, to) {
-    const { type, strategy, slotSeconds, outcome, reason, detail } = event
+    const { type, strategy, lastSeconds: slotSeconds, outcome, reason, detail } = event
     const count = event.count ?? 1
     const fields = { event: type, strategy, slotSeconds, outcome, reason, detail, count }
     const text = slotClosedText(event)

@@ -101,7 +101,8 @@ export const ORDERS = {
   'paper-filled'(event, to) {
     const { strategy, venue, moved, durationMs } = event
     const text = `paper filled ${strategy}: ${movedText(moved)}, at the quote; nothing was signed`
-    tellFill(event, { text, details: { venue, durationMs, paper: 'yes' } }, to)
+    const fields = { venue, durationMs, paper: true }
+    tellFill(event, { text, details: { venue, paper: 'yes' }, fields }, to)
   },
 
   /** The firewall would not sign. */
@@ -142,16 +143,17 @@ export const ORDERS = {
   },
 } satisfies Partial<Tellers>
 
+type Details = Readonly<Record<string, string | number>>
 type FillEvent = Observed<'filled'> | Observed<'executed'> | Observed<'paper-filled'>
 
 function tellFill(
   event: FillEvent,
-  told: { readonly text: string; readonly details: Readonly<Record<string, string | number>> },
+  told: { readonly text: string; readonly details: Details; readonly fields?: object },
   { log, metrics, notify }: Observers,
 ): void {
   const { strategy, intentId, venue, durationMs } = event
-  const { text, details } = told
-  log.info(text, { ...subject(event), ...details })
+  const { text, details, fields = details } = told
+  log.info(text, { ...subject(event), ...fields })
   metrics.fills.inc({ strategy, venue })
   metrics.orderDuration.observe({ venue }, seconds(durationMs))
   metrics.lastFill.setToCurrentTime({ strategy })

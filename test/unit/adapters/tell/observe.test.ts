@@ -132,8 +132,18 @@ test('a run of missed slots counts each of them and is one notification', async 
   expect(lines()[0]).toMatchObject({
     level: 'warn',
     msg: 'missed weekly-eth 12 slots from 2023-11-14T22:13:20.000Z to 2023-11-14T22:24:20.000Z',
+    slotSeconds: SLOT + 11 * 60,
   })
-  expect(notices).toHaveLength(1)
+  const details = { slotSeconds: SLOT + 11 * 60, reason: 'missed', count: 12 }
+  expect(notices).toEqual([expect.objectContaining({ event: 'missed', details })])
+})
+
+test('a fill on paper says so in a field of the log and in the notification', async () => {
+  const { observe, lines, notices } = await rig()
+  const moved = { paid: '25 USDC', received: '0.01 WETH' }
+  observe({ type: 'paper-filled', ...subject, venue: 'gasless', moved, durationMs: 300 })
+  expect(lines()[0]).toMatchObject({ event: 'paper-filled', paper: true, durationMs: 300 })
+  expect(notices[0]?.details).toEqual({ venue: 'gasless', paper: 'yes' })
 })
 
 test('a strategy without a next slot has no next-slot series', async () => {
