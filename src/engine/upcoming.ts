@@ -45,6 +45,7 @@ export class Upcoming {
     this.#strategies = strategies
     this.#tokens = wantedBy(strategies).tokens
     this.#next.clear()
+    this.#soonestMs = undefined
     for (const strategy of strategies) this.refresh(strategy)
   }
 

@@ -3,6 +3,8 @@ import { type Address, type Hex, parseAddress } from '../../domain/units.ts'
 
 /** The value encodings of Ethereum JSON-RPC (EIP-1474). viem would take '' for zero and '-0x1' for a block. */
 const quantity = z.string().regex(/^0x[0-9a-f]{1,64}$/i) as z.ZodType<Hex>
+/** A quantity that a number holds exactly. */
+const count = quantity.refine((text) => Number.isSafeInteger(Number(text)))
 const bytes = lowerCase(/^0x(?:[0-9a-f]{2})*$/i)
 const hash = lowerCase(/^0x[0-9a-f]{64}$/i)
 const address = z.string().transform((text, context): Address => {
@@ -11,7 +13,7 @@ const address = z.string().transform((text, context): Address => {
   return parsed ?? z.NEVER
 })
 
-const log = z.looseObject({ address, topics: z.array(hash), data: bytes, logIndex: quantity })
+const log = z.looseObject({ address, topics: z.array(hash), data: bytes, logIndex: count })
 
 /** What a node may answer to each method that we ask, as far as anything reads it; hex comes out in lower case. */
 const ANSWERS = {
@@ -22,12 +24,12 @@ const ANSWERS = {
   eth_getBalance: quantity,
   eth_getBlockByNumber: z.looseObject({
     hash: hash.nullish(),
-    timestamp: quantity,
+    timestamp: count,
     baseFeePerGas: quantity.nullish(),
   }),
   eth_getCode: bytes,
   eth_getLogs: z.array(
-    z.looseObject({ transactionHash: hash, blockNumber: quantity, logIndex: quantity }),
+    z.looseObject({ transactionHash: hash, blockNumber: quantity, logIndex: count }),
   ),
   eth_getTransactionByHash: z
     .looseObject({ hash, from: address, to: address.nullish(), input: bytes })
@@ -50,6 +52,10 @@ const ANSWERS = {
 
 export type Method = keyof typeof ANSWERS
 export type Answer<Of extends Method> = z.infer<(typeof ANSWERS)[Of]>
+
+export function isQuantity(answer: unknown): answer is Hex {
+  return quantity.safeParse(answer).success
+}
 
 /** A node's answer in its shape; undefined for what is none. */
 export function answerTo<Of extends Method>(method: Of, answer: unknown): Answer<Of> | undefined {

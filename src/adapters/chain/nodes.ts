@@ -171,7 +171,8 @@ function clientOver(request: Node['request']): Client {
     name: 'a node',
     type: 'batched',
     retryCount: 0,
-    request: ({ method, params }) => request(method as Method, params as unknown[]) as never,
+    request: ({ method, params }) =>
+      request(method as Method, (params ?? []) as unknown[]) as never,
   })
   return createClient({ transport: () => transport, cacheTime: 0, ccipRead: false })
 }

@@ -1,6 +1,7 @@
 import type { Observation } from '../../domain/observation.ts'
 import type { Clock } from '../../ports.ts'
 import type { RpcEndpoint } from '../http/endpoint.ts'
+import { isQuantity } from './answers.ts'
 import { encodeBatch, parseBatch, RpcRefusal, type RpcRequest, UnusableAnswer } from './batch.ts'
 
 /** Requests of one batch, at most: gateways refuse longer ones. */
@@ -101,7 +102,7 @@ export function openWire(options: WireOptions): Wire {
     const answers = parseBatch(text, { firstId, count: all.length }, endpoint.scrub)
     if (chainId === undefined) return answers
     const [found, ...rest] = answers
-    if (found !== `0x${chainId.toString(16)}`) throw wrongChain(found, chainId)
+    if (!isQuantity(found) || Number(found) !== chainId) throw wrongChain(found, chainId)
     return rest
   }
 

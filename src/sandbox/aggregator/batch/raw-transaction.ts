@@ -92,7 +92,12 @@ type SomeSignature = { readonly [Part in keyof Signature]?: Signature[Part] | un
 /** Throws for a signature that is missing, or nobody's. */
 function signerOf(digest: Hex, { r, s, v, yParity }: SomeSignature): Hex {
   const parity = yParity ?? Number((v ?? 0n) + 1n) % 2
-  const compact = hexToBytes(`0x${[r, s].map((half) => half?.slice(2).padStart(64, '0')).join('')}`)
+  const words = [r, s].map((half) =>
+    BigInt(half ?? 0)
+      .toString(16)
+      .padStart(64, '0'),
+  )
+  const compact = hexToBytes(`0x${words.join('')}`)
   const signer = recoverAddress(digest, compact, parity === 0 ? 0 : 1)
   if (signer === undefined) throw new Error('nobody signed this')
   return signer

@@ -397,3 +397,9 @@ test('text that is no URL is refused without being repeated', () => {
   expect(make).toThrow('the RPC URL of node 1 of 1 is no URL')
   expect(make).not.toThrow(/AbCdEf/)
 })
+
+test.each(['0x1', '0x01', '0x0001'])('chain id %s is 1, however a node writes it', async (id) => {
+  const node = await startNode(results((item) => ({ ...ANSWERS, eth_chainId: id })[item.method]))
+  const { nodes } = connect([node.url], { chainId: 1 })
+  expect(await read(nodes)).toEqual(BOTH)
+})

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { Strategy } from '../../../src/domain/strategy.ts'
+import { Upcoming } from '../../../src/engine/upcoming.ts'
+import { aSchedule, aStrategy } from '../../support/builders.ts'
+
+const FROM = Date.UTC(2026, 0, 1) / 1_000
+const MINUTE = 60
+const HOURLY = aStrategy({ name: 'hourly', schedule: aSchedule('0 * * * *') })
+const MINUTELY = aStrategy({ name: 'minutely', schedule: aSchedule('* * * * *') })
+
+/** Strategies that were first seen at FROM. */
+function upcomingOf(...strategies: readonly Strategy[]) {
+  const state = emptyState()
+  for (const strategy of ['hourly', 'minutely'])
+    applyEvent(
+      state,
+      { type: 'strategy-scheduled', strategy, scheduleKey: 'k', fromSeconds: FROM },
+      0,
+    )
+  const close = (strategy: string, slotSeconds: number): void =>
+    applyEvent(
+      state,
+      { type: 'slot-closed', strategy, slotSeconds, outcome: 'skipped', reason: 'cooldown' },
+      0,
+    )
+  const ports = { journal: { state } as never, observe: () => undefined }
+  return { upcoming: new Upcoming({ ports, strategies, startedAtMs: FROM * 1_000 }), close }
+}
+
+const names = (owed: ReturnType<Upcoming['dueAt']>) => owed.map(({ strategy }) => strategy.name)
+
+test('the soonest slot of all is what is waited for, and nothing is owed before it', () => {
+  const { upcoming } = upcomingOf(HOURLY, MINUTELY)
+  const soonest = (FROM + MINUTE) * 1_000
+  expect(upcoming.soonestMs()).toBe(soonest)
+  expect(upcoming.dueAt(soonest - 1)).toEqual([])
+  expect(names(upcoming.dueAt(soonest))).toEqual(['minutely'])
+  expect(names(upcoming.dueAt((FROM + 60 * MINUTE) * 1_000))).toEqual(['hourly', 'minutely'])
+})
+
+test('after slots were accounted for, the next ones are waited for', () => {
+  const { upcoming, close } = upcomingOf(HOURLY, MINUTELY)
+  expect(upcoming.soonestMs()).toBe((FROM + MINUTE) * 1_000)
+  close('minutely', FROM + MINUTE)
+  upcoming.refresh(MINUTELY)
+  expect(upcoming.soonestMs()).toBe((FROM + 2 * MINUTE) * 1_000)
+})
+
+test.each([
+  ['one of them', [HOURLY], (FROM + 60 * MINUTE) * 1_000],
+  ['none', [], Number.POSITIVE_INFINITY],
+])('once %s is left, no slot of the others is waited for', (_what, left, soonest) => {
+  const { upcoming } = upcomingOf(HOURLY, MINUTELY)
+  expect(upcoming.soonestMs()).toBe((FROM + MINUTE) * 1_000)
+  upcoming.replace(left)
+  expect(upcoming.soonestMs()).toBe(soonest)
+  expect(upcoming.nextOf('minutely')).toBeUndefined()
+  expect(upcoming.dueAt((FROM + MINUTE) * 1_000)).toEqual([])
+})
