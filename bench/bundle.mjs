@@ -19,7 +19,6 @@ export async function bundle(entry) {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
-    keepNames: true,
     legalComments: 'none',
     absWorkingDir: root,
     external: ['secp256k1', '@foundry-rs/anvil-linux-amd64'],
