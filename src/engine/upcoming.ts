@@ -17,8 +17,8 @@ export class Upcoming {
   readonly #startedAtMs: number
   readonly #next = new Map<string, Next>()
   #soonestMs: number | undefined
-  #strategies: readonly Strategy[]
-  #tokens: Wanted['tokens']
+  #strategies: readonly Strategy[] = []
+  #tokens: Wanted['tokens'] = []
 
   constructor(input: {
     readonly ports: Pick<Ports, 'journal' | 'observe'>
@@ -27,8 +27,6 @@ export class Upcoming {
   }) {
     this.#ports = input.ports
     this.#startedAtMs = input.startedAtMs
-    this.#strategies = input.strategies
-    this.#tokens = wantedBy(input.strategies).tokens
     this.replace(input.strategies)
   }
 

@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { type Address, type Hex, parseAddress } from '../../domain/units.ts'
 
 /** The value encodings of Ethereum JSON-RPC (EIP-1474). viem would take '' for zero and '-0x1' for a block. */
-const quantity = z.string().regex(/^0x[0-9a-f]{1,64}$/i) as z.ZodType<Hex>
+const QUANTITY = /^0x[0-9a-f]{1,64}$/i
+const quantity = z.string().regex(QUANTITY) as z.ZodType<Hex>
 /** A quantity that a number holds exactly. */
 const count = quantity.refine((text) => Number.isSafeInteger(Number(text)))
 const bytes = lowerCase(/^0x(?:[0-9a-f]{2})*$/i)
@@ -53,8 +54,9 @@ const ANSWERS = {
 export type Method = keyof typeof ANSWERS
 export type Answer<Of extends Method> = z.infer<(typeof ANSWERS)[Of]>
 
+/** Asked of each batch, so without the schema around it. */
 export function isQuantity(answer: unknown): answer is Hex {
-  return quantity.safeParse(answer).success
+  return typeof answer === 'string' && QUANTITY.test(answer)
 }
 
 /** A node's answer in its shape; undefined for what is none. */

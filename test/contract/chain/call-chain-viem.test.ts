@@ -13,7 +13,7 @@ import {
   type AnvilCallChainRig,
   makeCallChainRig,
 } from '../../support/aggregator/call-chain-rig.ts'
-import { type FakeRpcNode, startFakeRpcNode } from '../../support/chain/fake-rpc-node.ts'
+import { type FakeRpcNode, startPassingNode } from '../../support/chain/fake-rpc-node.ts'
 import { callChainContract } from './call-chain.ts'
 import { answerOf } from './chain.ts'
 
@@ -47,14 +47,7 @@ describe('call chain adapter on a local EVM node', () => {
 
   beforeAll(async () => {
     rig = await makeCallChainRig()
-    proxy = await startFakeRpcNode(async (batch) => {
-      const response = await fetch(rig.rpcUrl, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(batch),
-      })
-      return response.json()
-    })
+    proxy = await startPassingNode(rig.rpcUrl)
   })
   afterAll(async () => {
     await proxy.close()

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createChain } from '../../../src/adapters/chain/chain.ts'
 import { createSigner } from '../../../src/adapters/keys/signer.ts'
 import type { Hex } from '../../../src/domain/units.ts'
-import { type FakeRpcNode, startFakeRpcNode } from '../../support/chain/fake-rpc-node.ts'
+import { type FakeRpcNode, startPassingNode } from '../../support/chain/fake-rpc-node.ts'
 import {
   makeViemChainRig,
   receiptOf,
@@ -22,14 +22,7 @@ describe('chain adapter on a local EVM node', () => {
 
   beforeAll(async () => {
     rig = await makeViemChainRig()
-    proxy = await startFakeRpcNode(async (batch) => {
-      const response = await fetch(rig.rpcUrl, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(batch),
-      })
-      return response.json()
-    })
+    proxy = await startPassingNode(rig.rpcUrl)
   })
   afterEach(() => viaProxy.close())
   afterAll(async () => {

@@ -53,3 +53,15 @@ export async function startFakeRpcNode(answer: Answer): Promise<FakeRpcNode> {
   }
   return node
 }
+
+/** A node that passes batches on to another one, and keeps a record of them. */
+export function startPassingNode(rpcUrl: string): Promise<FakeRpcNode> {
+  return startFakeRpcNode(async (batch) => {
+    const response = await fetch(rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(batch),
+    })
+    return response.json()
+  })
+}
