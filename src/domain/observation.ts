@@ -108,5 +108,11 @@ type Occurrence =
     }
   | { readonly type: 'gas-tank-low'; readonly account: string; readonly available: bigint }
   | { readonly type: 'top-up-capped'; readonly account: string }
+  | {
+      /** A service does something in its own way that changes nothing for us: told once. */
+      readonly type: 'service-note'
+      readonly service: 'gasless' | 'aggregator'
+      readonly note: string
+    }
   | { readonly type: 'chain-trouble'; readonly doing: string; readonly message: string }
   | { readonly type: 'clock-trouble'; readonly detail: string }

@@ -27,14 +27,16 @@ export type Quote = {
   readonly receiver: Address | undefined
   readonly sellAmount: BaseUnits
   readonly buyAmount: BaseUnits
-  readonly minBuyAmount: BaseUnits
+  /** Undefined where the service leaves it to the permit's witness. */
+  readonly minBuyAmount: BaseUnits | undefined
   readonly validToSeconds: number
   readonly feeAmount: BaseUnits
   readonly side: 'sell' | 'buy'
   readonly allowanceTarget: Address
   readonly spender: Address
   readonly typedData: Readonly<Record<string, unknown>>
-  readonly witnessTypeString: string
+  /** What the service says of the witness type: noted, never used. Undefined where it is no text. */
+  readonly witnessTypeString: string | undefined
 }
 
 export type OrderStatus = 'pending' | 'filled' | 'failed' | 'expired'

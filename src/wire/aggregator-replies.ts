@@ -17,17 +17,23 @@ export type RpcResult = { readonly result: unknown; readonly exact: unknown }
 /** What a response holds: a result of any shape, or the service's error as it came. */
 export type RpcReply =
   | ({ readonly tag: 'result' } & RpcResult)
-  | { readonly tag: 'error'; readonly code: number; readonly message: string }
+  | {
+      readonly tag: 'error'
+      readonly code: number
+      readonly message: string
+      /** Whether it carries our id. One without says what somebody could not read, and nothing of our request. */
+      readonly isOurs: boolean
+    }
 
 /** The JSON-RPC 2.0 response to the request of that id: exactly one of result and error. */
 export function readRpcReply(text: string, id: number): Reading<RpcReply> {
   const parsed = readJson(rpcResponseSchema, text)
   if (!parsed.ok) return parsed
   const { error } = parsed.value
-  // A service that could not read the request cannot repeat its id; every other response carries it.
-  const isOurs = parsed.value.id === id || (parsed.value.id === null && error !== undefined)
-  if (!isOurs) return wrong('id: a response to another request')
-  if (error !== undefined) return { ok: true, value: { tag: 'error', ...error } }
+  const isOurs = parsed.value.id === id
+  if (!isOurs && !(parsed.value.id === null && error))
+    return wrong('id: a response to another request')
+  if (error) return { ok: true, value: { tag: 'error', ...error, isOurs } }
   const { result } = parsed.value
   const exactText = withExactIntegers(text)
   const exact = exactText === undefined ? result : (JSON.parse(exactText) as RpcResult).result
@@ -52,9 +58,9 @@ export function readReceipt({
 
 /** Result of the account method, in wei. */
 export function readAccountInfo({
-  result,
+  exact,
 }: RpcResult): Reading<{ readonly balance: bigint; readonly outstandingCharge: bigint }> {
-  const parsed = readAs(accountInfoSchema, result)
+  const parsed = readAs(accountInfoSchema, exact)
   if (!parsed.ok) return parsed
   const { balance, outstanding_charge } = parsed.value
   const value = { balance: BigInt(balance), outstandingCharge: BigInt(outstanding_charge) }

@@ -44,15 +44,15 @@ export const rpcRequestSchema = z.object({
 
 /** The interface names no codes, so that any integer may come. */
 export const rpcErrorSchema = z.object({ code: z.int(), message: z.string() })
-/** Exactly one of `result` (which may be null) and `error`. */
+/** Exactly one of `result` (which may be null) and `error`; beside a result an error of null is none. */
 export const rpcResponseSchema = z
   .object({
     jsonrpc: z.literal('2.0'),
     id: rpcId.nullable(),
     result: z.unknown().optional(),
-    error: rpcErrorSchema.optional(),
+    error: rpcErrorSchema.nullish(),
   })
-  .refine((reply) => Object.hasOwn(reply, 'result') !== (reply.error !== undefined), {
+  .refine((reply) => Object.hasOwn(reply, 'result') !== Boolean(reply.error), {
     error: 'expected either result or error',
   })
 
@@ -71,7 +71,9 @@ export const transactionStatusParams = z.union([
 ])
 export const batchedReceiptParams = z.tuple([bytes32Text])
 
-export const accountInfoSchema = z.object({ balance: weiText, outstanding_charge: weiText })
+/** Described as text; deployments also give a JSON number, which counts as long as nothing has rounded it. */
+const wei = z.union([weiText, z.int().min(0)], 'expected wei as decimal text or an exact number')
+export const accountInfoSchema = z.object({ balance: wei, outstanding_charge: wei })
 /** What both sending methods give. */
 export const transactionHashSchema = bytes32Text
 /** `transactionHash` is the on-chain transaction that carried the batch; the rest is kept as it came. */

@@ -9,7 +9,7 @@ import {
   orderSchema,
   quoteResponseSchema,
   tokenSchema,
-  type WireOrder,
+  type WireCreateOrderResponse,
   type WireQuoteRequest,
   type WireQuoteResponse,
 } from './gasless.ts'
@@ -78,17 +78,18 @@ function quoteOf({ id, from, expiration, quote, permit2 }: WireQuoteResponse): Q
     expirationMs: Date.parse(expiration),
     sellToken: address(quote.sellToken),
     buyToken: address(quote.buyToken),
-    receiver: quote.receiver === undefined ? undefined : address(quote.receiver),
+    receiver: quote.receiver ? address(quote.receiver) : undefined,
     sellAmount: amount(quote.sellAmount),
     buyAmount: amount(quote.buyAmount),
-    minBuyAmount: amount(quote.minBuyAmount),
+    minBuyAmount: quote.minBuyAmount ? amount(quote.minBuyAmount) : undefined,
     validToSeconds: quote.validTo,
     feeAmount: amount(quote.feeAmount),
     side: quote.kind,
     allowanceTarget: address(permit2.allowanceTarget),
     spender: address(permit2.spender),
     typedData: permit2.typedData,
-    witnessTypeString: permit2.witnessTypeString,
+    witnessTypeString:
+      typeof permit2.witnessTypeString === 'string' ? permit2.witnessTypeString : undefined,
   }
 }
 
@@ -100,33 +101,44 @@ export function readCreatedOrder(text: string, quoteId: string): Reading<Service
   return { ok: true, value: orderOf(parsed.value) }
 }
 
+/** What is read of an order. The amounts are the service's own words: the chain says what moved. */
+const orderReply = orderSchema.pick({
+  orderId: true,
+  quoteId: true,
+  status: true,
+  txHash: true,
+  error: true,
+})
+
 /** Body of `GET /orders/{orderId}`. */
 export function readOrder(text: string, orderId: string): Reading<ServiceOrder> {
-  const parsed = readJson(orderSchema, text)
+  const parsed = readJson(orderReply, text)
   if (!parsed.ok) return parsed
   if (parsed.value.orderId !== orderId)
     return wrong('orderId: another order than the one asked for')
   return { ok: true, value: orderOf(parsed.value) }
 }
 
-function orderOf(order: WireOrder): ServiceOrder {
+function orderOf(order: z.infer<typeof orderReply> | WireCreateOrderResponse): ServiceOrder {
+  const { txHash, error } = { txHash: undefined, error: undefined, ...order }
   return {
     orderId: order.orderId,
     quoteId: order.quoteId,
     status: order.status,
-    txHash: transactionHash(order.txHash),
-    error: order.error && {
-      code: outsideText(order.error.code, 64),
-      message: outsideText(order.error.message),
-    },
+    txHash: transactionHash(txHash),
+    error: error
+      ? { code: outsideText(error.code, 64), message: outsideText(error.message) }
+      : undefined,
   }
 }
 
 const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
 
 /** The wire allows hex of any length; what cannot be a transaction hash is no hint to look for one. */
-function transactionHash(text: string | undefined): Hex | undefined {
-  return text !== undefined && TRANSACTION_HASH.test(text) ? (text.toLowerCase() as Hex) : undefined
+function transactionHash(text: string | null | undefined): Hex | undefined {
+  return typeof text === 'string' && TRANSACTION_HASH.test(text)
+    ? (text.toLowerCase() as Hex)
+    : undefined
 }
 
 /** Only what a person reads: the HTTP status alone decides what an error means. */

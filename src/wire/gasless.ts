@@ -4,7 +4,8 @@ import * as z from 'zod'
  * Shapes of the gasless swap service's REST interface (version 0.1.0, prefix `/api/v1`).
  *
  * Request schemas are what a client may send; response schemas are strict in every field that money
- * depends on and drop fields they do not know, so that a service may grow without breaking the daemon.
+ * depends on and drop fields they do not know, so that a service may grow without breaking the daemon. What is
+ * optional may also be null, as deployments have it.
  * Amounts stay strings here: JSON numbers lose precision, and turning them into base units is the
  * business of `gasless-orders.ts`.
  */
@@ -43,7 +44,7 @@ export const tokenSchema = z.object({
   symbol: z.string(),
   name: z.string(),
   decimals: z.int().min(0).max(255),
-  logoURI: z.url().optional(),
+  logoURI: z.url().nullish(),
 })
 export const tokenListSchema = z.array(tokenSchema)
 
@@ -70,10 +71,11 @@ export const quoteRequestSchema = z.discriminatedUnion('kind', [
 export const quoteOrderSchema = z.object({
   sellToken: addressText,
   buyToken: addressText,
-  receiver: addressText.optional(),
+  receiver: addressText.nullish(),
   sellAmount: tokenAmountText,
   buyAmount: tokenAmountText,
-  minBuyAmount: tokenAmountText,
+  /** Described as required; where a deployment leaves it out the witness's minimum is the one that counts. */
+  minBuyAmount: tokenAmountText.nullish(),
   validTo: z.int().positive(),
   feeAmount: nonNegativeAmountText,
   kind: orderKind,
@@ -86,7 +88,8 @@ export const permit2QuoteSchema = z.object({
   spender: addressText,
   /** Free-form on the wire; the signing firewall alone decides what it must hold. */
   typedData: z.record(z.string(), z.unknown()),
-  witnessTypeString: z.string(),
+  /** Described as text. It is neither signed nor needed, and deployments fill it in different ways. */
+  witnessTypeString: z.unknown().optional(),
 })
 
 export const quoteResponseSchema = z.object({
@@ -110,14 +113,14 @@ export const orderSchema = z.object({
   orderId: id,
   quoteId: id,
   status: orderStatus,
-  sellToken: addressText.optional(),
-  buyToken: addressText.optional(),
-  sellAmount: tokenAmountText.optional(),
-  buyAmount: tokenAmountText.optional(),
-  executedSellAmount: tokenAmountText.optional(),
-  executedBuyAmount: tokenAmountText.optional(),
-  txHash: hexText.optional(),
-  error: z.object({ code: z.string(), message: z.string() }).optional(),
+  sellToken: addressText.nullish(),
+  buyToken: addressText.nullish(),
+  sellAmount: tokenAmountText.nullish(),
+  buyAmount: tokenAmountText.nullish(),
+  executedSellAmount: tokenAmountText.nullish(),
+  executedBuyAmount: tokenAmountText.nullish(),
+  txHash: hexText.nullish(),
+  error: z.object({ code: z.string(), message: z.string() }).nullish(),
 })
 
 export const errorCode = z.enum(['BAD_REQUEST', 'NOT_FOUND', 'RATE_LIMITED', 'INTERNAL_ERROR'])

@@ -1,4 +1,4 @@
-import { getAddress, hashMessage, keccak256, numberToHex } from 'viem/utils'
+import { hashMessage, keccak256, numberToHex } from 'viem/utils'
 import type { AggregatorRoute, Observation } from '../../domain/observation.ts'
 import type { Reply } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
@@ -165,12 +165,12 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
 }
 
 /**
- * `<address>:<signature>`: EIP-191 over the 32 bytes of the Keccak-256 hash of the body as it is sent. The address is
- * checksummed, which a service that compares text expects and any other takes as well.
+ * `<address>:<signature>`: EIP-191 over the 32 bytes of the Keccak-256 hash of the body as it is sent. The address is in
+ * lower case, as services that compare text have it.
  */
 function signatureOf(body: string, signer: AggregatorRpcOptions['signer']): string {
   const digest = hashMessage({ raw: keccak256(Buffer.from(body, 'utf8')) })
-  return `${getAddress(signer.address)}:${signer.signDigest(digest)}`
+  return `${signer.address}:${signer.signDigest(digest)}`
 }
 
 type Limited = Pick<HttpHead, 'headers'> & {
@@ -189,8 +189,13 @@ function judge<Value>(ask: Ask<Value>, { id, answer, clean }: Exchange): Verdict
   const { statusCode } = answer
   const reading = readRpcReply(answer.text, id)
   if (!reading.ok)
-    return statusCode === 200 ? unreadable(reading.fault) : refusedByStatus(statusCode)
+    return statusCode === 200 ? unreadable(reading.fault) : refusedByStatus(ask, statusCode)
   const reply = reading.value
+  if (reply.tag === 'error' && !reply.isOurs) {
+    // Whatever it says, it does not say it of our request: that may have been taken all the same.
+    if (statusCode !== 200) return refusedByStatus(ask, statusCode)
+    return unreadable(`an error without the request's id: ${clean(reply.message, ask.token)}`)
+  }
   if (reply.tag === 'error') {
     const { code, message } = reply
     const hasCredential = ask.isSigned === true || ask.token !== undefined
@@ -198,17 +203,18 @@ function judge<Value>(ask: Ask<Value>, { id, answer, clean }: Exchange): Verdict
     const label = statusCode === 200 ? tag : statusLabel(statusCode)
     return refused(label, { tag, message: clean(message, ask.token) || tag })
   }
-  if (statusCode !== 200) return refusedByStatus(statusCode)
+  if (statusCode !== 200) return refusedByStatus(ask, statusCode)
   const value = ask.read(reply)
   return value.ok ? { label: '200', reply: value } : unreadable(value.fault)
 }
 
-/** An answer with nothing to read but its status. */
-function refusedByStatus<Value>(statusCode: number): Verdict<Value> {
+/** An answer with nothing to read but its status. Only a credential can be refused by that: what it carried is unknown. */
+function refusedByStatus<Value>({ isSigned }: Ask<Value>, statusCode: number): Verdict<Value> {
   const message = `${LABEL} answered HTTP ${statusCode}`
   const isLimit = statusCode === 429
   const silence = isLimit ? 'rateLimited' : 'unavailable'
-  const tag = isUnauthenticated(statusCode) ? 'unauthenticated' : silence
+  const isLogin = isSigned === true && isUnauthenticated(statusCode)
+  const tag = isLogin ? 'unauthenticated' : silence
   return refused(statusLabel(statusCode), { tag, message })
 }
 

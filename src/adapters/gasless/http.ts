@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
 import type { GaslessRoute, Observation } from '../../domain/observation.ts'
-import type { Reply } from '../../domain/quote.ts'
+import { WITNESS_TYPE_STRING } from '../../domain/permit.ts'
+import type { Quote, Reply } from '../../domain/quote.ts'
 import type { RoutingPreference } from '../../domain/settings.ts'
 import type { Clock, Gasless } from '../../ports.ts'
 import { GASLESS_CHAIN_ID } from '../../wire/gasless.ts'
@@ -11,6 +12,7 @@ import {
   readQuote,
   readTokens,
 } from '../../wire/gasless-orders.ts'
+import { outsideText } from '../../wire/outside-text.ts'
 import type { Reading } from '../../wire/reading.ts'
 import { type ExchangeOptions, exchangeText, type HttpHead } from '../http/exchange.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../pace/rate-limit.ts'
@@ -66,6 +68,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
   const base = parseBaseUrl(options.baseUrl)
   const routing = { preference: options.routingPreference, words: options.wire }
   const serviceClock = createServiceClock()
+  const noteWitnessType = createWitnessNotes(observe)
   const pool = new Pool(base.origin, {
     connections: CONNECTIONS_MAX,
     pipelining: 1,
@@ -128,14 +131,14 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     },
     async quote(request) {
       const body = quoteBody(request, routing)
-      return ask({
-        route: 'quote',
-        method: 'POST',
-        path: '/quote',
-        body,
+      const path = '/quote'
+      const quoted = await ask({
+        ...({ route: 'quote', method: 'POST', path, body } as const),
         success: [200],
         read: readQuote,
       })
+      if (quoted.ok) noteWitnessType(quoted.value)
+      return quoted
     },
     async submit({ quoteId, signature, clientOrderId }) {
       return ask({
@@ -161,6 +164,23 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     },
     clockOffsetMs: () => serviceClock.offsetMs(clock.now()),
     close: () => pool.close(),
+  }
+}
+
+/** What is known to stand there: the whole string of the witness signature, or the part of it that names the field. */
+const WITNESS_TYPES: ReadonlySet<string | undefined> = new Set([
+  WITNESS_TYPE_STRING,
+  WITNESS_TYPE_STRING.slice(0, WITNESS_TYPE_STRING.indexOf(')') + 1),
+])
+
+/** Tells once that the service names another witness type: the typed data alone is signed, and that is compared. */
+function createWitnessNotes(observe: GaslessHttpOptions['observe']): (quote: Quote) => void {
+  let isTold = false
+  return ({ witnessTypeString }) => {
+    if (isTold || WITNESS_TYPES.has(witnessTypeString)) return
+    isTold = true
+    const note = `names a witness type string of its own (${outsideText(witnessTypeString ?? 'no text')}): not used`
+    observe({ type: 'service-note', service: 'gasless', note })
   }
 }
 

@@ -60,6 +60,11 @@ export const SERVICES = {
     metrics.unresolvedIntents.set(unresolvedIntents)
   },
 
+  /** A service has a way of its own. */
+  'service-note'({ type, service, note }, { log }) {
+    log.info(`the ${service} service ${note}`, { event: type, service })
+  },
+
   /** The chain could not be asked. */
   'chain-trouble'({ type, doing, message }, { log }, { isNews }) {
     const level = isNews(`chain ${doing}`) ? 'warn' : 'debug'

@@ -184,16 +184,19 @@ function reportOf({ settings, market, intent, quoted, nowMs }: ReportInput) {
     chainId,
     gasless,
     path,
+    // What runs beside it is the daemon's to know; it asks again before it signs.
+    liveNonces: new Set(),
     maxDeviationBps: Math.min(settings.limits.maxDeviationBps, intent.maxDeviationBps),
     hash: createPermitHasher({ chainId, permit2: gasless.permit2 }).hash,
   })
+  const least = verdict.ok ? verdict.permit.minAmountOut : quoted.minBuyAmount
   const text = (amount: bigint, { decimals, symbol }: Token) =>
     `${formatAmount(amount, decimals)} ${symbol}`
   const implied: Ratio = { num: quoted.sellAmount, den: quoted.buyAmount }
   return {
     sells: text(quoted.sellAmount, sell.token),
     buys: text(quoted.buyAmount, buy.token),
-    guaranteed: text(quoted.minBuyAmount, buy.token),
+    guaranteed: least === undefined ? null : text(least, buy.token),
     fee: text(quoted.feeAmount, sell.token),
     price: priceText(implied, intent),
     feedPrice: fair.ok ? priceText(fair.price.ratio, intent) : null,

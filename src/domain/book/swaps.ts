@@ -1,5 +1,6 @@
 import { InvariantError } from '../errors.ts'
 import type { Intent, IntentId, SwapIntent } from '../intent.ts'
+import { hasLiveAuthorization } from '../order.ts'
 import { type Asset, NATIVE_TOKEN } from '../token.ts'
 import { formatAmount } from '../units.ts'
 import type { EventOf } from './journal.ts'
@@ -54,6 +55,18 @@ export function isSwap(intent: Intent): intent is SwapIntent {
 /** Swaps among the open intents. */
 export function openSwaps(state: DaemonState): readonly OpenSwap[] {
   return [...state.intents.values()].filter((open) => open.venue === 'gasless')
+}
+
+/**
+ * Permit2 nonces that a live permit carries, that of `except` left out. Two permits of one nonce cannot both settle, and
+ * which of them a used nonce stands for could not be told.
+ */
+export function liveNonces(state: DaemonState, except: SwapIntent): ReadonlySet<bigint> {
+  const nonces = new Set<bigint>()
+  for (const { intent, permit, state: at } of openSwaps(state))
+    if (permit !== undefined && intent.id !== except.id && hasLiveAuthorization(at))
+      nonces.add(permit.nonce)
+  return nonces
 }
 
 export function openSwap(state: DaemonState, id: IntentId): OpenSwap {

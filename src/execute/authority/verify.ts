@@ -1,5 +1,5 @@
 import type { SwapIntent } from '../../domain/intent.ts'
-import { type Permit, WITNESS_TYPE_STRING } from '../../domain/permit.ts'
+import type { Permit } from '../../domain/permit.ts'
 import { lessBps } from '../../domain/policy.ts'
 import { acceptPath, type PricePath } from '../../domain/price.ts'
 import type { Quote } from '../../domain/quote.ts'
@@ -29,12 +29,17 @@ export type VerifyInput = {
   /** Feeds that give the price of the pair, sell per buy. */
   readonly path: PricePath | undefined
   readonly maxDeviationBps: number
+  /** Nonces that other live permits of the wallet carry. */
+  readonly liveNonces: ReadonlySet<bigint>
   readonly hash: (permit: Permit) => Hex
 }
 
 export type Verdict =
   | { readonly ok: true; readonly permit: Permit; readonly digest: Hex }
   | { readonly ok: false; readonly reason: RefusalReason; readonly detail: string }
+
+/** What a quote is refused for whose nonce another live permit carries. */
+export const NONCE_LIVE = 'another live permit of this wallet carries the same nonce'
 
 class Refused extends Error {
   readonly reason: RefusalReason
@@ -81,11 +86,6 @@ function receivedPermit({ intent, quote, view, chainId, gasless }: VerifyInput):
   same(quote.buyToken, intent.buy.token.address, 'buy-token-mismatch', 'quote.buyToken')
   same(quote.receiver ?? intent.recipient, intent.recipient, 'recipient-mismatch', 'quote.receiver')
   same(quote.allowanceTarget, gasless.permit2, 'permit2-mismatch', 'permit2.allowanceTarget')
-  check(
-    quote.witnessTypeString === WITNESS_TYPE_STRING,
-    'witness-type-mismatch',
-    'the witness type string is not the one this daemon signs',
-  )
   const read = readTypedData(quote.typedData, intent.owner)
   if (!read.ok) throw new Refused('typed-data-malformed', read.detail)
   const received = read.permit
@@ -125,6 +125,7 @@ function rebuild(input: VerifyInput, received: Permit): Permit {
     `the permit would live ${Math.round(received.deadlineSeconds - nowMs / 1000)} s, longer than maxQuoteLifetime`,
   )
   check(view.permitNonceUsed === false, 'nonce-used', 'the permit nonce is used already')
+  check(!input.liveNonces.has(received.nonce), 'nonce-live', NONCE_LIVE)
   const spender = gasless.spenders.find((allowed) => allowed === quote.spender)
   if (spender === undefined) throw new Refused('spender-not-allowed', quote.spender)
   return {
@@ -149,7 +150,7 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
     `the permit takes ${permit.amount}, at most ${intent.maxSell} was decided`,
   )
   check(
-    permit.minAmountOut >= quote.minBuyAmount,
+    quote.minBuyAmount === undefined || permit.minAmountOut >= quote.minBuyAmount,
     'amount-mismatch',
     'the witness promises less than quote.minBuyAmount',
   )

@@ -1,5 +1,6 @@
 import { livePermits } from '../../domain/book/limits.ts'
 import type { OpenSwap } from '../../domain/book/state.ts'
+import { liveNonces } from '../../domain/book/swaps.ts'
 import { clientOrderId, type SwapIntent } from '../../domain/intent.ts'
 import type { Permit, PermitRecord } from '../../domain/permit.ts'
 import { isFresh, type TrustedTime } from '../../domain/policy.ts'
@@ -7,7 +8,7 @@ import type { Quote, QuoteRequest, Reply, ServiceFault, ServiceOrder } from '../
 import type { Hex } from '../../domain/units.ts'
 import type { ChainView } from '../../ports.ts'
 import { askChain, askService, trustedNow } from '../ask.ts'
-import { verify } from '../authority/verify.ts'
+import { NONCE_LIVE, verify } from '../authority/verify.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
@@ -114,6 +115,7 @@ async function signable(
     gasless,
     path,
     maxDeviationBps: Math.min(account.maxDeviationBps, intent.maxDeviationBps),
+    liveNonces: liveNonces(ports.journal.state, intent),
     hash: context.hashPermit,
   })
   if (!verdict.ok) return refusal(verdict.reason, verdict.detail)
@@ -171,6 +173,8 @@ async function signAndSubmit(
   if (!isFresh(quote, time.nowMs)) return { tag: 'again' }
   const hit = capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
   if (hit !== undefined) return hit
+  // Another quote may have brought the same nonce, and been signed, since this one was verified.
+  if (liveNonces(journal.state, intent).has(permit.nonce)) return refusal('nonce-live', NONCE_LIVE)
   if (!coversLivePermits(context, intent, signable)) return { tag: 'again' }
   const { attempt } = open
   const record: PermitRecord = {

@@ -37,7 +37,6 @@ describe('a service that offers something else than was asked for', () => {
       (quote) => ({ ...quote, typedData: { ...quote.typedData, extra: 1 } }),
     ],
     ['digest-mismatch', (quote) => asking(quote, { amount: usdc(24) })],
-    ['witness-type-mismatch', (quote) => ({ ...quote, witnessTypeString: 'x' })],
     ['deadline-mismatch', (quote) => asking(quote, { deadlineSeconds: quote.validToSeconds + 1 })],
     [
       'deadline-too-far',
@@ -56,7 +55,7 @@ describe('a service that offers something else than was asked for', () => {
     [
       'price-deviation',
       (quote) => {
-        const minBuyAmount = baseUnits((quote.minBuyAmount * 97n) / 100n)
+        const minBuyAmount = baseUnits(((quote.minBuyAmount ?? 0n) * 97n) / 100n)
         const buyAmount = baseUnits((quote.buyAmount * 97n) / 100n)
         return { ...asking(quote, { minAmountOut: minBuyAmount }), minBuyAmount, buyAmount }
       },
@@ -80,6 +79,19 @@ test('a wallet that grew code signs nothing more', async () => {
   world.ledger.growCode(WALLET)
   await world.runFor(HOUR)
   expect(outcomes(world, 'hourly')).toEqual(['filled filled', 'refused wallet-has-code'])
+  expect(world.watch.signatures).toBe(1)
+  expectSound(world)
+})
+
+test('of two orders at one moment whose quotes carry one nonce, only the first is signed', async () => {
+  const strategies = [aStrategy({ name: 'first' }), aStrategy({ name: 'second' })]
+  const world = new World({ seed: 'one nonce', strategies })
+  world.serviceFaults.tamper = (quote) => asking(quote, { nonce: 77n })
+  world.start()
+  await world.runFor(HOUR + MINUTE)
+  expect([...outcomes(world, 'first'), ...outcomes(world, 'second')]).toEqual([
+    'refused nonce-live',
+  ])
   expect(world.watch.signatures).toBe(1)
   expectSound(world)
 })

@@ -56,6 +56,7 @@ function inputOf({ intent = anIntent(), quote, permit, view, input }: Case): Ver
     gasless: GASLESS,
     path: [{ feed: WETH_USDC, inverted: false }],
     maxDeviationBps: 200,
+    liveNonces: new Set(),
     hash,
     ...input,
   }
@@ -79,6 +80,19 @@ describe('an honest quote', () => {
   test('may leave out the receiver', () => {
     expect(judged({ quote: { receiver: undefined } })).toBe('signable')
   })
+
+  test('may leave its minimum to the witness, which our own floor is held against', () => {
+    expect(judged({ quote: { minBuyAmount: undefined } })).toBe('signable')
+    const permit = { minAmountOut: milliWeth(9) }
+    expect(judged({ quote: { minBuyAmount: undefined }, permit })).toBe('minimum-output-too-low')
+  })
+
+  test.each([undefined, '', 'OrderWitness witness)', 'anything'])(
+    'may call its witness type %s: it is neither signed nor needed',
+    (witnessTypeString) => {
+      expect(judged({ quote: { witnessTypeString } })).toBe('signable')
+    },
+  )
 })
 
 describe('a quote is refused', () => {
@@ -99,11 +113,6 @@ describe('a quote is refused', () => {
     ],
     ['permit2-mismatch', 'when its domain is another contract', { permit: { permit2: STRANGER } }],
     ['permit2-mismatch', 'when its domain is another chain', { permit: { chainId: 1 } }],
-    [
-      'witness-type-mismatch',
-      'when its witness type is another',
-      { quote: { witnessTypeString: 'OrderWitness witness)' } },
-    ],
     ['typed-data-malformed', 'when nothing is to be signed', { quote: { typedData: {} } }],
     ['spender-not-allowed', 'when two spenders are named', { permit: { spender: STRANGER } }],
     [
@@ -125,6 +134,11 @@ describe('a quote is refused', () => {
       },
     ],
     ['nonce-used', 'when its nonce is used', { view: { permitNonceUsed: true } }],
+    [
+      'nonce-live',
+      'when another live permit carries its nonce',
+      { input: { liveNonces: new Set([anOffer(anIntent()).permit.nonce]) } },
+    ],
     ['nonce-used', 'when nobody knows its nonce', { view: { permitNonceUsed: undefined } }],
     [
       'amount-above-limit',

@@ -101,9 +101,15 @@ describe('any other error', () => {
     expect(rig.labels()).toEqual(['400'])
   })
 
-  test('to a request that the service could not read has no id', async () => {
-    rig.fails('parse error', { code: -32_700 }, { id: null })
-    expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('rejected')
+  test.each<[string, Parameters<typeof rig.fails>[1]]>([
+    ['parse error', { code: -32_700 }],
+    ['invalid request', { code: -32_600 }],
+    [ERROR_MESSAGES.accountNotFound, {}],
+    ['not allowed', { status: 400 }],
+    ['not allowed', { status: 403 }],
+  ])('without our id proves nothing of our request: %s', async (message, rest) => {
+    rig.fails(message, rest, { id: null })
+    expect(tagOf(await rig.connect().sendRawTransaction(RAW))).toBe('unavailable')
   })
 
   test.each([
@@ -216,10 +222,14 @@ describe.each(methods)('no usable answer to %s', (method) => {
     ['without an id', { id: null }],
     ['of another protocol version', { jsonrpc: '1.0' }],
     ['with both result and error', { error: { code: 1, message: 'no' } }],
-    ['with a null error', { error: null }],
   ])('a result %s leaves the outcome unknown', async (_, changes) => {
     rig.answers(results[method], {}, changes)
     expect(tagOf(await calls[method](rig.connect()))).toBe('unavailable')
+  })
+
+  test('a result beside a null error is the answer', async () => {
+    rig.answers(results[method], {}, { error: null })
+    expect(await calls[method](rig.connect())).toMatchObject({ ok: true })
   })
 
   test('an error of another request leaves the outcome unknown', async () => {
