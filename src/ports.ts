@@ -4,6 +4,7 @@ import type { AnsweredDomain } from './domain/call.ts'
 import type { GaslessRoute, Observation } from './domain/observation.ts'
 import type { FeedReading, PriceFeed } from './domain/price.ts'
 import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
+import type { GasTankMethods } from './domain/settings.ts'
 import type { Pair, Token } from './domain/token.ts'
 import type { Address, Hex } from './domain/units.ts'
 
@@ -139,8 +140,11 @@ export type AccountView = {
   readonly nestedNonce: bigint | undefined
   /** Undefined where the code does not answer `eip712Domain()`. */
   readonly domain: AnsweredDomain | undefined
-  /** Deposit in the GasTank as the contract says, in wei. */
-  readonly gasTankBalance: bigint | undefined
+  /**
+   * What the GasTank says of the account, in wei, asked in both ways that its generations know; undefined where it does
+   * not answer to one. It need not be what is left: in one generation charges never leave the contract.
+   */
+  readonly gasTank: Readonly<Record<GasTankMethods, bigint | undefined>>
 }
 
 export type Chain = {
@@ -191,14 +195,16 @@ export type CallChain = Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transa
     readonly to: Address
     readonly data: Hex
     readonly value: bigint
-    readonly gas?: bigint
   }): Promise<ChainReply<{ readonly gasUsed: bigint }>>
   /** A mined transaction with its input and logs; undefined while the node does not know its receipt. */
   trace(hash: Hex): Promise<ChainReply<CallTrace | undefined>>
-  /** Transactions of a contract since a block, newest last, that emitted any log naming the account. */
-  callsOf(query: {
+  /**
+   * Transactions to a contract since a block that hold `mark` in their input, oldest first: those of the first stretch of
+   * blocks that has any. `unavailable` rather than cut short.
+   */
+  callsWith(query: {
     readonly contract: Address
-    readonly account: Address
+    readonly mark: Hex
     readonly fromBlock: bigint
   }): Promise<ChainReply<readonly CallTrace[]>>
 }
@@ -211,6 +217,8 @@ export type CallTrace = {
   readonly blockNumber: bigint
   readonly gasUsed: bigint
   readonly effectiveGasPrice: bigint
+  /** Wei that its blob gas came to; 0 without blobs. */
+  readonly blobCost: bigint
   readonly input: Hex
 }
 

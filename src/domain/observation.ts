@@ -106,6 +106,13 @@ type Occurrence =
       readonly runwaySeconds: number | undefined
       readonly isLow: boolean
     }
+  | {
+      /** Nobody knows what the account has: its login is not accepted, or the service has been silent for a while. */
+      readonly type: 'gas-tank-unknown'
+      readonly account: string
+      readonly isLogin: boolean
+      readonly message: string
+    }
   | { readonly type: 'gas-tank-low'; readonly account: string; readonly available: bigint }
   | { readonly type: 'top-up-capped'; readonly account: string }
   | {

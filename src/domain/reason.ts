@@ -70,6 +70,7 @@ export const REFUSAL_REASONS = [
   'price-stale',
   'sequencer-down',
   'target-not-allowed',
+  'gas-limit-too-low',
   'not-delegated',
   'foreign-delegation',
   'proposer-mismatch',

@@ -38,6 +38,13 @@ export type GaslessSettings = {
   readonly wire: { readonly preferOwn: string; readonly onlyOwn: string }
 }
 
+/**
+ * Generations of the GasTank. `balances`: `deposit(address)` and `balances(address)`. `balanceOf`: `deposit()` and
+ * `balanceOf(address)`.
+ */
+export const GAS_TANK_METHODS = ['balances', 'balanceOf'] as const
+export type GasTankMethods = (typeof GAS_TANK_METHODS)[number]
+
 /** When a call is sent directly instead of through the service. */
 export type FallbackMode = 'off' | 'rejected-only' | 'after-deadline'
 
@@ -59,14 +66,32 @@ export type AggregatorSettings = {
     readonly trustedProposer: Address
     readonly trustlessProposer: Address
   }
-  /** The only contracts that a strategy may call. */
-  readonly targets: readonly Address[]
+  /** The only contracts that a strategy may call, by the operator's names for them. */
+  readonly targets: ReadonlyMap<string, Address>
   readonly fallback: { readonly mode: FallbackMode; readonly deadlineMs: number }
   readonly gasTank: {
+    /** `auto` takes the generation that the contract answers for. */
+    readonly methods: 'auto' | GasTankMethods
     readonly alertBelowWei: bigint | undefined
     readonly topUp: TopUp | undefined
   }
-  readonly wire: { readonly methodPrefix: string; readonly signatureHeader: string }
+  readonly wire: {
+    readonly methodPrefix: string
+    readonly signatureHeader: string
+    /** Where the transaction that carries a trustless call is addressed to. */
+    readonly envelopeTo: 'account' | 'proposer'
+    /** Where a transaction status holds what a call cost, in wei: field names from its root, joined by dots. */
+    readonly status: StatusFields
+  }
+}
+
+export type StatusFields = {
+  /** All that the account was charged, the service's fee and blob gas included. */
+  readonly charged: string
+  /** What direct submission would have cost more. */
+  readonly saved: string
+  /** Of the charge, the part for blob gas. */
+  readonly blob: string
 }
 
 /** What bounds all strategies together. */

@@ -2,22 +2,34 @@ import { DAY_MS } from '../domain/book/limits.ts'
 import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/book/runway.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { TopUp } from '../domain/settings.ts'
-import { depositOnce, isDepositing } from '../execute/account/deposit.ts'
+import { ETHER } from '../domain/token.ts'
+import {
+  awaitedDeposit,
+  depositOnce,
+  type GasTank,
+  gasTankOf,
+  isDepositing,
+} from '../execute/account/deposit.ts'
 import { trustedNow } from '../execute/ask.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
+import type { AccountView, AggregatorFault } from '../ports.ts'
 
 const LOOK_EVERY_MS = 15_000
+/** Looks in a row that the service did not answer before what it said last is no longer shown. */
+const SILENT_LOOKS = 4
 
-/** What the service and the chain say about the account's deposit, in wei. */
+/** What the service says of the account's deposit, in wei, and what the chain shows; undefined while it is silent. */
 type Funds = {
   readonly balance: bigint
   readonly outstanding: bigint
-  /** In the contract; more than the service's balance means that a deposit is not indexed yet. */
-  readonly onChain: bigint | undefined
-  /** Time of the newest block; undefined while the chain is silent. */
-  readonly blockTimeSeconds: number | undefined
+  readonly view: AccountView | undefined
 }
+
+/** One look: the funds, or why the service tells none. */
+type Look =
+  | { readonly ok: true; readonly funds: Funds }
+  | { readonly ok: false; readonly fault: AggregatorFault }
 
 /**
  * Watches the account's deposit until the daemon closes: tells it, warns when it falls below the operator's threshold,
@@ -27,69 +39,116 @@ export async function keepGasTank(
   context: OrderContext,
   aggregator: AggregatorContext,
 ): Promise<void> {
-  const { clock, observe } = context.ports
-  const { alertBelowWei, topUp } = aggregator.settings.gasTank
-  const account = aggregator.settings.wallet
-  let samples: readonly FundsSample[] = []
-  let isLow = false
-  let isCapped = false
+  const { clock } = context.ports
+  const teller = createFundsTeller(context, aggregator)
   while (!context.closing.aborted) {
-    const funds = await readFunds(aggregator)
-    if (funds !== undefined) {
-      const { balance, outstanding } = funds
-      const available = balance - outstanding
-      samples = [...samples, { atMs: clock.now(), available }].filter(
-        ({ atMs }) => clock.now() - atMs <= RUNWAY_WINDOW_MS,
-      )
-      const runway = runwaySeconds(samples)
-      const wasLow = isLow
-      isLow = alertBelowWei !== undefined && available < alertBelowWei
-      observe({ type: 'gas-tank', account, balance, outstanding, runwaySeconds: runway, isLow })
-      if (isLow && !wasLow) observe({ type: 'gas-tank-low', account, available })
-      const maySend = context.mode !== 'dry-run' && haltedNow(context) === undefined
-      const isDue = maySend && topUp !== undefined && available < topUp.belowWei
-      const wasCapped = isCapped
-      isCapped = isDue && (await topUpOnce(context, aggregator, topUp, funds)) === 'capped'
-      if (isCapped && !wasCapped) observe({ type: 'top-up-capped', account })
-    }
+    const look = await lookAt(context, aggregator)
+    teller.tell(look)
+    if (look.ok) teller.capped((await topUpIfDue(context, aggregator, look.funds)) === 'capped')
     await clock.sleep(LOOK_EVERY_MS, context.closing)
   }
 }
 
-async function readFunds(aggregator: AggregatorContext): Promise<Funds | undefined> {
+async function lookAt(context: OrderContext, aggregator: AggregatorContext): Promise<Look> {
   const { service, chain, settings, wallet } = aggregator
-  const { address } = wallet.signer
-  const [info, view] = await Promise.all([
-    service.accountInfo(address),
-    chain.account({ account: address, gasTank: settings.contracts.gasTank }),
+  const { address: account } = wallet.signer
+  const { gasTank } = settings.contracts
+  const [info, seen] = await Promise.all([
+    service.accountInfo(account),
+    chain.account({ account, gasTank }),
   ])
-  const onChain = view.ok ? view.value.gasTankBalance : undefined
-  const blockTimeSeconds = view.ok ? view.value.blockTimeSeconds : undefined
-  const seen = { onChain, blockTimeSeconds }
-  if (info.ok)
-    return { balance: info.value.balance, outstanding: info.value.outstandingCharge, ...seen }
+  const view = seen.ok ? seen.value : undefined
+  if (view !== undefined)
+    context.ports.observe({
+      type: 'wallet-balance',
+      ...{ wallet: settings.wallet, token: ETHER.symbol, amount: view.balance },
+      decimals: ETHER.decimals,
+    })
+  if (info.ok) {
+    const { balance, outstandingCharge: outstanding } = info.value
+    return { ok: true, funds: { balance, outstanding, view } }
+  }
   return info.fault.tag === 'accountNotFound'
-    ? { balance: 0n, outstanding: 0n, ...seen }
-    : undefined
+    ? { ok: true, funds: { balance: 0n, outstanding: 0n, view } }
+    : { ok: false, fault: info.fault }
 }
 
-/** Deposits once, unless a deposit is under way, not indexed yet, or would pass the daily cap. */
+/** Tells each look, and what is news of it. */
+function createFundsTeller(context: OrderContext, { settings }: AggregatorContext) {
+  const { clock, observe } = context.ports
+  const { wallet: account, gasTank } = settings
+  let samples: readonly FundsSample[] = []
+  let silent = 0
+  let isLow = false
+  let isCapped = false
+
+  function tellFault({ tag, message }: AggregatorFault): void {
+    silent += 1
+    const isLogin = tag === 'unauthenticated'
+    if (isLogin || silent >= SILENT_LOOKS)
+      observe({ type: 'gas-tank-unknown', account, isLogin, message })
+  }
+
+  return {
+    tell(look: Look): void {
+      if (!look.ok) return tellFault(look.fault)
+      silent = 0
+      const { balance, outstanding } = look.funds
+      const available = balance - outstanding
+      samples = [...samples, { atMs: clock.now(), available }].filter(
+        ({ atMs }) => clock.now() - atMs <= RUNWAY_WINDOW_MS,
+      )
+      const wasLow = isLow
+      isLow = gasTank.alertBelowWei !== undefined && available < gasTank.alertBelowWei
+      const runway = runwaySeconds(samples)
+      observe({ type: 'gas-tank', account, balance, outstanding, runwaySeconds: runway, isLow })
+      if (isLow && !wasLow) observe({ type: 'gas-tank-low', account, available })
+    },
+    capped(now: boolean): void {
+      if (now && !isCapped) observe({ type: 'top-up-capped', account })
+      isCapped = now
+    },
+  }
+}
+
+/** Deposits once where that is due, unless a deposit is under way, not indexed yet, or would pass the daily cap. */
+async function topUpIfDue(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  { balance, outstanding, view }: Funds,
+): Promise<'not-due' | 'tried' | 'waiting' | 'capped'> {
+  const { topUp } = aggregator.settings.gasTank
+  const available = balance - outstanding
+  const maySend = context.mode !== 'dry-run' && haltedNow(context) === undefined
+  if (!maySend || topUp === undefined || available >= topUp.belowWei) return 'not-due'
+  const tank = view && gasTankOf(aggregator, view)
+  if (view === undefined || tank === undefined) return 'waiting'
+  // A clock set a day ahead must not make room for another day's deposits.
+  const time = trustedNow(context, view)
+  if (!time.ok) return 'waiting'
+  return topUpOnce(context, aggregator, { topUp, tank, available, nowMs: time.nowMs })
+}
+
 async function topUpOnce(
   context: OrderContext,
   aggregator: AggregatorContext,
-  topUp: TopUp,
-  funds: Funds,
+  due: {
+    readonly topUp: TopUp
+    readonly tank: GasTank
+    readonly available: bigint
+    readonly nowMs: number
+  },
 ): Promise<'tried' | 'waiting' | 'capped'> {
   const { journal, observe } = context.ports
-  const { onChain, blockTimeSeconds } = funds
-  if (onChain === undefined || blockTimeSeconds === undefined) return 'waiting'
-  if (onChain > funds.balance || isDepositing(journal.state, aggregator)) return 'waiting'
-  // A clock set a day ahead must not make room for another day's deposits.
-  const time = trustedNow(context, { blockTimeSeconds })
-  if (!time.ok) return 'waiting'
-  if (depositedInDay(journal.state, time.nowMs) + topUp.amountWei > topUp.maxPerDayWei)
-    return 'capped'
-  const outcome = await depositOnce(context, aggregator, topUp.amountWei)
+  const { topUp, tank, available, nowMs } = due
+  if (isDepositing(journal.state, aggregator)) return 'waiting'
+  if (awaitedDeposit(journal.state, { available, nowMs }) !== undefined) return 'waiting'
+  if (depositedInDay(journal.state, nowMs) + topUp.amountWei > topUp.maxPerDayWei) return 'capped'
+  const outcome = await depositOnce(context, aggregator, {
+    wei: topUp.amountWei,
+    methods: tank.methods,
+    availableBefore: available,
+  })
   if (outcome.tag === 'unsent')
     observe({ type: 'chain-trouble', doing: 'topping up the GasTank', message: outcome.detail })
   return 'tried'

@@ -14,6 +14,8 @@ export type OwnTransaction = {
   readonly to: Address
   readonly data: Hex
   readonly value: bigint
+  /** Of a deposit; see `TransactionRecord`. */
+  readonly availableBefore?: bigint
 }
 
 export type TransactionOutcome =
@@ -86,7 +88,7 @@ async function followOpen(
 async function send(sending: Sending, wanted: OwnTransaction): Promise<TransactionOutcome> {
   const { context, wallet } = sending
   const { chain, signer } = wallet
-  const { purpose, intentId, to, data, value } = wanted
+  const { purpose, intentId, to, data, value, availableBefore } = wanted
   const draft = await askChain(context, `drafting a transaction (${purpose})`, () =>
     chain.draft({ from: signer.address, to, data, value }),
   )
@@ -96,7 +98,7 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   if (end.aborted) return { tag: 'stopped' }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
   const { hash } = signer.signTransaction(draft.value)
-  const record = { ...draft.value, id, purpose, intentId, hash }
+  const record = { ...draft.value, id, purpose, intentId, hash, availableBefore }
   await context.ports.journal.append({ type: 'transaction-recorded', transaction: record })
   return follow(sending, id)
 }

@@ -96,7 +96,7 @@ function aggregatorSection({ url, contracts, settings }: ConfigSource['aggregato
     wallet: 'operator',
     proposer: 'trustless',
     contracts: { gasTank, multicall, trustedProposer, trustlessProposer },
-    targets: [demoTarget],
+    targets: { demo: demoTarget },
     fallback: { mode: 'after-deadline', deadline: '3m' },
     gasTank: {
       alertBelow: '0.02',

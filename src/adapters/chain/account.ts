@@ -11,6 +11,7 @@ import type { Node } from './nodes.ts'
 
 const ABI = parseAbi([
   'function nestedNonce() view returns (uint256)',
+  'function balances(address account) view returns (uint256)',
   'function balanceOf(address account) view returns (uint256)',
   'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
 ])
@@ -22,7 +23,7 @@ type ContractRead<Value> =
 
 /** Requests that `readAccount` makes. */
 export const ACCOUNT_SIZE = 4
-const CONTRACT_READS = 6
+const CONTRACT_READS = 7
 
 /** Bits of ERC-5267's `fields`, in the order of EIP-712; a salt or anything above would be another domain. */
 const FIELD = { name: 1, version: 2, chainId: 4, verifyingContract: 8 } as const
@@ -69,19 +70,20 @@ async function readContracts(
       { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getEthBalance', args: [account] },
       { abi: ABI, address: account, functionName: 'nestedNonce' },
       { abi: ABI, address: account, functionName: 'eip712Domain' },
+      { abi: ABI, address: gasTank, functionName: 'balances', args: [account] },
       { abi: ABI, address: gasTank, functionName: 'balanceOf', args: [account] },
     ],
   })
   if (reads.length !== CONTRACT_READS)
     throw new UnusableAnswer('the multicall answered another question')
-  const [blockNumber, blockTime, balance, nestedNonce, domain, gasTankBalance] = reads
+  const [blockNumber, blockTime, balance, nestedNonce, domain, balances, balanceOf] = reads
   return {
     blockNumber: known(blockNumber),
     blockTimeSeconds: Number(known(blockTime)),
     balance: known(balance),
     nestedNonce: nestedNonce.result,
     domain: domain.result === undefined ? undefined : domainOf(domain.result),
-    gasTankBalance: gasTankBalance.result,
+    gasTank: { balances: balances.result, balanceOf: balanceOf.result },
   }
 }
 

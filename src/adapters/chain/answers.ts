@@ -44,11 +44,22 @@ const ANSWERS = {
       status: quantity.nullish(),
       gasUsed: quantity.nullish(),
       effectiveGasPrice: quantity.nullish(),
+      blobGasUsed: quantity.nullish(),
+      blobGasPrice: quantity.nullish(),
       logs: z.array(log).nullish(),
     })
     .nullable(),
   eth_maxPriorityFeePerGas: quantity,
   eth_sendRawTransaction: hash,
+}
+
+const sentInBlock = z.looseObject({ hash, to: address.nullish(), input: bytes })
+
+/** The transactions of a block that was asked for with them; undefined for one without. */
+export function sentIn(block: {
+  readonly [field: string]: unknown
+}): readonly z.infer<typeof sentInBlock>[] | undefined {
+  return z.array(sentInBlock).safeParse(block['transactions']).data
 }
 
 export type Method = keyof typeof ANSWERS

@@ -166,5 +166,5 @@ async function readOutgoing(
   })
   if (!found.ok) return found
   const oldest = found.value.slice(0, OUTGOING_MAX)
-  return readEach(nodes, oldest, { route: OUTGOING_ROUTE, read: readTrace })
+  return readEach(nodes, oldest, { route: OUTGOING_ROUTE, size: TRACE_SIZE, read: readTrace })
 }

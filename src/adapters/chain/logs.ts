@@ -3,13 +3,13 @@ import type { Address, Hex } from '../../domain/units.ts'
 import type { ChainReply } from '../../ports.ts'
 import { UnusableAnswer } from './batch.ts'
 import type { Node, Nodes } from './nodes.ts'
-import { TRACE_SIZE } from './trace.ts'
 
 /** Widest range that public nodes answer eth_getLogs for. */
 const LOG_BLOCKS_MAX = 2_000n
 const LOG_CHUNKS_MAX = 50n
 const FILTERS_PER_REQUEST = 12
-const TRACES_PER_REQUEST = 15
+/** Requests of `readEach` that go together. */
+const REQUESTS_TOGETHER = 30
 
 /** Both blocks are included. */
 export type BlockRange = { readonly fromBlock: bigint; readonly toBlock: bigint }
@@ -21,8 +21,8 @@ export type LogSearch = {
   readonly fromBlock: bigint
   /** A transaction is found if one of its logs matches any of these; null matches every topic in its place. */
   readonly topics: readonly (readonly (Hex | null)[])[]
-  /** The search ends once this many transactions are known, and may know more then. */
-  readonly transactionsMax: number
+  /** Filters in one request, and so in one stretch of blocks: fewer for who hopes to end early. Default 12. */
+  readonly filtersTogether?: number
 }
 
 /**
@@ -31,42 +31,64 @@ export type LogSearch = {
  */
 export async function searchLogs(
   nodes: Nodes,
-  search: LogSearch,
+  search: LogSearch & {
+    /** The search ends once this many transactions are known, and may know more then. */
+    readonly transactionsMax: number
+  },
 ): Promise<ChainReply<readonly Hex[]>> {
-  const { route, fromBlock, transactionsMax } = search
-  const head = await readHead(nodes, search)
-  if (!head.ok) return head
-  const chunks = logChunks(fromBlock, head.value)
-  if (chunks === undefined) {
-    const message = `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_CHUNKS_MAX * LOG_BLOCKS_MAX})`
-    return { ok: false, fault: { tag: 'unavailable', message } }
-  }
   const hashes = new Set<Hex>()
-  for (const filters of grouped(chunks.map((range) => filtersOf(search, range)))) {
-    if (hashes.size >= transactionsMax) break
-    const found = await nodes.read({ route, size: filters.length }, async (node) => {
-      const logs = await Promise.all(filters.map((filter) => readLogs(node, filter)))
-      return { ok: true, value: transactionsOf(logs.flat()) }
-    })
+  for await (const found of foundLogs(nodes, search)) {
     if (!found.ok) return found
     for (const txHash of found.value) hashes.add(txHash)
+    if (hashes.size >= search.transactionsMax) break
   }
   return { ok: true, value: [...hashes] }
 }
 
-/** Reads something of each transaction that a log named, a few of them a request. */
-export async function readEach<Value>(
+/** The same, one stretch of blocks after the other; the first fault is the last that is given. */
+export async function* foundLogs(
   nodes: Nodes,
-  hashes: readonly Hex[],
-  each: { readonly route: string; read(node: Node, txHash: Hex): Promise<Value | undefined> },
+  search: LogSearch,
+): AsyncGenerator<ChainReply<readonly Hex[]>> {
+  const { route, fromBlock } = search
+  const head = await readHead(nodes, search)
+  if (!head.ok) return yield head
+  const chunks = logChunks(fromBlock, head.value)
+  if (chunks === undefined) {
+    const message = `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_CHUNKS_MAX * LOG_BLOCKS_MAX})`
+    return yield { ok: false, fault: { tag: 'unavailable', message } }
+  }
+  const ranges = chunks.map((range) => filtersOf(search, range))
+  for (const filters of grouped(ranges, search.filtersTogether ?? FILTERS_PER_REQUEST)) {
+    const found = await nodes.read({ route, size: filters.length }, async (node) => {
+      const logs = await Promise.all(filters.map((filter) => readLogs(node, filter)))
+      return { ok: true, value: transactionsOf(logs.flat()) }
+    })
+    yield found
+    if (!found.ok) return
+  }
+}
+
+/** Reads something of each key, as many of them a request as their size allows. One that a node lacks makes it unusable. */
+export async function readEach<Key, Value>(
+  nodes: Nodes,
+  keys: readonly Key[],
+  each: {
+    readonly route: string
+    /** Requests that reading one takes. */
+    readonly size: number
+    read(node: Node, key: Key): Promise<Value | undefined>
+  },
 ): Promise<ChainReply<readonly Value[]>> {
   const values: Value[] = []
-  const { route } = each
-  for (let at = 0; at < hashes.length; at += TRACES_PER_REQUEST) {
-    const some = hashes.slice(at, at + TRACES_PER_REQUEST)
-    const reply = await nodes.read({ route, size: some.length * TRACE_SIZE }, async (node) => {
-      const found = await Promise.all(some.map((txHash) => each.read(node, txHash)))
-      if (found.includes(undefined)) throw new UnusableAnswer('knows a log without its receipt')
+  const { route, size } = each
+  const together = Math.max(1, Math.floor(REQUESTS_TOGETHER / size))
+  for (let at = 0; at < keys.length; at += together) {
+    const some = keys.slice(at, at + together)
+    const reply = await nodes.read({ route, size: some.length * size }, async (node) => {
+      const found = await Promise.all(some.map((key) => each.read(node, key)))
+      if (found.includes(undefined))
+        throw new UnusableAnswer('does not have all that it has logs or blocks of')
       return { ok: true, value: found as readonly Value[] }
     })
     if (!reply.ok) return reply
@@ -75,7 +97,10 @@ export async function readEach<Value>(
   return { ok: true, value: values }
 }
 
-function readHead(nodes: Nodes, { route, fromBlock }: LogSearch): Promise<ChainReply<bigint>> {
+export function readHead(
+  nodes: Nodes,
+  { route, fromBlock }: Pick<LogSearch, 'route' | 'fromBlock'>,
+): Promise<ChainReply<bigint>> {
   return nodes.read({ route, size: 1 }, async (node) => {
     const head = BigInt(await node.request('eth_blockNumber', []))
     if (head < fromBlock) throw new UnusableAnswer(`is at block ${head}, behind ${fromBlock}`)
@@ -120,12 +145,11 @@ function logChunks(fromBlock: bigint, head: bigint): readonly BlockRange[] | und
 }
 
 /** Filters of whole ranges, oldest first, in requests that a node still takes. */
-function grouped(ranges: readonly (readonly Filter[])[]): readonly Filter[][] {
+function grouped(ranges: readonly (readonly Filter[])[], most: number): readonly Filter[][] {
   const requests: Filter[][] = []
   for (const filters of ranges) {
     const last = requests.at(-1)
-    if (last !== undefined && last.length + filters.length <= FILTERS_PER_REQUEST)
-      last.push(...filters)
+    if (last !== undefined && last.length + filters.length <= most) last.push(...filters)
     else requests.push([...filters])
   }
   return requests

@@ -1,6 +1,7 @@
+import { numberToHex } from 'viem/utils'
 import type { Hex } from '../../domain/units.ts'
 import type { CallTrace, TransactionTrace, Transfer } from '../../ports.ts'
-import type { Answer } from './answers.ts'
+import { type Answer, sentIn } from './answers.ts'
 import { UnusableAnswer } from './batch.ts'
 import { present } from './faults.ts'
 import type { Node } from './nodes.ts'
@@ -52,8 +53,28 @@ export async function readCallTrace(node: Node, hash: Hex): Promise<CallTrace | 
     to: sent.to ?? undefined,
     gasUsed: BigInt(present(mined.gasUsed, 'gas used')),
     effectiveGasPrice: BigInt(present(mined.effectiveGasPrice, 'gas price')),
+    blobCost: BigInt(mined.blobGasUsed ?? 0) * BigInt(mined.blobGasPrice ?? 0),
     input: sent.input,
   }
+}
+
+/** What a transaction was sent with; undefined while the node does not have it. */
+export async function readInput(
+  node: Node,
+  hash: Hex,
+): Promise<{ readonly hash: Hex; readonly input: Hex } | undefined> {
+  const sent = await transactionOf(node, hash)
+  return sent && { hash, input: sent.input }
+}
+
+/** Every transaction of a block, with its receiver and input. */
+export async function readCalls(
+  node: Node,
+  block: bigint,
+): Promise<NonNullable<ReturnType<typeof sentIn>>> {
+  const sent = sentIn(await node.request('eth_getBlockByNumber', [numberToHex(block), true]))
+  if (sent === undefined) throw new UnusableAnswer('answered a block without its transactions')
+  return sent
 }
 
 /**

@@ -85,6 +85,23 @@ export const SERVICES = {
     else metrics.runway.set({ resource: 'gastank' }, runwaySeconds)
   },
 
+  /** What was shown last would only seem to hold still: a figure that nobody knows is none. */
+  'gas-tank-unknown'({ type, account, isLogin, message }, { log, metrics }, { isNews }) {
+    for (const gauge of [
+      metrics.gasTankBalance,
+      metrics.gasTankOutstanding,
+      metrics.gasTankAvailable,
+    ])
+      gauge.remove({ account })
+    metrics.runway.remove({ resource: 'gastank' })
+    const why = isLogin ? 'the service does not accept the login of its wallet' : 'no answer'
+    const level = isNews(`funds of ${account}`) ? 'warn' : 'debug'
+    log[level](`the funds of ${account} in the GasTank are unknown, ${why}: ${message}`, {
+      event: type,
+      account,
+    })
+  },
+
   /** The deposit has fallen below the operator's threshold. */
   'gas-tank-low'(event, { log, notify }) {
     const { type, account } = event

@@ -1,8 +1,12 @@
 import type { JournalRecord } from '../../domain/book/journal.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
 import { DEFAULT_POLICY } from '../../domain/policy.ts'
 import { type Address, formatAmount, parseAmount } from '../../domain/units.ts'
 import {
-  isBeingIndexed,
+  availableOf,
+  awaitedDeposit,
+  type GasTank,
+  gasTankOf,
   makeDeposit,
   shownBy,
   waitForIndexing,
@@ -37,7 +41,9 @@ type Sight = {
   /** Undefined where it did not say, or does not know the account. */
   readonly service: GasTankAccount | undefined
   readonly isKnown: boolean | undefined
-  readonly onChain: bigint | undefined
+  readonly onChain: GasTank | undefined
+  /** Whether a deposit of late is not in the service's figure yet. */
+  readonly isIndexing: boolean
   readonly chargedPerDay: bigint | undefined
   /** Undefined before there is a journal. */
   readonly savings: CallSavings | undefined
@@ -48,37 +54,38 @@ async function look(tools: AggregatorTools): Promise<Sight> {
   const { aggregator, signer } = tools
   const { address: account } = signer
   const { gasTank } = aggregator.settings.contracts
-  const [info, view, { chargedPerDay, savings }] = await Promise.all([
+  const [info, view, books] = await Promise.all([
     aggregator.service.accountInfo(account),
     aggregator.chain.account({ account, gasTank }),
-    costsOf(tools),
+    booksOf(tools),
   ])
   const shown = shownBy(info)
   const faults = shown.ok ? [] : [shown.message]
   if (!view.ok) faults.push(view.fault.message)
+  const available = info.ok ? availableOf(info.value) : 0n
+  const seen = { available, nowMs: tools.clock.now() }
+  const isIndexing =
+    shown.ok && books.state !== undefined && awaitedDeposit(books.state, seen) !== undefined
   return {
     account,
     gasTank,
     chain: aggregator.settings.chain,
     service: info.ok ? info.value : undefined,
     isKnown: shown.ok ? info.ok : undefined,
-    onChain: view.ok ? view.value.gasTankBalance : undefined,
-    chargedPerDay,
-    savings,
+    onChain: view.ok ? gasTankOf(aggregator, view.value) : undefined,
+    isIndexing,
+    chargedPerDay: books.chargedPerDay,
+    savings: books.savings,
     faults,
   }
 }
 
-function availableOf({ service }: Sight): bigint | undefined {
-  return service && service.balance - service.outstandingCharge
-}
-
-function isIndexing({ onChain, isKnown, service }: Sight): boolean {
-  return onChain !== undefined && isKnown !== undefined && isBeingIndexed(onChain, service)
+function leftOf({ service }: Sight): bigint | undefined {
+  return service && availableOf(service)
 }
 
 function runwayOf(sight: Sight): number | undefined {
-  const available = availableOf(sight)
+  const available = leftOf(sight)
   return available === undefined ? undefined : runway(available, sight.chargedPerDay)
 }
 
@@ -92,9 +99,10 @@ function dataOf(sight: Sight) {
     known: isKnown ?? null,
     balance: service?.balance ?? null,
     outstandingCharge: service?.outstandingCharge ?? null,
-    available: availableOf(sight) ?? null,
-    onChain: onChain ?? null,
-    indexing: isIndexing(sight),
+    available: leftOf(sight) ?? null,
+    onChain: onChain?.balance ?? null,
+    methods: onChain?.methods ?? null,
+    indexing: sight.isIndexing,
     chargedPerDay: chargedPerDay ?? null,
     savings: sight.savings ?? null,
     runwaySeconds: runwayMs === undefined ? null : Math.floor(runwayMs / 1000),
@@ -111,14 +119,28 @@ function linesOf(sight: Sight): readonly (readonly [string, string])[] {
     ['GasTank', `${sight.gasTank} on ${sight.chain}`],
     ['balance', etherText(service?.balance)],
     ['outstanding', etherText(service?.outstandingCharge)],
-    ['available', etherText(availableOf(sight))],
-    ['on chain', `${etherText(onChain)}${isIndexing(sight) ? ', not all of it indexed yet' : ''}`],
+    [
+      'available',
+      `${etherText(leftOf(sight))}${sight.isIndexing ? ', the last deposit is not in it yet' : ''}`,
+    ],
+    [
+      'on chain',
+      onChain === undefined
+        ? 'unknown'
+        : `${etherText(onChain.balance)} (${MEANINGS[onChain.methods]})`,
+    ],
     ['charged a day', chargedPerDay === undefined ? 'nothing yet' : etherText(chargedPerDay)],
     ['so far', sight.savings === undefined ? 'nothing yet' : savingsText(sight.savings)],
     ['lasts', runwayMs === undefined ? 'unknown' : durationText(runwayMs)],
     ...sight.faults.map((fault) => ['trouble', fault] as const),
   ]
 }
+
+/** What the contract's own figure stands for, by its generation. */
+const MEANINGS = {
+  balances: 'all that was ever deposited, where charges stay in the contract',
+  balanceOf: 'what the contract holds for the account',
+} as const
 
 /** `gastank deposit AMOUNT`: ether of the wallet into the GasTank, once, and then its indexing. */
 export async function gastankDeposit(
@@ -169,19 +191,21 @@ async function deposit(
     const made = await makeDeposit(context, aggregator, wei)
     if (!made.ok) return printOutcome(io, options, { ok: false, message: made.message })
     tell(`${etherText(wei)} are in the GasTank; waiting until the service has indexed them`)
-    const indexed = await waitForIndexing(aggregator, tools)
+    const indexed = await waitForIndexing(aggregator, made.deposit, tools)
     return printOutcome(io, options, { ...indexed, data: { deposited: wei } })
   } finally {
     await opened.close()
   }
 }
 
-/** Wei charged for calls a day, on average; undefined when nothing was. */
-async function costsOf(tools: AggregatorTools): Promise<Pick<Sight, 'chargedPerDay' | 'savings'>> {
+/** What the journal knows of deposits and charges; nothing before there is one. */
+async function booksOf(
+  tools: AggregatorTools,
+): Promise<Partial<Pick<Sight, 'chargedPerDay' | 'savings'> & { readonly state: DaemonState }>> {
   const view = await readState(tools.settings.stateDir)
-  if (view === undefined) return { chargedPerDay: undefined, savings: undefined }
+  if (view === undefined) return {}
   const chargedPerDay = await averageCharge(view.records(), tools.clock.now())
-  return { chargedPerDay, savings: await callSavings(view.records()) }
+  return { state: view.state, chargedPerDay, savings: await callSavings(view.records()) }
 }
 
 /**

@@ -11,6 +11,7 @@ const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|un
 /** What the probes need to know, gathered from what the daemon tells anyway. */
 export function createWatch(clock: Pick<Clock, 'now'>) {
   const failing = new Map<string, string>()
+  let fundsUnknown: string | undefined
   let tickedAtMs = clock.now()
   let isReady = false
   let draining = false
@@ -22,6 +23,7 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
   }
   const ready = (): Probe => {
     const reasons = [...failing].map(([service, status]) => `${service} answered last: ${status}`)
+    if (fundsUnknown !== undefined) reasons.push(fundsUnknown)
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
     return { ok: reasons.length === 0, reasons }
@@ -36,6 +38,11 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
     },
     saw(event: Observation): void {
       if (event.type === 'daemon-stopping') draining = true
+      if (event.type === 'gas-tank') fundsUnknown = undefined
+      if (event.type === 'gas-tank-unknown')
+        fundsUnknown = event.isLogin
+          ? `aggregator does not accept the login of wallet ${event.account}: its funds are unknown`
+          : `aggregator does not tell the funds of wallet ${event.account}`
       if (event.type !== 'request') return
       if (NO_ANSWER.test(event.status)) failing.set(event.service, event.status)
       else failing.delete(event.service)

@@ -1,8 +1,10 @@
 import * as z from 'zod'
+import { GAS_TANK_METHODS } from '../../domain/settings.ts'
 import {
   address,
   duration,
   ether,
+  nameKey,
   nameOf,
   oneOf,
   section,
@@ -27,6 +29,11 @@ const fallback = section({
 })
 
 const gasTank = section({
+  methods: oneOf(['auto', ...GAS_TANK_METHODS])
+    .prefault('auto')
+    .describe(
+      'What the GasTank answers to: deposit(address) and balances(address), or deposit() and balanceOf(address)',
+    ),
   alertBelow: ether.optional().describe('Ether; below it an alert is sent'),
   topUp: section({
     below: ether.describe('Ether; below it a deposit is made'),
@@ -35,6 +42,11 @@ const gasTank = section({
   }).optional(),
 })
 
+function statusField(common: string) {
+  const names = /^[A-Za-z0-9_]{1,64}(\.[A-Za-z0-9_]{1,64}){0,4}$/
+  return textLike(names, 'field names joined by dots').prefault(common)
+}
+
 const wire = section({
   methodPrefix: textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits and `_`')
     .prefault('agg_')
@@ -42,6 +54,16 @@ const wire = section({
   signatureHeader: textLike(/^[A-Za-z0-9-]{1,64}$/, 'the name of an HTTP header')
     .prefault('X-Relay-Signature')
     .describe('Header that authenticates a request'),
+  envelopeTo: oneOf(['account', 'proposer'])
+    .prefault('account')
+    .describe('Where the transaction of a trustless call is addressed to'),
+  status: section({
+    charged: statusField('costs.charged').describe('What a call was charged, in wei'),
+    saved: statusField('savings.saved').describe('What it would have cost more directly'),
+    blob: statusField('costs.blob_cost').describe('Of the charge, what blob gas came to'),
+  })
+    .prefault({})
+    .describe('Where the service tells costs in a transaction status'),
 })
 
 /** The `aggregator` section: the service that batches signed transactions on Ethereum. */
@@ -54,9 +76,9 @@ export const aggregatorSchema = section({
     .describe('trusted has no replay guard'),
   contracts,
   targets: z
-    .array(address, { error: 'a list of addresses' })
-    .prefault([])
-    .describe('The only contracts that a strategy may call'),
+    .record(nameKey, address, { error: 'a map of name: address, such as { claim: "0x..." }' })
+    .prefault({})
+    .describe('The only contracts that a strategy may call, by name'),
   fallback: fallback.prefault({}),
   gasTank: gasTank.prefault({}),
   wire: wire.prefault({}),

@@ -89,12 +89,14 @@ function buildGasless(input: SettingsInput): Settings['gasless'] {
 
 function buildAggregator({ aggregator }: SettingsInput): Settings['aggregator'] {
   if (aggregator === undefined) return undefined
-  const { fallback, gasTank, ...rest } = aggregator
-  const { alertBelow, topUp } = gasTank
+  const { fallback, gasTank, targets, ...rest } = aggregator
+  const { methods, alertBelow, topUp } = gasTank
   return {
     ...rest,
+    targets: new Map(Object.entries(targets)),
     fallback: { mode: fallback.mode, deadlineMs: fallback.deadline },
     gasTank: {
+      methods,
       alertBelowWei: alertBelow,
       topUp:
         topUp === undefined

@@ -2,9 +2,18 @@ import { encodeAbiParameters, keccak256, toHex } from 'viem/utils'
 import * as z from 'zod'
 import type { CallStrategy, StrategyLimits } from '../../domain/strategy.ts'
 import { ETHER, NATIVE_TOKEN } from '../../domain/token.ts'
-import { type BaseUnits, baseUnits, formatAmount, type Hex } from '../../domain/units.ts'
-import { address, etherOrNone, integer, scalar, section } from '../scalars.ts'
+import {
+  type Address,
+  type BaseUnits,
+  baseUnits,
+  formatAmount,
+  type Hex,
+  parseAddress,
+  ZERO_ADDRESS,
+} from '../../domain/units.ts'
+import { etherOrNone, integer, scalar, section, textLike } from '../scalars.ts'
 import type { Tree } from '../yaml/document.ts'
+import { nearest } from '../yaml/nearest.ts'
 import type { Path } from '../yaml/problem.ts'
 import { type AbiValue, nameOf, readArguments } from './call-arguments.ts'
 import { refuseDrawdown } from './checks.ts'
@@ -34,21 +43,25 @@ export const callSchema = section({
   schedule,
   limits,
   kind: z.literal('call', { error: 'call' }),
-  to: address.describe('Contract that is called; one of aggregator.targets'),
+  to: textLike(/^\S{1,64}$/, 'a name of aggregator.targets').describe(
+    'Contract that is called: a name of aggregator.targets, or the address of one',
+  ),
   function: signature.optional().describe('Its function; without one ether is sent, and no data'),
   args: z
     .array(argument, { error: 'a list of arguments, one for each type of the function' })
     .optional()
     .describe('In the order of the function; a tuple is a list'),
   value: etherOrNone.prefault('0').describe('Ether that each call carries'),
-  gasLimit: integer({ min: GAS_MIN, max: GAS_MAX }).describe('Most gas that the call may use'),
+  gasLimit: integer({ min: GAS_MIN, max: GAS_MAX }).describe(
+    "Most gas that the whole call may use, some 40,000 of the proposer's own checks included",
+  ),
 })
 
 type CallInput = z.output<typeof callSchema>
 
 /** The strategy, or undefined when something was reported that leaves it without a meaning. */
 export function buildCall(input: CallInput, context: StrategyContext): CallStrategy | undefined {
-  checkTarget(input, context)
+  const target = targetOf(input, context)
   refuseDrawdown(input.limits, context)
   const calldata = buildCalldata(input, context)
   const value = baseUnits(input.value)
@@ -64,7 +77,7 @@ export function buildCall(input: CallInput, context: StrategyContext): CallStrat
     enabled: input.enabled,
     schedule: buildSchedule(input.schedule),
     limits,
-    target: input.to,
+    target,
     calldata,
     value,
     gasLimit: BigInt(input.gasLimit),
@@ -73,22 +86,37 @@ export function buildCall(input: CallInput, context: StrategyContext): CallStrat
 }
 
 /**
+ * The contract that is called. Nothing else than an allowed one ever is: a strategy without one is refused, or disabled.
  * A disabled file may wait for the section that it needs: it calls nothing, and an example must not keep a config
  * without the service from loading.
  */
-function checkTarget(input: CallInput, { settings, report, warn }: StrategyContext): void {
+function targetOf(input: CallInput, { settings, report, warn }: StrategyContext): Address {
   const { aggregator } = settings
+  const named = aggregator?.targets.get(input.to)
+  if (named !== undefined) return named
+  const address = parseAddress(input.to)
   if (aggregator === undefined) {
-    if (!input.enabled) return
+    if (!input.enabled) return address ?? ZERO_ADDRESS
     const message = 'calls go through the aggregation service, and the config has no `aggregator`'
     const expected = 'an `aggregator` section in the config, or `enabled: false` here'
     report({ path: ['kind'], message, expected })
-    return
+    return ZERO_ADDRESS
   }
-  if (aggregator.targets.includes(input.to)) return
+  const { targets } = aggregator
+  if (address !== undefined && [...targets.values()].includes(address)) return address
   const tell = input.enabled ? report : warn
-  const message = 'the config does not allow calls to this contract'
-  tell({ path: ['to'], message, expected: 'an address listed in `aggregator.targets`' })
+  const names = [...targets.keys()]
+  const isAddress = input.to.startsWith('0x')
+  const message = isAddress
+    ? 'the config does not allow calls to this contract'
+    : 'nothing under `aggregator.targets` has this name'
+  const expected =
+    names.length === 0
+      ? 'an entry under `aggregator.targets` in the config, such as { claim: "0x..." }'
+      : `a name of \`aggregator.targets\`: ${names.join(', ')}`
+  const suggestion = isAddress ? undefined : nearest(input.to, names)
+  tell({ path: ['to'], message, expected, suggestion })
+  return address ?? ZERO_ADDRESS
 }
 
 function buildCalldata(input: CallInput, { report }: StrategyContext): Hex | undefined {

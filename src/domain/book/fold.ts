@@ -273,7 +273,8 @@ function recordTransaction(state: DaemonState, record: TransactionRecord, atMs: 
 
 function recordDeposit(state: DaemonState, record: TransactionRecord, atMs: number): void {
   const since = state.deposits.get(record.id)?.atMs ?? atMs
-  state.deposits.set(record.id, { atMs: since, amount: record.value })
+  const { value: amount, availableBefore } = record
+  state.deposits.set(record.id, { atMs: since, amount, availableBefore })
   for (const [id, deposit] of state.deposits) {
     if (atMs - deposit.atMs < EXPOSURE_RETENTION_MS) break
     state.deposits.delete(id)

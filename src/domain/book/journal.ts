@@ -24,10 +24,18 @@ export type Execution = {
   readonly costs: CallCosts
 }
 
-/** What a call cost and what it would have cost alone at the same block, in wei. Undefined where nobody can tell. */
+/** What a call cost, in wei. Undefined where nobody can tell, or could when it was recorded. */
 export type CallCosts = {
+  /** In the service's own words; where it gives none, what the funds fell by. Sent directly: what the chain took. */
   readonly charged: bigint | undefined
+  /** What it would have cost alone at the same block, by the gas that was simulated. */
   readonly direct: bigint | undefined
+  /** What the service says that sharing saved. */
+  readonly saved?: bigint | undefined
+  /** Of the charge, the part for blob gas. */
+  readonly blob?: bigint | undefined
+  /** What the account's available funds fell by meanwhile: the check of what the service says. */
+  readonly fall?: bigint | undefined
 }
 
 /** Who stopped trading: a person, or a limit that tripped. */
@@ -73,6 +81,8 @@ export type TransactionRecord = {
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
   readonly hash: Hex
+  /** Of a deposit: what the service had for the account before it, in wei. */
+  readonly availableBefore?: bigint | undefined
 }
 
 /** Everything the daemon knows, as facts in order. State is a fold of these (`fold.ts`). */

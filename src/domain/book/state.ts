@@ -78,6 +78,14 @@ export type OpenTransaction = {
   readonly hashes: readonly Hex[]
 }
 
+/** Wei put into the GasTank. */
+export type Deposit = {
+  readonly atMs: number
+  readonly amount: bigint
+  /** What the service had for the account before; undefined where it was not recorded. */
+  readonly availableBefore: bigint | undefined
+}
+
 /** What is true now: a fold of the journal. Changed only by `applyEvent` of `fold.ts`. */
 export type DaemonState = ExposureBook & {
   bound:
@@ -105,7 +113,7 @@ export type DaemonState = ExposureBook & {
   /** Hashes of every direct transaction sent for an open call, by `<intentId>:<attempt>`. */
   readonly directCalls: Map<string, readonly Hex[]>
   /** Deposits into the GasTank by transaction id: made, or still under way. Bounded, oldest first. */
-  readonly deposits: Map<string, { readonly atMs: number; readonly amount: bigint }>
+  readonly deposits: Map<string, Deposit>
   /** Transfers that already prove an order; bounded, oldest first. */
   readonly claimedTransfers: Map<string, number>
 }

@@ -1,5 +1,12 @@
-import type { DaemonState } from '../../domain/book/state.ts'
-import type { AggregatorReply, Clock, GasTankAccount } from '../../ports.ts'
+import type { DaemonState, Deposit } from '../../domain/book/state.ts'
+import { GAS_TANK_METHODS, type GasTankMethods } from '../../domain/settings.ts'
+import type {
+  AccountView,
+  AggregatorFault,
+  AggregatorReply,
+  Clock,
+  GasTankAccount,
+} from '../../ports.ts'
 import { encodeDeposit } from '../call/data.ts'
 import type { AggregatorContext, SendingContext } from '../context.ts'
 import { followRecorded, type TransactionOutcome, transactOnce } from '../transaction.ts'
@@ -9,14 +16,47 @@ const INDEXING_MS_MAX = 10 * 60_000
 const POLL_MS = 1_000
 const TELL_EVERY_MS = 15_000
 
-export type DepositResult = { readonly ok: true } | { readonly ok: false; readonly message: string }
+export type DepositResult =
+  | { readonly ok: true; readonly deposit: Pick<Deposit, 'amount' | 'availableBefore'> }
+  | { readonly ok: false; readonly message: string }
+
+/** The GasTank as it answers: by which methods, and what it says of the account, in wei. */
+export type GasTank = { readonly methods: GasTankMethods; readonly balance: bigint }
+
+/** Undefined where nothing answers as a GasTank: whatever has no code takes ether and keeps it. */
+export function gasTankOf({ settings }: AggregatorContext, view: AccountView): GasTank | undefined {
+  const { methods: given } = settings.gasTank
+  for (const methods of given === 'auto' ? GAS_TANK_METHODS : [given]) {
+    const balance = view.gasTank[methods]
+    if (balance !== undefined) return { methods, balance }
+  }
+  return undefined
+}
+
+/** What calls can be paid with, in wei. */
+export function availableOf({ balance, outstandingCharge }: GasTankAccount): bigint {
+  return balance - outstandingCharge
+}
 
 /**
- * Whether a deposit is on chain that the service does not show yet. Charges do not blur this: they leave the
- * contract and the account together.
+ * Whether the service has a deposit in its own figure. That figure grew by the deposit, less what calls were charged
+ * meanwhile: half of it is enough to tell. The contract's figure tells nothing, for charges may never leave it.
  */
-export function isBeingIndexed(onChain: bigint, service: GasTankAccount | undefined): boolean {
-  return onChain > (service?.balance ?? 0n)
+export function isIndexed(
+  { amount, availableBefore }: Pick<Deposit, 'amount' | 'availableBefore'>,
+  available: bigint,
+): boolean {
+  return availableBefore !== undefined && 2n * (available - availableBefore) >= amount
+}
+
+/** A deposit of late that the service does not show yet. After ten minutes it is not waited for any more. */
+export function awaitedDeposit(
+  state: DaemonState,
+  seen: { readonly available: bigint; readonly nowMs: number },
+): Deposit | undefined {
+  return [...state.deposits.values()].find(
+    (deposit) => seen.nowMs - deposit.atMs < INDEXING_MS_MAX && !isIndexed(deposit, seen.available),
+  )
 }
 
 /** Whether a deposit of an account is signed whose fate is unknown. */
@@ -29,19 +69,25 @@ export function isDepositing(state: DaemonState, { wallet }: AggregatorContext):
   )
 }
 
-/** Sends a deposit of that many wei for the wallet's own account, and follows it to its end. */
+/** Sends a deposit for the wallet's own account, and follows it to its end. */
 export function depositOnce(
   context: SendingContext,
   { wallet, settings }: AggregatorContext,
-  wei: bigint,
+  deposit: {
+    readonly wei: bigint
+    readonly methods: GasTankMethods
+    readonly availableBefore: bigint
+  },
 ): Promise<TransactionOutcome> {
+  const { wei, methods, availableBefore } = deposit
   return transactOnce(context, wallet, {
     id: undefined,
     purpose: 'deposit',
     intentId: undefined,
     to: settings.contracts.gasTank,
-    data: encodeDeposit(),
+    data: encodeDeposit(methods, wallet.signer.address),
     value: wei,
+    availableBefore,
   })
 }
 
@@ -56,10 +102,13 @@ export async function makeDeposit(
 ): Promise<DepositResult> {
   const earlier = await finishEarlier(context, aggregator)
   if (earlier !== undefined) return refuse(earlier)
-  const barred = await inFlight(aggregator)
-  if (barred !== undefined) return refuse(barred)
-  const outcome = await depositOnce(context, aggregator, wei)
-  return outcome.tag === 'mined' ? { ok: true } : refuse(whyNot(outcome))
+  const ready = await readyFor(context, aggregator)
+  if (!ready.ok) return refuse(`nothing was sent: ${ready.message}`)
+  const { methods, availableBefore } = ready
+  const outcome = await depositOnce(context, aggregator, { wei, methods, availableBefore })
+  return outcome.tag === 'mined'
+    ? { ok: true, deposit: { amount: wei, availableBefore } }
+    : refuse(whyNot(outcome, methods))
 }
 
 /** Follows a deposit that an earlier process recorded, and says so; undefined when there was none. */
@@ -75,27 +124,35 @@ async function finishEarlier(
     : 'an earlier deposit was still under way and has come to its end now: nothing was added. See `tranched gastank status`, and repeat this if you want another'
 }
 
-/** Why no deposit may be made now, as far as chain and service tell. */
-async function inFlight({
-  chain,
-  service,
-  settings,
-  wallet,
-}: AggregatorContext): Promise<string | undefined> {
-  const account = wallet.signer.address
+type Ready =
+  | { readonly ok: true; readonly methods: GasTankMethods; readonly availableBefore: bigint }
+  | { readonly ok: false; readonly message: string }
+
+/** How a deposit is made now, or why none may be, as far as chain and service tell. */
+async function readyFor(context: SendingContext, aggregator: AggregatorContext): Promise<Ready> {
+  const { chain, service, settings, wallet } = aggregator
+  const { address: account } = wallet.signer
   const { gasTank } = settings.contracts
-  // The chain first: a deposit that is indexed in between must not look missing.
   const view = await chain.account({ account, gasTank })
-  if (!view.ok) return `nothing was sent: ${view.fault.message}`
-  const onChain = view.value.gasTankBalance
-  // Whatever has no code takes ether and keeps it.
-  if (onChain === undefined)
-    return `nothing was sent: no GasTank answers at ${gasTank}; check aggregator.contracts.gasTank`
+  if (!view.ok) return { ok: false, message: view.fault.message }
+  const tank = gasTankOf(aggregator, view.value)
+  if (tank === undefined)
+    return {
+      ok: false,
+      message: `no GasTank answers at ${gasTank}; check aggregator.contracts.gasTank and aggregator.gasTank.methods`,
+    }
   const shown = shownBy(await service.accountInfo(account))
-  if (!shown.ok) return `nothing was sent: ${shown.message}`
-  return isBeingIndexed(onChain, shown.account)
-    ? 'the chain holds more than the service shows: an earlier deposit is still being indexed. Nothing was sent'
-    : undefined
+  if (!shown.ok) return shown
+  const availableBefore = shown.account === undefined ? 0n : availableOf(shown.account)
+  const { clock, journal } = context.ports
+  const seen = { available: availableBefore, nowMs: clock.now() }
+  if (awaitedDeposit(journal.state, seen) !== undefined)
+    return {
+      ok: false,
+      message:
+        'the service does not show an earlier deposit yet; look with `tranched gastank status`',
+    }
+  return { ok: true, methods: tank.methods, availableBefore }
 }
 
 /** What the service shows; an account that it does not know has nothing. */
@@ -106,10 +163,19 @@ export function shownBy(
   | { readonly ok: false; readonly message: string } {
   if (reply.ok) return { ok: true, account: reply.value }
   if (reply.fault.tag === 'accountNotFound') return { ok: true, account: undefined }
-  return { ok: false, message: reply.fault.message }
+  return { ok: false, message: remedyOf(reply.fault) }
 }
 
-function whyNot(outcome: Exclude<TransactionOutcome, { tag: 'mined' }>): string {
+function remedyOf({ tag, message }: AggregatorFault): string {
+  return tag === 'unauthenticated'
+    ? `the service does not accept the wallet's login (${message}); check aggregator.wallet and aggregator.wire.signatureHeader`
+    : message
+}
+
+function whyNot(
+  outcome: Exclude<TransactionOutcome, { tag: 'mined' }>,
+  methods: GasTankMethods,
+): string {
   switch (outcome.tag) {
     case 'reverted':
       return 'the GasTank refused the deposit: the transaction was reverted, the ether is still in the wallet'
@@ -118,13 +184,16 @@ function whyNot(outcome: Exclude<TransactionOutcome, { tag: 'mined' }>): string 
     case 'stopped':
       return 'stopped before the deposit was mined. It is in the journal: the next deposit or daemon follows it'
     case 'unsent':
-      return `nothing was sent: ${outcome.detail}`
+      return outcome.why === 'refused'
+        ? `nothing was sent: ${outcome.detail}. The GasTank was taken for one of \`methods: ${methods}\`; aggregator.gasTank.methods can say otherwise`
+        : `nothing was sent: ${outcome.detail}`
   }
 }
 
-/** Waits, ten minutes at most, until the service shows all that the chain holds. */
+/** Waits, ten minutes at most, until the service shows a deposit that was mined. */
 export async function waitForIndexing(
   aggregator: AggregatorContext,
+  deposit: Pick<Deposit, 'amount' | 'availableBefore'>,
   waiting: {
     readonly clock: Pick<Clock, 'now' | 'sleep'>
     readonly stop: AbortSignal
@@ -132,15 +201,12 @@ export async function waitForIndexing(
   },
 ): Promise<{ readonly ok: boolean; readonly message: string }> {
   const { clock, stop, tell } = waiting
-  const { gasTank } = aggregator.settings.contracts
   const { address: account } = aggregator.wallet.signer
   const startedMs = clock.now()
   let toldMs = startedMs
   for (;;) {
-    const view = await aggregator.chain.account({ account, gasTank })
     const shown = shownBy(await aggregator.service.accountInfo(account))
-    const onChain = view.ok ? view.value.gasTankBalance : undefined
-    if (onChain !== undefined && shown.ok && !isBeingIndexed(onChain, shown.account))
+    if (shown.ok && shown.account !== undefined && isIndexed(deposit, availableOf(shown.account)))
       return { ok: true, message: 'the deposit is indexed: the service can use it' }
     const waitedMs = clock.now() - startedMs
     if (waitedMs >= INDEXING_MS_MAX || stop.aborted) return notYet(waitedMs)

@@ -1,18 +1,21 @@
 import { openCalls } from '../../domain/book/calls.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
-import { clientOrderId } from '../../domain/intent.ts'
+import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
-import { baseUnits, type Hex } from '../../domain/units.ts'
+import type { AggregatorSettings } from '../../domain/settings.ts'
+import { type Address, baseUnits } from '../../domain/units.ts'
 import type { AccountView, ChainFault } from '../../ports.ts'
+import { availableOf } from '../account/deposit.ts'
 import { askChain, trustedNow } from '../ask.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
-import { bookOnPaper, capHit, recordReply, withdraw } from '../authorization.ts'
+import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { hashCall } from './data.ts'
 import { envelopeFees } from './envelope.ts'
-import { submitCall } from './submit.ts'
+import { proposerGas, transactionGas } from './gas.ts'
+import { proposerCalldata, submitCall } from './submit.ts'
 
 /** Gas that the proposer and the transaction around it use beside the call itself, with room. */
 const ENVELOPE_GAS = 150_000n
@@ -66,7 +69,7 @@ async function tryCall(
   const { settings, chain, wallet } = aggregator
   if (intent.owner !== wallet.signer.address)
     return refusal('owner-mismatch', `it was decided for ${intent.owner}`)
-  if (!settings.targets.includes(intent.target))
+  if (![...settings.targets.values()].includes(intent.target))
     return refusal('target-not-allowed', `${intent.target} is not in aggregator.targets`)
   const read = await askChain(context, 'reading the account', () =>
     chain.account({ account: intent.owner, gasTank: settings.contracts.gasTank }),
@@ -83,16 +86,18 @@ async function tryCall(
       to: intent.target,
       data: intent.calldata,
       value: intent.value,
-      gas: intent.gasLimit + transactionGas(intent.calldata),
     }),
   )
   if (!simulated.ok) return simulationFailure(simulated.fault)
+  const { gasUsed: directGas } = simulated.value
+  const tooLow = gasLimitRefusal(aggregator, intent, { view, directGas })
+  if (tooLow !== undefined) return tooLow
   if (context.mode === 'dry-run') return bookCall(context, open, view)
   const funds = await aggregator.service.accountInfo(intent.owner)
   return record(context, aggregator, open, {
     view,
-    directGas: simulated.value.gasUsed,
-    availableWei: funds.ok ? funds.value.balance - funds.value.outstandingCharge : undefined,
+    directGas,
+    availableWei: funds.ok ? availableOf(funds.value) : undefined,
   })
 }
 
@@ -107,6 +112,21 @@ async function bookCall(context: OrderContext, open: OpenCall, view: AccountView
   return { tag: 'sent' }
 }
 
+/** A limit that the whole call cannot keep to: its batch would revert, or the account's own code would. */
+function gasLimitRefusal(
+  { settings }: AggregatorContext,
+  { calldata, value, gasLimit }: CallIntent,
+  { view, directGas }: Pick<Sight, 'view' | 'directGas'>,
+): Closing | undefined {
+  const targetGas = directGas - transactionGas(calldata)
+  const nonce = view.nestedNonce ?? 0n
+  const ownGas = settings.proposer === 'trustless' ? proposerGas({ calldata, value, nonce }) : 0n
+  const needed = targetGas + ownGas
+  if (gasLimit >= needed) return undefined
+  const detail = `gasLimit ${gasLimit} is too low: the whole call may take ${needed}, of which the target ${targetGas} and the proposer's own code ${ownGas}`
+  return refusal('gas-limit-too-low', detail)
+}
+
 function simulationFailure({ tag, message }: ChainFault): Closing {
   if (tag === 'refused') return failure('call-reverts', message)
   return failure(tag === 'unavailable' ? 'chain-unavailable' : 'insufficient-balance', message)
@@ -116,11 +136,6 @@ type Sight = {
   readonly view: AccountView
   readonly directGas: bigint
   readonly availableWei: bigint | undefined
-}
-
-/** Gas of an Ethereum transaction beside its execution, at most: the base and 16 for each byte of calldata. */
-function transactionGas(calldata: Hex): bigint {
-  return 21_000n + 16n * BigInt((calldata.length - 2) / 2)
 }
 
 /** The moment that matters: caps and the nonce are checked and the record is made without a pause in between. */
@@ -146,9 +161,45 @@ async function record(
     await withdraw(context, open, { attempt, reason: 'halted' })
     return haltedSince
   }
-  const reply = await submitCall(aggregator, built, 'first')
+  const reply =
+    (await wouldRevert(aggregator, built)) ?? (await submitUnlessHalted(context, aggregator, built))
   await recordReply(context, open, { attempt, reply })
   return { tag: 'sent' }
+}
+
+/**
+ * The account's own `onCall`, run as it was signed on a node of ours: what would revert is not given to the service, which
+ * would hold others up with it. Its signature exists all the same, so that it counts as rejected, not as withdrawn.
+ */
+async function wouldRevert(
+  aggregator: AggregatorContext,
+  call: CallRecord,
+): Promise<SubmitReply | undefined> {
+  if (call.trust === 'trusted') return undefined
+  const { account } = call
+  const data = proposerCalldata(aggregator, call)
+  const run = await aggregator.chain.simulate({ from: account, to: account, data, value: 0n })
+  if (run.ok || run.fault.tag !== 'refused') return undefined
+  return {
+    tag: 'rejected',
+    message: `not submitted: the account's own code says ${run.fault.message}`,
+  }
+}
+
+/** The kill switch holds at the submission too: what is signed and was sent to nobody ends with its deadline. */
+async function submitUnlessHalted(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  call: CallRecord,
+): Promise<SubmitReply> {
+  const halted = haltedNow(context)
+  if (halted !== undefined) return { tag: 'unknown', message: `not submitted: ${halted.detail}` }
+  return submitCall(aggregator, call, 'first')
+}
+
+/** Whom the transaction of a trustless call is addressed to: the service reads the call out of either. */
+function carrierOf({ wire, contracts }: AggregatorSettings, account: Address): Address {
+  return wire.envelopeTo === 'account' ? account : contracts.trustlessProposer
 }
 
 function buildRecord(
@@ -173,7 +224,7 @@ function buildRecord(
     directGas,
     availableWei,
     envelope: {
-      to: trustless ? settings.contracts.trustlessProposer : intent.target,
+      to: trustless ? carrierOf(settings, intent.owner) : intent.target,
       nonce: view.transactionCount,
       gas: intent.gasLimit + ENVELOPE_GAS,
       value: trustless ? 0n : intent.value,

@@ -1,5 +1,6 @@
 import { encodeAbiParameters, encodeFunctionData, keccak256, parseAbi, toHex } from 'viem/utils'
 import { type AccountCall, PROPOSER_DOMAIN } from '../../domain/call.ts'
+import type { GasTankMethods } from '../../domain/settings.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 
 /** EIP-712 digest and calldata of proposer calls. */
@@ -82,9 +83,14 @@ export function encodeOnCall(target: Address, payload: Hex, value: bigint): Hex 
   })
 }
 
-const GAS_TANK_ABI = parseAbi(['function deposit() payable'])
+const GAS_TANK_ABI = {
+  balances: parseAbi(['function deposit(address account) payable']),
+  balanceOf: parseAbi(['function deposit() payable']),
+} as const
 
-/** Calldata of a deposit into the GasTank; the amount is the transaction's value. */
-export function encodeDeposit(): Hex {
-  return encodeFunctionData({ abi: GAS_TANK_ABI, functionName: 'deposit' })
+/** Calldata of a deposit for an account by its own wallet; the amount is the transaction's value. */
+export function encodeDeposit(methods: GasTankMethods, account: Address): Hex {
+  return methods === 'balances'
+    ? encodeFunctionData({ abi: GAS_TANK_ABI.balances, args: [account] })
+    : encodeFunctionData({ abi: GAS_TANK_ABI.balanceOf })
 }

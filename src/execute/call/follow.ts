@@ -1,7 +1,8 @@
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord } from '../../domain/call.ts'
+import { silenceMs } from '../../domain/policy.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { AccountView } from '../../ports.ts'
+import type { AccountView, AggregatorFault } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath, recordReply, tellUnknown } from '../authorization.ts'
 import { haltedNow } from '../close.ts'
@@ -14,6 +15,8 @@ import { isOwnCall, resolveCall } from './resolve.ts'
 import { directId, sendDirectly, submitCall } from './submit.ts'
 
 const NOT_OURS_WAIT_MS = 60_000
+/** Looks at the chain while the service says that a call has not landed, against those while it says nothing. */
+const WAITING_LOOKS_RARER = 5
 /** About a block: what is mined by then is proven without another round. */
 const DIRECT_WAIT_MS = 12_000
 
@@ -26,7 +29,8 @@ export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
     return { replay: wait, poll: wait, resolve: wait }
   }
   const explain = createExplainer(context, aggregator, open)
-  const following = { context, aggregator, open, call, direct: {}, explain }
+  const glance: Glance = { atMs: context.ports.clock.now(), wasSilent: false }
+  const following = { context, aggregator, open, call, direct: {}, glance, explain }
   return {
     replay: () => replay(following),
     poll: () => poll(following),
@@ -40,8 +44,12 @@ type Following = {
   readonly open: OpenCall
   readonly call: CallRecord
   readonly direct: DirectRoute
+  readonly glance: Glance
   readonly explain: ReturnType<typeof createExplainer>
 }
+
+/** When the chain was last asked without a hint, and what the service's answers were. */
+type Glance = { atMs: number; wasSilent: boolean; cause?: AggregatorFault['tag'] | undefined }
 
 /** The direct transaction on its way: undefined as long as none is, with its outcome or failure at the end. */
 type DirectRoute = {
@@ -66,6 +74,13 @@ async function replay(following: Following): Promise<void> {
   if (found.tag !== 'open' || isPastDeadline(context, call) || following.direct.isSending) return
   if (delegationRefusal(aggregator, found.view) !== undefined) return
   if (haltedNow(context) !== undefined) return
+  const { observe } = context.ports
+  observe({
+    type: 'retry',
+    service: 'aggregator',
+    route: 'sendRawTransaction',
+    cause: 'unavailable',
+  })
   const reply = await submitCall(aggregator, call, 'replay')
   await recordReply(context, open, { attempt: call.attempt, reply })
 }
@@ -74,26 +89,45 @@ async function poll(following: Following): Promise<void> {
   const { context, open, call, explain } = following
   const orderId = open.orderId as Hex | undefined
   if (orderId === undefined) return
-  const batch = await namedBatch(following, orderId)
+  const reply = await askReceipt(following, orderId)
+  const batch = reply.ok ? reply.value?.transactionHash : undefined
   const isOver = isPastDeadline(context, call)
-  if (batch === undefined && !mayFallBack(following) && !isOver) return explain({ orderId, batch })
+  const isDue = batch !== undefined || isOver || mayFallBack(following)
+  if (!isDue && !isLookDue(following, reply.ok ? 'waiting' : 'silent'))
+    return explain({ orderId, batch })
   const found = await look(following, batch)
   if (found.tag === 'open') await explain({ orderId, batch })
 }
 
-/** The transaction that the service says carried the call: a hint, to be checked on chain. */
-async function namedBatch(
-  { context, aggregator, open }: Following,
+/** What the service says of the transaction that carried the call: a hint, to be checked on chain. */
+async function askReceipt(
+  { context, aggregator, open, glance }: Following,
   orderId: Hex,
-): Promise<Hex | undefined> {
-  const reply = await aggregator.service.receipt(orderId)
-  if (reply.ok) return reply.value?.transactionHash
-  const { tag, message } = reply.fault
+): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>>> {
   const route = 'getTransactionReceipt'
-  if (tag === 'rateLimited')
-    context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: tag })
-  else tellUnknown(context, open, message)
-  return undefined
+  const { cause } = glance
+  if (cause !== undefined)
+    context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
+  const reply = await aggregator.service.receipt(orderId)
+  glance.cause = reply.ok ? undefined : reply.fault.tag
+  if (!reply.ok && reply.fault.tag !== 'rateLimited')
+    tellUnknown(context, open, reply.fault.message)
+  return reply
+}
+
+/**
+ * Whether the chain is to be asked although the service names no transaction: at once when it says nothing, and again every
+ * few seconds; less often while it says that the call has not landed, which may be wrong.
+ */
+function isLookDue({ context, glance }: Following, service: 'silent' | 'waiting'): boolean {
+  const nowMs = context.ports.clock.now()
+  const isFirst = service === 'silent' && !glance.wasSilent
+  glance.wasSilent ||= service === 'silent'
+  const everyMs = silenceMs(context.policy) * (service === 'silent' ? 1 : WAITING_LOOKS_RARER)
+  // The distance and not the difference: a clock that was set back must not keep the chain from being asked.
+  if (!isFirst && Math.abs(nowMs - glance.atMs) < everyMs) return false
+  glance.atMs = nowMs
+  return true
 }
 
 function isPastDeadline(context: OrderContext, call: CallRecord): boolean {

@@ -1,5 +1,4 @@
 import { callClaim } from '../../domain/book/calls.ts'
-import type { CallCosts } from '../../domain/book/journal.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
@@ -7,6 +6,7 @@ import type { AccountView, CallTrace } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
+import { costsOf } from './costs.ts'
 import { directId, envelopeOf, signatureOf } from './submit.ts'
 
 /** A used nonce without a transaction that can be found counts as cancelled only this long after the deadline. */
@@ -90,9 +90,9 @@ async function findExecution(
   const { chain, settings } = aggregator
   const named = await known(context, aggregator, call, hint)
   if (await proveIn(context, aggregator, open, named.traces)) return { tag: 'moved' }
-  const found = await chain.callsOf({
+  const found = await chain.callsWith({
     contract: settings.contracts.multicall,
-    account: call.account,
+    mark: signatureOf(aggregator, call),
     fromBlock: call.fromBlock,
   })
   if (!found.ok) {
@@ -120,7 +120,8 @@ async function proveIn(
   const trace = traces.find((each) => each.success && isOurs(each))
   if (trace === undefined) return false
   const via = trace.from === call.account ? 'direct' : 'aggregated'
-  const costs = await costsOf(aggregator, call, { trace, via })
+  const orderId = open.orderId as Hex | undefined
+  const costs = await costsOf(aggregator, { call, trace, via, orderId })
   await context.ports.journal.append({
     type: 'call-proven',
     intentId: intent.id,
@@ -155,21 +156,4 @@ function carries(
     if (claimedTransfers.has(callClaim(call.account, hash))) return false
     return marks.every((mark) => input.toLowerCase().includes(mark.toLowerCase()))
   }
-}
-
-/**
- * What the call cost, and what it would have cost sent directly in the same block. The service's charge is the fall of
- * the available funds: only one call of the account is under way at a time, and a deposit in between shows as undefined.
- */
-async function costsOf(
-  aggregator: AggregatorContext,
-  call: CallRecord,
-  { trace, via }: { readonly trace: CallTrace; readonly via: 'aggregated' | 'direct' },
-): Promise<CallCosts> {
-  const direct = call.directGas * trace.effectiveGasPrice
-  if (via === 'direct') return { charged: trace.gasUsed * trace.effectiveGasPrice, direct }
-  const after = await aggregator.service.accountInfo(call.account)
-  if (!after.ok || call.availableWei === undefined) return { charged: undefined, direct }
-  const fall = call.availableWei - (after.value.balance - after.value.outstandingCharge)
-  return { charged: fall > 0n ? fall : undefined, direct }
 }

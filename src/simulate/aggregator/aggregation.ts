@@ -29,10 +29,15 @@ export const AGGREGATOR: AggregatorSettings = {
     trustedProposer: '0x000000000000000000000000000000000000c003',
     trustlessProposer: '0x000000000000000000000000000000000000c004',
   },
-  targets: [CALL_TARGET],
+  targets: new Map([['demo', CALL_TARGET]]),
   fallback: { mode: 'after-deadline', deadlineMs: 180_000 },
-  gasTank: { alertBelowWei: undefined, topUp: undefined },
-  wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
+  gasTank: { methods: 'auto', alertBelowWei: undefined, topUp: undefined },
+  wire: {
+    methodPrefix: 'agg_',
+    signatureHeader: 'X-Relay-Signature',
+    envelopeTo: 'account',
+    status: { charged: 'costs.charged', saved: 'savings.saved', blob: 'costs.blob_cost' },
+  },
 }
 
 export type AggregationOptions = {

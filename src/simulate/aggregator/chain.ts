@@ -1,5 +1,5 @@
 import { fingerprint, type SeededRandom } from '../../domain/random.ts'
-import type { Address, Hex } from '../../domain/units.ts'
+import type { Hex } from '../../domain/units.ts'
 import type { CallChain, CallTrace, ChainReply } from '../../ports.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { CallLedger } from './ledger.ts'
@@ -75,18 +75,18 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
           code: ledger.code,
           nestedNonce: ledger.code === '0x' ? undefined : ledger.nestedNonce,
           domain: ledger.code === '0x' ? undefined : ledger.domain,
-          gasTankBalance: ledger.gasTank,
+          gasTank: { balances: ledger.gasTank, balanceOf: undefined },
         }),
       ),
-    simulate: ({ to }) =>
+    simulate: (call) =>
       ask(() =>
-        ledger.reverting.has(to)
-          ? fault('refused', 'the call reverts: not now')
-          : value({ gasUsed: 50_000n }),
+        ledger.wouldSucceed(call)
+          ? value({ gasUsed: 50_000n })
+          : fault('refused', 'the call reverts: not now'),
       ),
     trace: (hash) =>
       ask(() => (faults.tracesDown ? fault('unavailable', 'no receipts') : value(known(hash)))),
-    callsOf: ({ contract, account, fromBlock }) =>
+    callsWith: ({ contract, mark, fromBlock }) =>
       ask(() =>
         value(
           ledger.mined.filter(
@@ -94,7 +94,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
               !faults.hidesLogs &&
               to === contract &&
               blockNumber >= fromBlock &&
-              names(input, account),
+              input.includes(mark.slice(2)),
           ),
         ),
       ),
@@ -119,10 +119,6 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         }),
       ),
   }
-}
-
-function names(input: Hex, account: Address): boolean {
-  return input.includes(account.slice(2))
 }
 
 type Fault = Extract<ChainReply<never>, { ok: false }>

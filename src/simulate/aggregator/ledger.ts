@@ -177,9 +177,10 @@ export class CallLedger {
     return true
   }
 
-  #record(trace: Omit<CallTrace, 'blockNumber' | 'gasUsed' | 'effectiveGasPrice'>): void {
+  #record(trace: Pick<CallTrace, 'hash' | 'from' | 'to' | 'input' | 'success'>): void {
     const { block: blockNumber } = this
-    this.mined.push({ ...trace, blockNumber, gasUsed: GAS_USED, effectiveGasPrice: GAS_PRICE })
+    const gas = { gasUsed: GAS_USED, effectiveGasPrice: GAS_PRICE, blobCost: 0n }
+    this.mined.push({ ...trace, ...gas, blockNumber })
   }
 }
 

@@ -94,10 +94,12 @@ export class SimulatedCallService {
       clock.schedule(clock.trueMs + delayMs, () => this.#execute(hash, draft))
   }
 
-  #execute(hash: Hex, { to, data, value }: TransactionDraft): void {
+  #execute(hash: Hex, { from, to, data, value }: TransactionDraft): void {
     const { ledger, faults, trustlessProposer, trustedProposer } = this.#options
     if (faults.neverExecutes) return
-    if (to === trustlessProposer) this.#landed.set(hash, ledger.batch(decodeOnCall(data)))
+    const isTrustless = ledger.code === delegationTo(trustlessProposer)
+    if (to === trustlessProposer || (to === from && isTrustless))
+      this.#landed.set(hash, ledger.batch(decodeOnCall(data)))
     else if (ledger.code === delegationTo(trustedProposer))
       this.#landed.set(hash, ledger.batch({ target: to, data, value }))
   }

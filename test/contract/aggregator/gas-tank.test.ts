@@ -134,7 +134,7 @@ async function depositor(wei: bigint): Promise<Signer> {
 
 test('a low deposit is topped up once, however long the service takes to see it', async () => {
   const signer = await depositor(10n * MILLI_ETHER)
-  const gasTank = { alertBelowWei: 20n * MILLI_ETHER, topUp: TOP_UP }
+  const gasTank = { methods: 'auto' as const, alertBelowWei: 20n * MILLI_ETHER, topUp: TOP_UP }
   const observed = await keep(
     { signer, gasTank, dir: temporaryDirectory() },
     staysAbove(60n * MILLI_ETHER, 5),
@@ -152,7 +152,7 @@ test('a low deposit is topped up once, however long the service takes to see it'
 
 test('an account that the service does not know yet is topped up like an empty one', async () => {
   const signer = signerOf(await fundedKey(sandbox()))
-  const gasTank = { alertBelowWei: undefined, topUp: TOP_UP }
+  const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
   await keep({ signer, gasTank, dir: temporaryDirectory() }, staysAbove(TOP_UP.amountWei, 3))
   expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
 })
@@ -160,7 +160,7 @@ test('an account that the service does not know yet is topped up like an empty o
 test('top-ups end at the daily cap, after a restart too, and the operator is told once', async () => {
   const signer = await depositor(MILLI_ETHER)
   const topUp = { ...TOP_UP, amountWei: 5n * MILLI_ETHER, maxPerDayWei: 12n * MILLI_ETHER }
-  const gasTank = { alertBelowWei: undefined, topUp }
+  const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp }
   const capped = ({ type }: Observation): boolean => type === 'top-up-capped'
   const isOver = (observed: readonly Observation[]): boolean =>
     looksOf(observed.slice(observed.findIndex(capped) + 1)).length >= 3 && observed.some(capped)
@@ -180,7 +180,7 @@ test('top-ups end at the daily cap, after a restart too, and the operator is tol
 test('a top-up that the wallet cannot pay for is told, and is made once it can', async () => {
   const key = await fundedKey(sandbox(), 0n, 10n * MILLI_ETHER)
   const signer = signerOf(key)
-  const gasTank = { alertBelowWei: undefined, topUp: TOP_UP }
+  const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
   const told = ({ type }: Observation): boolean => type === 'chain-trouble'
   const dir = temporaryDirectory()
   const observed = await keep({ signer, gasTank, dir }, (events) => events.some(told))
@@ -194,7 +194,7 @@ test('a top-up that the wallet cannot pay for is told, and is made once it can',
 
 test('without a top-up in the settings nothing is deposited, and the operator is warned once', async () => {
   const signer = await depositor(10n * MILLI_ETHER)
-  const gasTank = { alertBelowWei: 20n * MILLI_ETHER, topUp: undefined }
+  const gasTank = { methods: 'auto' as const, alertBelowWei: 20n * MILLI_ETHER, topUp: undefined }
   const observed = await keep(
     { signer, gasTank, dir: temporaryDirectory() },
     (events) => looksOf(events).length >= 5,
@@ -206,7 +206,7 @@ test('without a top-up in the settings nothing is deposited, and the operator is
 })
 
 test('a process that dies anywhere in a top-up leaves one deposit, made once', async () => {
-  const gasTank = { alertBelowWei: undefined, topUp: TOP_UP }
+  const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
   // Before and after its record, after the broadcast, before and after the record of its end.
   for (let step = 1; step <= 5; step += 1) {
     const signer = signerOf(await fundedKey(sandbox()))

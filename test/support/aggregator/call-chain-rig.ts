@@ -56,6 +56,7 @@ export async function makeCallChainRig(
     signer,
     balance: ETHER,
     gasTank: lower(contracts.gasTank),
+    gasTankMethods: 'balanceOf',
     multicall: lower(contracts.multicall),
     proposer: lower(contracts.trustlessProposer),
     target,

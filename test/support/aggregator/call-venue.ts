@@ -13,6 +13,7 @@ import { type Address, baseUnits } from '../../../src/domain/units.ts'
 import { createTurns, type OrderContext } from '../../../src/execute/context.ts'
 import type { Aggregator, CallChain, Clock, Journal, Signer } from '../../../src/ports.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
 import { ACCOUNT, GASLESS } from '../../../src/simulate/stage.ts'
 import { aSchedule, OPEN } from '../builders.ts'
 import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
@@ -46,6 +47,7 @@ export function aggregatorSettingsOf(
 ): AggregatorSettings {
   const { contracts } = sandbox.sepolia
   return {
+    ...AGGREGATOR,
     rpcUrl: sandbox.aggregatorUrl,
     chain: 'sepolia',
     wallet: 'operator',
@@ -56,10 +58,8 @@ export function aggregatorSettingsOf(
       trustedProposer: lower(contracts.trustedProposer),
       trustlessProposer: lower(contracts.trustlessProposer),
     },
-    targets: [lower(contracts.demoTarget)],
+    targets: new Map([['demo', lower(contracts.demoTarget)]]),
     fallback: { mode: 'rejected-only', deadlineMs: 60_000 },
-    gasTank: { alertBelowWei: undefined, topUp: undefined },
-    wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
     ...changes,
   }
 }

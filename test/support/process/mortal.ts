@@ -54,7 +54,7 @@ export class Mortal {
       account: (query) => this.#ask(() => chain.account(query)),
       simulate: (call) => this.#ask(() => chain.simulate(call)),
       trace: (hash) => this.#ask(() => chain.trace(hash)),
-      callsOf: (query) => this.#ask(() => chain.callsOf(query)),
+      callsWith: (query) => this.#ask(() => chain.callsWith(query)),
     }
   }
 

@@ -1,3 +1,4 @@
+import { toFunctionSelector } from 'viem'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createSigner } from '../../../src/adapters/keys/signer.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
@@ -5,7 +6,8 @@ import { averageCharge, runway } from '../../../src/cli/commands/gastank.ts'
 import type { JournalRecord, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
 import {
-  isBeingIndexed,
+  awaitedDeposit,
+  isIndexed,
   makeDeposit,
   waitForIndexing,
 } from '../../../src/execute/account/deposit.ts'
@@ -69,22 +71,54 @@ function earlierDeposit(from: `0x${string}`): TransactionRecord {
 describe('a deposit', () => {
   test('is recorded, sent to the GasTank once and followed until it is mined', async () => {
     const { deposit, broadcast, recorded, journal, account, answers } = await rig()
-    answers.accountInfo = () => fund(2n * ETHER)
-    account.gasTankBalance = 2n * ETHER
-    expect(await deposit(ETHER)).toEqual({ ok: true })
+    answers.accountInfo = () => fund(2n * ETHER, ETHER / 2n)
+    account.gasTank = { balances: undefined, balanceOf: 7n }
+    const availableBefore = (3n * ETHER) / 2n
+    expect(await deposit(ETHER)).toEqual({ ok: true, deposit: { amount: ETHER, availableBefore } })
     expect(broadcast).toHaveLength(1)
+    const to = `0x${'01'.repeat(20)}`
     expect(await recorded()).toMatchObject([
-      { purpose: 'deposit', to: `0x${'01'.repeat(20)}`, value: ETHER, data: '0xd0e30db0' },
+      { purpose: 'deposit', to, value: ETHER, data: '0xd0e30db0', availableBefore },
     ])
     expect(journal.state.transactions.size).toBe(0)
   })
 
-  test('waits for one that is still being indexed', async () => {
-    const { deposit, broadcast, account } = await rig()
-    account.gasTankBalance = ETHER
-    const made = await deposit(ETHER)
-    expect(made).toMatchObject({ ok: false, message: expect.stringMatching(/still being indexed/) })
-    expect(broadcast).toEqual([])
+  test('names the account where the GasTank is of the generation that asks for it', async () => {
+    const { deposit, recorded, tools } = await rig()
+    expect(await deposit(ETHER)).toMatchObject({ ok: true })
+    const [made] = await recorded()
+    const account = tools.signer.address.slice(2).padStart(64, '0')
+    expect(made?.data).toBe(`${toFunctionSelector('function deposit(address)')}${account}`)
+  })
+
+  test('is made in the way that the config says, whatever the contract answers to', async () => {
+    const { deposit, recorded, account, tools } = await rig()
+    account.gasTank = { balances: 1n, balanceOf: 1n }
+    const { settings } = tools.aggregator
+    Object.assign(settings, { gasTank: { ...settings.gasTank, methods: 'balanceOf' } })
+    onTestFinished(
+      () => void Object.assign(settings, { gasTank: { ...settings.gasTank, methods: 'auto' } }),
+    )
+    expect(await deposit(ETHER)).toMatchObject({ ok: true })
+    expect((await recorded())[0]?.data).toBe('0xd0e30db0')
+  })
+
+  test('waits for one that the service does not show yet, and for ten minutes at the most', async () => {
+    const { deposit, broadcast, clock } = await rig()
+    expect(await deposit(ETHER)).toMatchObject({ ok: true })
+    const again = await deposit(ETHER)
+    expect(again).toMatchObject({ ok: false, message: expect.stringMatching(/does not show/) })
+    expect(broadcast).toHaveLength(1)
+    await clock.sleep(10 * 60_000)
+    expect(await deposit(ETHER)).toMatchObject({ ok: true })
+  })
+
+  test('waits for nothing that the service shows, however much the contract says', async () => {
+    const { deposit, account, answers } = await rig()
+    expect(await deposit(ETHER)).toMatchObject({ ok: true })
+    answers.accountInfo = () => fund(ETHER, ETHER / 10n)
+    account.gasTank = { balances: 50n * ETHER, balanceOf: undefined }
+    expect(await deposit(ETHER)).toMatchObject({ ok: true })
   })
 
   test('that an earlier process left open is finished, and no other is made', async () => {
@@ -107,7 +141,7 @@ describe('a deposit', () => {
 
   test('is not sent to an address at which no GasTank answers', async () => {
     const { deposit, broadcast, account } = await rig()
-    account.gasTankBalance = undefined
+    account.gasTank = { balances: undefined, balanceOf: undefined }
     const made = await deposit(ETHER)
     expect(made).toMatchObject({ ok: false, message: expect.stringMatching(/contracts\.gasTank/) })
     expect(broadcast).toEqual([])
@@ -133,31 +167,59 @@ describe('a deposit', () => {
 })
 
 describe('waiting for the index', () => {
-  test('ends when the service shows what the chain holds', async () => {
-    const { tools, account, answers, clock } = await rig()
-    account.gasTankBalance = ETHER
+  const made = { amount: ETHER, availableBefore: 3n * ETHER }
+
+  test('ends when the figure of the service has grown by the deposit, less what was charged', async () => {
+    const { tools, answers, clock } = await rig()
+    answers.accountInfo = () => fund(4n * ETHER, ETHER)
     clock.at(100_000, () => {
-      answers.accountInfo = () => fund(ETHER)
+      answers.accountInfo = () => fund(5n * ETHER, ETHER + 1_000n)
     })
-    expect(await waitForIndexing(tools.aggregator, tools)).toMatchObject({ ok: true })
+    expect(await waitForIndexing(tools.aggregator, made, tools)).toMatchObject({ ok: true })
     expect(clock.now()).toBe(100_000)
   })
 
+  test('is not ended by what the contract holds', async () => {
+    const { tools, account, answers } = await rig()
+    answers.accountInfo = () => fund(3n * ETHER)
+    account.gasTank = { balances: 9n * ETHER, balanceOf: undefined }
+    expect(await waitForIndexing(tools.aggregator, made, tools)).toMatchObject({ ok: false })
+  })
+
   test('tells of itself, and after ten minutes that nothing is lost', async () => {
-    const { tools, account, clock, told } = await rig()
-    account.gasTankBalance = ETHER
-    const end = await waitForIndexing(tools.aggregator, tools)
+    const { tools, clock, told } = await rig()
+    const end = await waitForIndexing(tools.aggregator, made, tools)
     expect(end).toMatchObject({ ok: false, message: expect.stringMatching(/Nothing is lost/) })
     expect(clock.now()).toBe(600_000)
     expect(told[0]).toBe('not indexed after 15 s')
     expect(told.length).toBeLessThan(50)
   })
+
+  test('a login that is not accepted is told as such', async () => {
+    const { tools, answers, told } = await rig()
+    const fault = { tag: 'unauthenticated', message: 'bad signature' } as const
+    answers.accountInfo = () => ({ ok: false, fault })
+    await waitForIndexing(tools.aggregator, made, tools)
+    expect(told[0]).toMatch(/does not accept the wallet's login \(bad signature\)/)
+  })
 })
 
-test('charges that were settled do not look like a deposit that is being indexed', () => {
-  expect(isBeingIndexed(90n, { balance: 90n, outstandingCharge: 5n })).toBe(false)
-  expect(isBeingIndexed(0n, undefined)).toBe(false)
-  expect(isBeingIndexed(91n, { balance: 90n, outstandingCharge: 0n })).toBe(true)
+describe('whether a deposit is indexed', () => {
+  test('is told by half of it, so that charges cannot hide it', () => {
+    const deposit = { amount: 100n, availableBefore: 10n }
+    expect(isIndexed(deposit, 59n)).toBe(false)
+    expect(isIndexed(deposit, 60n)).toBe(true)
+    expect(isIndexed({ amount: 1n, availableBefore: 10n }, 10n)).toBe(false)
+  })
+
+  test('cannot be told of one that was recorded without a figure: it is waited for', async () => {
+    const { journal, tools } = await rig()
+    const transaction = earlierDeposit(tools.signer.address)
+    await journal.append({ type: 'transaction-recorded', transaction })
+    const seen = { available: 100n * ETHER, nowMs: tools.clock.now() }
+    expect(awaitedDeposit(journal.state, seen)).toMatchObject({ amount: ETHER })
+    expect(awaitedDeposit(journal.state, { ...seen, nowMs: 600_000 })).toBeUndefined()
+  })
 })
 
 describe('how long a deposit lasts', () => {

@@ -31,7 +31,7 @@ const WITH_AGGREGATOR = edit(
     multicall: 0x0000000000000000000000000000000000000002
     trustedProposer: 0x0000000000000000000000000000000000000003
     trustlessProposer: 0x0000000000000000000000000000000000000004
-  targets: ["${TARGET}"]
+  targets: { claims: "${TARGET}" }
 `)
 const SETTINGS = settingsOf(WITH_AGGREGATOR)
 const BENEFICIARY = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
@@ -211,6 +211,14 @@ describe('what the config does not allow', () => {
     expect(problem?.expected).toMatch(/aggregator\.targets/)
   })
 
+  test('a name that the config does not have brings the nearest to mind', () => {
+    const [problem] = strategyProblems(edit(CALL, TARGET, 'claim'), SETTINGS)
+    expect(problem && brief(problem)).toBe(
+      '4:5 to: nothing under `aggregator.targets` has this name',
+    )
+    expect(problem).toMatchObject({ suggestion: 'claims' })
+  })
+
   test('an enabled call without the service; a disabled one may wait for it', () => {
     expect(faults(CALL, settingsOf())).toEqual([
       '2:7 kind: calls go through the aggregation service, and the config has no `aggregator`',
@@ -259,8 +267,10 @@ describe('what the config does not allow', () => {
 
 test('the demo target of the sandbox may be called without another word in the config', () => {
   const settings = settingsOf('mode: sandbox\n', { sandbox: SANDBOX_TEMPLATE })
-  const [target = ''] = settings.aggregator?.targets ?? []
-  expect(callOf(edit(CALL, TARGET, target), settings)).toMatchObject({ target })
+  const target = settings.aggregator?.targets.get('demo')
+  expect(target).toMatch(/^0x/)
+  for (const to of ['demo', `"${target}"`])
+    expect(callOf(edit(CALL, TARGET, to), settings)).toMatchObject({ target })
 })
 
 test('32 bytes are an ordinary argument of a call, not a leaked key', () => {

@@ -314,13 +314,13 @@ describe('the aggregator section', () => {
 
   test('is read with its amounts in wei and its addresses in lower case, without a warning', () => {
     const target = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-    const loaded = loadText(`${withSepolia}${AGGREGATOR}  targets: ["${target}"]\n`)
+    const loaded = loadText(`${withSepolia}${AGGREGATOR}  targets: { claim: "${target}" }\n`)
     expect(loaded.ok && loaded.warnings).toEqual([])
     expect(loaded.ok && loaded.settings.aggregator).toMatchObject({
       chain: 'sepolia',
       wallet: 'operator',
       proposer: 'trustless',
-      targets: [target.toLowerCase()],
+      targets: new Map([['claim', target.toLowerCase()]]),
       fallback: { mode: 'after-deadline', deadlineMs: 180_000 },
       gasTank: {
         alertBelowWei: 2n * 10n ** 16n,

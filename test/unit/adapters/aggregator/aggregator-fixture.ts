@@ -10,11 +10,13 @@ import type {
   GasTankAccount,
   TransactionDraft,
 } from '../../../../src/ports.ts'
+import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
 
 export const SEPOLIA = 11_155_111
 const address = (byte: string): Address => `0x${byte.repeat(20)}`
 
 const SETTINGS: AggregatorSettings = {
+  ...AGGREGATOR,
   rpcUrl: 'https://agg.example',
   chain: 'sepolia',
   wallet: 'operator',
@@ -25,10 +27,7 @@ const SETTINGS: AggregatorSettings = {
     trustedProposer: address('03'),
     trustlessProposer: address('04'),
   },
-  targets: [],
-  fallback: { mode: 'after-deadline', deadlineMs: 180_000 },
-  gasTank: { alertBelowWei: undefined, topUp: undefined },
-  wire: { methodPrefix: 'agg_', signatureHeader: 'X-Relay-Signature' },
+  targets: new Map(),
 }
 
 /** A clock that moves when somebody sleeps, and does what was set for the time it passes. Starts at 0. */
@@ -65,7 +64,7 @@ export function fakeAggregator({ signer }: { signer: AccountSigner }) {
     code: '0x',
     nestedNonce: undefined,
     domain: undefined,
-    gasTankBalance: 0n,
+    gasTank: { balances: 0n, balanceOf: undefined },
   }
   const sent: Hex[] = []
   const told: string[] = []
@@ -113,7 +112,7 @@ export function fakeAggregator({ signer }: { signer: AccountSigner }) {
     identity: unasked,
     simulate: unasked,
     trace: unasked,
-    callsOf: unasked,
+    callsWith: unasked,
   }
   const clock = sleepyClock()
   const stopping = new AbortController()

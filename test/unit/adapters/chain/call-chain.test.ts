@@ -59,7 +59,6 @@ class Refusal {
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`
 const word = (value: number | bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`
-const topic = (address: Address): Hex => `0x${address.slice(2).padStart(64, '0')}`
 
 function multicall(...results: readonly (Hex | undefined)[]): Hex {
   const components = [
@@ -78,7 +77,8 @@ describe('an account', () => {
 
   beforeEach(() => {
     Object.assign(script, {
-      eth_call: () => multicall(word(9), word(1_000), word(77), word(3), undefined, word(5)),
+      eth_call: () =>
+        multicall(word(9), word(1_000), word(77), word(3), undefined, word(5), undefined),
       eth_getBlockByNumber: () => ({
         number: hex(10),
         timestamp: hex(1_012),
@@ -99,7 +99,7 @@ describe('an account', () => {
       code: `0xef0100${'ab'.repeat(20)}`,
       nestedNonce: 3n,
       domain: undefined,
-      gasTankBalance: 5n,
+      gasTank: { balances: 5n, balanceOf: undefined },
     })
     expect(observed).toEqual([
       { type: 'request', service: 'rpc', route: 'account', status: '200', durationMs: 0 },
@@ -109,7 +109,7 @@ describe('an account', () => {
   test.each<[string, Script]>([
     ['no Multicall3', { eth_call: () => '0x' }],
     ['answers to fewer reads', { eth_call: () => multicall(word(9), word(1), word(1), word(1)) }],
-    ['no block number', { eth_call: () => multicall('0x', ...Array(5).fill(word(1))) }],
+    ['no block number', { eth_call: () => multicall('0x', ...Array(6).fill(word(1))) }],
     ['no base fee', { eth_getBlockByNumber: () => ({ number: '0x1' }) }],
     ['no block', { eth_getBlockByNumber: () => null }],
     ['no transaction count', { eth_getTransactionCount: () => null }],
@@ -121,13 +121,12 @@ describe('an account', () => {
 })
 
 describe('a simulation', () => {
-  const ask = () =>
-    chain.simulate({ from: ACCOUNT, to: CONTRACT, data: '0xabcd', value: 9n, gas: 50_000n })
+  const ask = () => chain.simulate({ from: ACCOUNT, to: CONTRACT, data: '0xabcd', value: 9n })
 
   test('runs the call and estimates it, within the same gas', async () => {
     Object.assign(script, { eth_call: () => '0x', eth_estimateGas: () => hex(30_000) })
     expect(answerOf(await ask())).toEqual({ gasUsed: 30_000n })
-    const call = { from: ACCOUNT, to: CONTRACT, data: '0xabcd', value: '0x9', gas: hex(50_000) }
+    const call = { from: ACCOUNT, to: CONTRACT, data: '0xabcd', value: '0x9' }
     expect(node.batches[0]?.map((item) => item.params)).toEqual([[], [call, 'latest'], [call]])
   })
 
@@ -167,8 +166,16 @@ describe('a trace', () => {
       blockNumber: 16n,
       gasUsed: 21_000n,
       effectiveGasPrice: 3n,
+      blobCost: 0n,
       input: '0xabcd',
     })
+  })
+
+  test('tells what the blobs of a transaction came to', async () => {
+    const blobs = { blobGasUsed: '0x20000', blobGasPrice: '0x7' }
+    script['eth_getTransactionReceipt'] = () => ({ ...receipt, ...blobs })
+    script['eth_getTransactionByHash'] = () => transaction
+    expect(answerOf(await chain.trace(HASH))).toMatchObject({ blobCost: 131_072n * 7n })
   })
 
   test('does not exist while the transaction waits', async () => {
@@ -199,8 +206,24 @@ describe('a search for calls', () => {
     readonly toBlock: Hex
     readonly topics: readonly (Hex | null)[]
   }
+  const MARK: Hex = '0x5eaf00d5'
+  /** Transactions that hold the mark. */
+  let marked: readonly Hex[] = []
+  beforeEach(() => {
+    marked = []
+  })
+  const inputOf = (hash: unknown): Hex =>
+    marked.some((each) => each === hash) ? '0xaa5eaf00d5bb' : '0xaabb'
+  const sentAt = (block: number) => [
+    { hash: word(6), to: ACCOUNT, input: inputOf(word(7)) },
+    { hash: word(7), to: CONTRACT, input: inputOf(word(7)) },
+    { hash: word(8), to: CONTRACT, input: '0x' },
+    { hash: word(block), to: null, input: '0x' },
+  ]
   const search = (fromBlock: bigint) =>
-    chain.callsOf({ contract: CONTRACT, account: ACCOUNT, fromBlock })
+    chain.callsWith({ contract: CONTRACT, mark: MARK, fromBlock })
+  const methods = (): readonly string[] =>
+    node.batches.flatMap((batch) => batch.map(({ method }) => method))
   const filters = (): readonly Filter[] =>
     node.batches.flatMap((batch) =>
       batch.flatMap((item) => (item.method === 'eth_getLogs' ? [item.params[0] as Filter] : [])),
@@ -228,78 +251,87 @@ describe('a search for calls', () => {
         hash,
         from: ACCOUNT,
         to: CONTRACT,
-        input: '0x',
+        input: inputOf(hash),
       }),
     })
   }
 
-  test('asks for the account in every place that a log can name it', async () => {
-    holds(50, () => [])
+  test('asks for whatever the contract emitted, for its events name no account', async () => {
+    holds(50, () => [log(1, { block: 45, index: 0 })])
     expect(answerOf(await search(40n))).toEqual([])
     const range = { address: CONTRACT, fromBlock: hex(40), toBlock: hex(50) }
-    expect(filters()).toEqual([
-      { ...range, topics: [null, topic(ACCOUNT)] },
-      { ...range, topics: [null, null, topic(ACCOUNT)] },
-      { ...range, topics: [null, null, null, topic(ACCOUNT)] },
-    ])
+    expect(filters()).toEqual([{ ...range, topics: [] }])
   })
 
-  test('finds a transaction once, in the order of the chain, whichever place named the account', async () => {
-    holds(50, ({ topics }) => {
-      if (topics.length === 2)
-        return [log(3, { block: 45, index: 1 }), log(1, { block: 41, index: 9 })]
-      if (topics.length === 3) return [log(2, { block: 45, index: 0 })]
-      return [log(3, { block: 45, index: 2 })]
-    })
+  test('finds what holds the mark, once, in the order of the chain, and reads no other receipt', async () => {
+    holds(50, () => [
+      log(3, { block: 45, index: 1 }),
+      log(1, { block: 41, index: 9 }),
+      log(4, { block: 41, index: 10 }),
+      log(2, { block: 45, index: 0 }),
+      log(3, { block: 45, index: 2 }),
+    ])
+    marked = [word(1), word(2), word(3)]
     const calls = answerOf(await search(40n))
-    expect(calls.map((call) => call.hash)).toEqual([word(1), word(2), word(3)])
+    expect(calls.map((call) => call.hash)).toEqual(marked)
+    expect(methods().filter((method) => method === 'eth_getTransactionReceipt')).toHaveLength(3)
   })
 
-  test('covers a long stretch in ranges without gap or overlap, a few a request', async () => {
+  test('ends with the first stretch of blocks that has it', async () => {
+    holds(90_000, ({ fromBlock }) => [log(Number(fromBlock), { block: 45, index: 0 })])
+    marked = [word(1)]
+    expect(answerOf(await search(1n)).map((call) => call.hash)).toEqual(marked)
+    expect(filters()).toHaveLength(1)
+  })
+
+  test('reads the blocks themselves of a contract that emits nothing, as long as they are few', async () => {
+    holds(45, () => [])
+    marked = [word(7)]
+    script['eth_getBlockByNumber'] = ([block]) => ({
+      hash: word(900),
+      timestamp: '0x1',
+      transactions: block === hex(43) ? sentAt(43) : [],
+    })
+    expect(answerOf(await search(40n)).map((call) => call.hash)).toEqual([word(7)])
+    holds(40 + 64, () => [])
+    expect(await search(40n)).toMatchObject({
+      ok: false,
+      fault: { tag: 'unavailable', message: expect.stringMatching(/emits no events/) },
+    })
+  })
+
+  test('covers a long stretch in ranges without gap or overlap', async () => {
     const head = 9_999
-    holds(head, () => [])
+    holds(head, () => [log(1, { block: 41, index: 0 })])
     await search(1n)
-    const ranges = filters().filter(({ topics }) => topics.length === 2)
-    expect(ranges.map(({ fromBlock, toBlock }) => [Number(fromBlock), Number(toBlock)])).toEqual([
-      [1, 2_000],
-      [2_001, 4_000],
-      [4_001, 6_000],
-      [6_001, 8_000],
-      [8_001, 9_999],
-    ])
-    for (const batch of node.batches) expect(batch.length).toBeLessThanOrEqual(13)
+    expect(filters().map(({ fromBlock, toBlock }) => [Number(fromBlock), Number(toBlock)])).toEqual(
+      [
+        [1, 2_000],
+        [2_001, 4_000],
+        [4_001, 6_000],
+        [6_001, 8_000],
+        [8_001, 9_999],
+      ],
+    )
   })
 
   test('is bounded: a hundred thousand blocks are searched, one more is too many', async () => {
-    holds(100_000, () => [])
+    holds(100_000, () => [log(1, { block: 41, index: 0 })])
     expect((await search(1n)).ok).toBe(true)
     const asked = node.batches.length
     expect(await search(0n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
     expect(node.batches.length).toBe(asked + 1)
   })
 
-  test('gives two hundred transactions, and never a list cut short', async () => {
-    let count = 200
-    holds(50, ({ topics }) =>
-      topics.length > 2
-        ? []
-        : Array.from({ length: count }, (_, index) => log(index + 1, { block: 41, index })),
+  test('reads ten thousand transactions of a stretch, and never a list cut short', async () => {
+    let count = 10_000
+    holds(50, () =>
+      Array.from({ length: count }, (_, index) => log(index + 1, { block: 41, index })),
     )
-    expect(answerOf(await search(40n))).toHaveLength(200)
+    expect(await search(40n)).toEqual({ ok: true, value: [] })
     for (const batch of node.batches) expect(batch.length).toBeLessThanOrEqual(40)
-    count = 201
+    count = 10_001
     expect(await search(40n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
-  })
-
-  test('looks on where two hundred were found, as there may be one more', async () => {
-    holds(20_000, ({ topics, fromBlock }) => {
-      if (topics.length > 2) return []
-      const block = Number(fromBlock)
-      if (block === 1)
-        return Array.from({ length: 200 }, (_, index) => log(index + 1, { block, index }))
-      return block > 18_000 ? [log(999, { block, index: 0 })] : []
-    })
-    expect(await search(1n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
   })
 
   test('is unavailable on a node that is behind the block it begins at', async () => {
@@ -310,6 +342,7 @@ describe('a search for calls', () => {
 
   test('is unavailable on a node that has a log without its receipt', async () => {
     holds(50, () => [log(1, { block: 41, index: 0 })])
+    marked = [word(1)]
     script['eth_getTransactionReceipt'] = () => null
     expect(await search(40n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
   })

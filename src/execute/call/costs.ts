@@ -1,0 +1,62 @@
+import type { CallCosts } from '../../domain/book/journal.ts'
+import type { CallRecord } from '../../domain/call.ts'
+import type { Hex } from '../../domain/units.ts'
+import type { CallTrace } from '../../ports.ts'
+import { availableOf } from '../account/deposit.ts'
+import type { AggregatorContext } from '../context.ts'
+
+/** A call that the chain shows, and the name that the service has for it. */
+type Executed = {
+  readonly call: CallRecord
+  readonly trace: CallTrace
+  readonly via: 'aggregated' | 'direct'
+  readonly orderId: Hex | undefined
+}
+
+/**
+ * What the call cost, and what it would have cost sent directly in the same block. Sent directly, the receipt says it. Of a
+ * batch the service says it, in the status of the call; the fall of the available funds is the check, because only one
+ * call of the account is under way at a time. A deposit in between leaves the fall undefined.
+ */
+export async function costsOf(
+  { service, settings }: AggregatorContext,
+  { call, trace, via, orderId }: Executed,
+): Promise<CallCosts> {
+  const { effectiveGasPrice, blobCost } = trace
+  const direct = call.directGas * effectiveGasPrice
+  if (via === 'direct')
+    return { charged: trace.gasUsed * effectiveGasPrice + blobCost, direct, blob: blobCost }
+  const [after, status] = await Promise.all([
+    service.accountInfo(call.account),
+    orderId === undefined ? undefined : service.transactionStatus(orderId),
+  ])
+  const fall = after.ok ? fallOf(call, availableOf(after.value)) : undefined
+  const told = (field: string): bigint | undefined =>
+    status?.ok === true ? weiAt(status.value, field) : undefined
+  const fields = settings.wire.status
+  return {
+    charged: told(fields.charged) ?? fall,
+    direct,
+    saved: told(fields.saved),
+    blob: told(fields.blob),
+    fall,
+  }
+}
+
+function fallOf({ availableWei }: CallRecord, available: bigint): bigint | undefined {
+  const fall = availableWei === undefined ? 0n : availableWei - available
+  return fall > 0n ? fall : undefined
+}
+
+const WEI = /^-?(?:0|[1-9]\d{0,77})$/
+
+/** The wei that stands at a path of field names; undefined for anything that is no exact integer. */
+function weiAt(status: Readonly<Record<string, unknown>>, path: string): bigint | undefined {
+  let found: unknown = status
+  for (const name of path.split('.')) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
+    found = Reflect.get(found, name)
+  }
+  const text = Number.isSafeInteger(found) ? `${found}` : found
+  return typeof text === 'string' && WEI.test(text) ? BigInt(text) : undefined
+}
