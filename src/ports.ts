@@ -266,8 +266,8 @@ export type DelegationDraft = {
   readonly chainId: number
   /** The code that the account is to have; the zero address clears it. */
   readonly delegate: Address
-  /** Account nonces that an authorization is signed for, each good for one use at exactly that nonce. */
-  readonly authorizationNonces: readonly number[]
+  /** Account nonce that the authorization is signed for: it is good for one use at exactly that nonce. */
+  readonly authorizationNonce: number
   readonly nonce: number
   readonly gas: bigint
   readonly maxFeePerGas: bigint
@@ -277,7 +277,7 @@ export type DelegationDraft = {
 /** A signer that may also change the code of its account, for the commands that set one up. */
 export type AccountSigner = Signer & {
   /**
-   * A type-4 transaction to the zero address that carries the owner's authorizations (EIP-7702, the service's setup
+   * A type-4 transaction to the zero address that carries the owner's authorization (EIP-7702, the service's setup
    * rule 3). Deterministic. Throws for chain id 0: such an authorization would hold on every chain (rule A4).
    */
   signDelegation(draft: DelegationDraft): { readonly raw: Hex; readonly hash: Hex }

@@ -243,6 +243,9 @@ function gastankCommand(root: Command): void {
     })
 }
 
+const DIRECT =
+  'by an ordinary transaction of the account, at its own expense, not through the service'
+
 function delegationCommand(root: Command): void {
   const delegation = root
     .command('delegation')
@@ -258,11 +261,13 @@ function delegationCommand(root: Command): void {
       "delegate the account to the config's proposer through the service; the daemon must not be running",
     )
     .option('--trusted', 'needed with `proposer: trusted`, under which the service can do anything')
+    .option('--direct', DIRECT)
     .action((options) => {
       exitCode = loaded().then(({ delegationSet }) => delegationSet(options, io))
     })
   configured(delegation.command('clear'))
     .description('take the code away again; the daemon must not be running')
+    .option('--direct', DIRECT)
     .action((options) => {
       exitCode = loaded().then(({ delegationClear }) => delegationClear(options, io))
     })

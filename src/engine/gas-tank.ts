@@ -89,20 +89,23 @@ function createFundsTeller(context: OrderContext, { settings }: AggregatorContex
       observe({ type: 'gas-tank-unknown', account, isLogin, message })
   }
 
+  function tellFunds({ balance, outstanding }: Funds): void {
+    silent = 0
+    const available = balance - outstanding
+    samples = [...samples, { atMs: clock.now(), available }].filter(
+      ({ atMs }) => clock.now() - atMs <= RUNWAY_WINDOW_MS,
+    )
+    const wasLow = isLow
+    isLow = gasTank.alertBelowWei !== undefined && available < gasTank.alertBelowWei
+    const runway = runwaySeconds(samples)
+    observe({ type: 'gas-tank', account, balance, outstanding, runwaySeconds: runway, isLow })
+    if (isLow && !wasLow) observe({ type: 'gas-tank-low', account, available })
+  }
+
   return {
     tell(look: Look): void {
-      if (!look.ok) return tellFault(look.fault)
-      silent = 0
-      const { balance, outstanding } = look.funds
-      const available = balance - outstanding
-      samples = [...samples, { atMs: clock.now(), available }].filter(
-        ({ atMs }) => clock.now() - atMs <= RUNWAY_WINDOW_MS,
-      )
-      const wasLow = isLow
-      isLow = gasTank.alertBelowWei !== undefined && available < gasTank.alertBelowWei
-      const runway = runwaySeconds(samples)
-      observe({ type: 'gas-tank', account, balance, outstanding, runwaySeconds: runway, isLow })
-      if (isLow && !wasLow) observe({ type: 'gas-tank-low', account, available })
+      if (look.ok) tellFunds(look.funds)
+      else tellFault(look.fault)
     },
     capped(now: boolean): void {
       if (now && !isCapped) observe({ type: 'top-up-capped', account })

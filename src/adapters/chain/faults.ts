@@ -1,7 +1,7 @@
-import { decodeErrorResult } from 'viem/utils'
 import type { Hex } from '../../domain/units.ts'
 import type { ChainFault, ChainReply } from '../../ports.ts'
 import { RpcRefusal, UnusableAnswer } from './batch.ts'
+import { revertReason } from './contract-errors.ts'
 
 // Nodes agree on no codes for these, only roughly on the words.
 const REVERTED =
@@ -13,9 +13,6 @@ const NONCE_LOW = /nonce (?:is )?too low|NonceTooLow|OldNonce|invalid nonce.*low
 const REVERT_CODES: readonly number[] = [3, -32015]
 /** "Internal error": the node failed at its own work, so that nothing is known. */
 const INTERNAL_CODE = -32603
-
-const REASON_LENGTH_MAX = 200
-const UNPRINTABLE = /[^\x20-\x7e]+/g
 
 type Refused = { readonly ok: false; readonly fault: ChainFault }
 
@@ -43,22 +40,6 @@ export function broadcastFault(error: unknown, hash: Hex): ChainReply<Hex> {
 
 function fault(tag: ChainFault['tag'], message: string): Refused {
   return { ok: false, fault: { tag, message } }
-}
-
-/**
- * What a revert says: the text of `Error(string)`, a panic's code, or the selector of a custom error. The text is
- * a contract's, so that only a bounded line of printable characters is kept.
- */
-export function revertReason(data: unknown): string | undefined {
-  const hex = typeof data === 'string' ? /0x(?:[0-9a-f]{2}){4,4096}$/i.exec(data)?.[0] : undefined
-  if (hex === undefined) return undefined
-  try {
-    const { errorName, args } = decodeErrorResult({ abi: [], data: hex as Hex })
-    const reason = errorName === 'Error' ? String(args[0]) : `${errorName}(${args.join()})`
-    return reason.replace(UNPRINTABLE, ' ').slice(0, REASON_LENGTH_MAX)
-  } catch {
-    return `custom error ${hex.slice(0, 10)}`
-  }
 }
 
 /** A value that the answer must have. viem leaves out what a node left out. */

@@ -10,13 +10,11 @@ export function signDelegation(
   sign: (digest: Hex) => SignatureParts,
   draft: DelegationDraft,
 ): { readonly raw: Hex; readonly hash: Hex } {
-  const { chainId, delegate, authorizationNonces } = draft
+  const { chainId, delegate, authorizationNonce: nonce } = draft
   if (!Number.isSafeInteger(chainId) || chainId <= 0)
     throw new RangeError(`an authorization needs the id of one chain, not ${chainId}`)
-  const authorizationList = authorizationNonces.map((nonce) => {
-    const authorization = { address: delegate, chainId, nonce }
-    return { ...authorization, ...sign(hashAuthorization(authorization)) }
-  })
+  const authorization = { address: delegate, chainId, nonce }
+  const authorizationList = [{ ...authorization, ...sign(hashAuthorization(authorization)) }]
   const transaction = {
     type: 'eip7702',
     chainId,

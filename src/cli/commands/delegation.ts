@@ -12,7 +12,12 @@ import { readSigner } from '../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
 import { type ConfigOptions, reportProblems } from '../load.ts'
 
-export type DelegationSetOptions = ConfigOptions & {
+export type DelegationChangeOptions = ConfigOptions & {
+  /** By an ordinary transaction of the account itself, instead of through the service. */
+  readonly direct?: boolean
+}
+
+export type DelegationSetOptions = DelegationChangeOptions & {
   /** Says a second time what `proposer: trusted` in the config says. */
   readonly trusted?: boolean
 }
@@ -98,7 +103,7 @@ export function delegationSet(options: DelegationSetOptions, io: Io): Promise<Ex
 }
 
 /** `delegation clear`: the account is an ordinary one again. */
-export function delegationClear(options: ConfigOptions, io: Io): Promise<ExitCode> {
+export function delegationClear(options: DelegationChangeOptions, io: Io): Promise<ExitCode> {
   return withAggregator(options, io, (tools) =>
     change(NO_DELEGATE, tools, { options, io, command: 'delegation clear' }),
   )
@@ -113,13 +118,14 @@ async function tradingWallet({ settings, scrubber }: AggregatorTools, io: Io) {
 function change(
   delegate: Address,
   tools: AggregatorTools,
-  { options, io, command }: { options: ConfigOptions; io: Io; command: string },
+  { options, io, command }: { options: DelegationChangeOptions; io: Io; command: string },
 ): Promise<ExitCode> {
   return whileStopped({ tools, options, io, command }, async () => {
     const view = await readState(tools.settings.stateDir)
     const busy = view === undefined ? undefined : unfinished(view.state, tools.signer.address)
     if (busy !== undefined) return printOutcome(io, options, { ok: false, message: busy })
-    const outcome = await changeDelegation({ ...tools, delegate })
+    const route = options.direct === true ? 'direct' : 'service'
+    const outcome = await changeDelegation({ ...tools, delegate, route })
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
     const isDone = outcome.tag !== 'failed'
     return printOutcome(io, options, {

@@ -1,14 +1,15 @@
 import { delegateOf } from '../../domain/call.ts'
+import type { Reply } from '../../domain/quote.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import { type Address, type Hex, ZERO_ADDRESS } from '../../domain/units.ts'
-import type { AccountSigner, AccountView, AggregatorFault, Clock } from '../../ports.ts'
+import type { AccountSigner, AccountView, AggregatorFault, ChainFault, Clock } from '../../ports.ts'
 import type { AggregatorContext } from '../context.ts'
 
 /** Authorizing this address takes the code away. */
 export const NO_DELEGATE = ZERO_ADDRESS
 
-/** Two authorizations, and setting the code for the first time, cost about 90,000. */
-const DELEGATION_GAS = 150_000n
+/** One authorization, and setting the code for the first time, cost about 50,000. */
+const DELEGATION_GAS = 100_000n
 const PRIORITY_FEE_WEI = 1_000_000_000n
 const DONE_WITHIN_MS = 5 * 60_000
 const POLL_MS = 1_000
@@ -17,19 +18,22 @@ const TELL_EVERY_MS = 15_000
 /** Sights in a row of a used nonce without the code before that counts: nodes may answer from different blocks. */
 const SPENT_SIGHTS = 5
 
+/** Who puts the authorization on the chain: the aggregation service, or the account itself by an ordinary transaction. */
+export type DelegationRoute = 'service' | 'direct'
+
 /**
- * What the authorizations are signed for, as steps ahead of the account's nonce, in the order in which they are tried.
+ * What the authorization is signed for, as steps ahead of the account's nonce, in the order in which they are tried.
  *
- * The interface does not say whether the service puts the authorization into a transaction of its own (then the
- * account's nonce is the right one) or broadcasts the one it was given (whose sender's nonce has moved on by the time
- * the list is read, so that it is the next one). With both in the list one is valid either way. That is safe: both
- * name the same code on the same chain, so that applying both is applying one; each is good for one nonce only; and
- * whatever changes the delegation later uses up that nonce, so that a left-over can never undo the change.
- *
- * A service that takes exactly one authorization refuses the pair; then each is tried alone. All are signed around one
- * transaction nonce, so that at most one of these transactions is ever executed.
+ * A sender's nonce has moved on by the time the list is read, so that an authorization in a transaction of our own is
+ * for the next one. The interface does not say whether the service puts the authorization into a transaction of its own, as
+ * sponsors do (then the account's nonce is the right one), or broadcasts the one it was given. A form that did not work is
+ * followed by the other: all are signed around one transaction nonce, so that at most one is ever executed, and whatever
+ * changes the delegation later uses up the nonce, so that a left-over can never undo the change.
  */
-const NONCES_AHEAD: readonly (readonly number[])[] = [[0, 1], [0], [1]]
+const STEPS_AHEAD: Readonly<Record<DelegationRoute, readonly number[]>> = {
+  service: [0, 1],
+  direct: [1],
+}
 
 export type DelegationChange = {
   readonly aggregator: AggregatorContext
@@ -37,6 +41,7 @@ export type DelegationChange = {
   readonly signer: AccountSigner
   /** One of the config's proposers, or `NO_DELEGATE`. */
   readonly delegate: Address
+  readonly route: DelegationRoute
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly stop: AbortSignal
   readonly tell: (progress: string) => void
@@ -47,12 +52,12 @@ export type DelegationOutcome = {
   readonly message: string
 }
 
-/** Gives the account the code, through the service, and waits until the chain shows it. Does nothing when it has it. */
+/** Gives the account the code and waits until the chain shows it. Does nothing when it has it. */
 export async function changeDelegation(change: DelegationChange): Promise<DelegationOutcome> {
   if (!isAllowed(change)) throw new Error(`${change.delegate} is no proposer of the config`)
   const untilMs = change.clock.now() + DONE_WITHIN_MS
   let why = ''
-  for (const ahead of NONCES_AHEAD) {
+  for (const ahead of STEPS_AHEAD[change.route]) {
     const end = await tryOnce(change, ahead, untilMs)
     if (!('retry' in end)) return end
     why = end.retry
@@ -64,25 +69,34 @@ export async function changeDelegation(change: DelegationChange): Promise<Delega
 /** One transaction and what came of it; `retry` when it is certain that nothing did and another form may do better. */
 async function tryOnce(
   change: DelegationChange,
-  ahead: readonly number[],
+  ahead: number,
   untilMs: number,
 ): Promise<DelegationOutcome | { readonly retry: string }> {
-  const { aggregator, delegate, tell } = change
+  const { aggregator, delegate, route, tell } = change
   const view = await accountOf(change)
   if (!view.ok) return failed(view.fault.message)
   const { code, transactionCount: before } = view.value
   if (isForeign(code, aggregator.settings)) return failed(foreign(code))
   if (isSet(code, delegate)) return { tag: 'unchanged', message: 'it was already' }
   const raw = signedFor(change, view.value, ahead)
-  const sent = await aggregator.service.sendRawTransaction(raw)
+  const sent = await send(change, raw)
   if (!sent.ok && sent.fault.tag === 'rejected') return { retry: sent.fault.message }
   if (!sent.ok && !UNKNOWN.has(sent.fault.tag)) return failed(remedyOf(sent.fault))
-  tell(sent.ok ? `the service took it as ${sent.value}` : 'no answer; watching the chain')
+  const taker = route === 'service' ? 'the service' : 'the node'
+  tell(sent.ok ? `${taker} took it as ${sent.value}` : 'no answer; watching the chain')
   return watch(change, { raw, before, taken: sent.ok, untilMs })
 }
 
-/** Answers after which the service may have taken it all the same. */
-const UNKNOWN: ReadonlySet<AggregatorFault['tag']> = new Set(['unavailable', 'rateLimited'])
+type SendFault = AggregatorFault | ChainFault
+
+function send({ aggregator, route }: DelegationChange, raw: Hex): Promise<Reply<Hex, SendFault>> {
+  return route === 'service'
+    ? aggregator.service.sendRawTransaction(raw)
+    : aggregator.chain.broadcast(raw)
+}
+
+/** Answers after which it may have been taken all the same. */
+const UNKNOWN: ReadonlySet<SendFault['tag']> = new Set(['unavailable', 'rateLimited'])
 
 /** Never anything that the operator's file does not name (rule A4). */
 function isAllowed({ delegate, aggregator }: DelegationChange): boolean {
@@ -114,12 +128,12 @@ function isSet(code: Hex, delegate: Address): boolean {
   return delegate === NO_DELEGATE ? code === '0x' : delegateOf(code) === delegate
 }
 
-function signedFor(change: DelegationChange, view: AccountView, ahead: readonly number[]): Hex {
+function signedFor(change: DelegationChange, view: AccountView, ahead: number): Hex {
   const { signer, delegate, aggregator } = change
   return signer.signDelegation({
     chainId: aggregator.wallet.chainId,
     delegate,
-    authorizationNonces: ahead.map((steps) => view.transactionCount + steps),
+    authorizationNonce: view.transactionCount + ahead,
     nonce: view.transactionCount,
     gas: DELEGATION_GAS,
     maxFeePerGas: view.baseFeePerGas * 2n + PRIORITY_FEE_WEI,
@@ -157,9 +171,10 @@ async function watch(
 
 /** Between two looks: tells of the wait now and then, and sends again what may never have arrived. */
 function attendant(
-  { clock, tell, aggregator }: DelegationChange,
+  change: DelegationChange,
   { raw, taken }: Sent,
 ): (progress: string) => Promise<void> {
+  const { clock, tell } = change
   let isTaken = taken
   let toldMs = clock.now()
   let sentMs = clock.now()
@@ -170,7 +185,7 @@ function attendant(
       toldMs = nowMs
     }
     if (isTaken || nowMs - sentMs < SEND_AGAIN_MS) return
-    isTaken = (await aggregator.service.sendRawTransaction(raw)).ok
+    isTaken = (await send(change, raw)).ok
     sentMs = nowMs
   }
 }
@@ -180,16 +195,18 @@ function accountOf({ aggregator, signer }: DelegationChange) {
   return aggregator.chain.account({ account: signer.address, gasTank })
 }
 
-function describe(ahead: readonly number[]): string {
-  if (ahead.length > 1) return 'two authorizations in one transaction'
-  return ahead[0] === 0
+function describe(ahead: number): string {
+  return ahead === 0
     ? 'an authorization for the present nonce'
     : 'an authorization for the next nonce'
 }
 
-function remedyOf({ tag, message }: AggregatorFault): string {
+function remedyOf({ tag, message }: SendFault): string {
+  if (tag === 'insufficientFunds') return `${message} (the wallet needs ether of its own for this)`
   const isUnfunded = tag === 'accountNotFound' || tag === 'insufficientBalance'
-  return isUnfunded ? `${message} (first: tranched gastank deposit AMOUNT)` : message
+  return isUnfunded
+    ? `${message} (first: tranched gastank deposit AMOUNT --yes; or --direct, at the wallet's own expense)`
+    : message
 }
 
 function failed(message: string): DelegationOutcome {

@@ -4,7 +4,11 @@ import { recoverAuthorizationAddress } from 'viem/utils'
 import { describe, expect, test } from 'vitest'
 import { createSigner } from '../../../../src/adapters/keys/signer.ts'
 import type { Address, Hex } from '../../../../src/domain/units.ts'
-import { changeDelegation, NO_DELEGATE } from '../../../../src/execute/account/delegate.ts'
+import {
+  changeDelegation,
+  type DelegationRoute,
+  NO_DELEGATE,
+} from '../../../../src/execute/account/delegate.ts'
 import type { AggregatorReply } from '../../../../src/ports.ts'
 import { fakeAggregator, SEPOLIA } from '../aggregator/aggregator-fixture.ts'
 
@@ -20,7 +24,7 @@ describe('a signed delegation', () => {
   const draft = {
     chainId: SEPOLIA,
     delegate: TRUSTLESS,
-    authorizationNonces: [7, 8],
+    authorizationNonce: 8,
     nonce: 7,
     gas: 150_000n,
     maxFeePerGas: 3_000_000_000n,
@@ -28,12 +32,9 @@ describe('a signed delegation', () => {
   }
 
   test('is byte for byte the type-4 transaction to the zero address that viem signs', async () => {
-    const { authorizationNonces, delegate, ...fields } = draft
-    const authorizationList = await Promise.all(
-      authorizationNonces.map((nonce) =>
-        account.signAuthorization({ contractAddress: delegate, chainId: SEPOLIA, nonce }),
-      ),
-    )
+    const { authorizationNonce, delegate, ...fields } = draft
+    const terms = { contractAddress: delegate, chainId: SEPOLIA, nonce: authorizationNonce }
+    const authorizationList = [await account.signAuthorization(terms)]
     const raw = await account.signTransaction({
       ...fields,
       type: 'eip7702',
@@ -72,7 +73,8 @@ function stage(service: Service, start: { code?: Hex } = {}) {
   fake.account.code = start.code ?? '0x'
   fake.account.transactionCount = 7
   fake.answers.sendRawTransaction = (raw) => service(raw, fake.sent.length)
-  const change = (delegate: Address) => changeDelegation({ ...fake.tools, delegate })
+  const change = (delegate: Address, route: DelegationRoute = 'service') =>
+    changeDelegation({ ...fake.tools, delegate, route })
   return { ...fake, change }
 }
 
@@ -80,21 +82,29 @@ const TAKEN = { ok: true, value: `0x${'ab'.repeat(32)}` } as const
 const refused = (message: string) => ({ ok: false, fault: { tag: 'rejected', message } }) as const
 
 describe('changing the delegation', () => {
-  test('sends both authorizations for this chain, and ends when the chain shows the code', async () => {
-    const { change, sent, account: state, clock } = stage(() => TAKEN)
+  test('through the service is authorized for the present nonce, on this chain alone', async () => {
+    const { change, sent, broadcast, account: state, clock } = stage(() => TAKEN)
+    clock.at(5_000, () => {
+      state.code = codeOf(TRUSTLESS)
+    })
+    expect(await change(TRUSTLESS)).toMatchObject({ tag: 'changed' })
+    expect(await Promise.all(sent.map(readSent))).toEqual([
+      { nonce: 7, nonces: [7], delegates: [TRUSTLESS], chains: [SEPOLIA] },
+    ])
+    expect(broadcast).toEqual([])
+  })
+
+  test('done directly is an ordinary transaction, authorized for the nonce after its own', async () => {
+    const { change, sent, broadcast, account: state, clock } = stage(() => TAKEN)
     clock.at(5_000, () => {
       state.code = codeOf(TRUSTLESS)
       state.transactionCount = 9
     })
-    expect(await change(TRUSTLESS)).toMatchObject({ tag: 'changed' })
-    expect(await Promise.all(sent.map(readSent))).toEqual([
-      {
-        nonce: 7,
-        nonces: [7, 8],
-        delegates: [TRUSTLESS, TRUSTLESS],
-        chains: [SEPOLIA, SEPOLIA],
-      },
+    expect(await change(TRUSTLESS, 'direct')).toMatchObject({ tag: 'changed' })
+    expect(await Promise.all(broadcast.map(readSent))).toEqual([
+      { nonce: 7, nonces: [8], delegates: [TRUSTLESS], chains: [SEPOLIA] },
     ])
+    expect(sent).toEqual([])
   })
 
   test('is nothing when the account has the code, or none is wanted and none is there', async () => {
@@ -105,14 +115,14 @@ describe('changing the delegation', () => {
     expect([...set.sent, ...clear.sent]).toEqual([])
   })
 
-  test('tries one authorization at a time where two are refused, all around one nonce', async () => {
+  test('tries the other nonce where one is refused, both around one transaction nonce', async () => {
     const {
       change,
       sent,
       account: state,
     } = stage(
       (_raw, count) => {
-        if (count < 3) return refused('exactly one authorization')
+        if (count < 2) return refused('authorization nonce 7')
         state.code = '0x'
         return TAKEN
       },
@@ -120,8 +130,8 @@ describe('changing the delegation', () => {
     )
     expect(await change(NO_DELEGATE)).toMatchObject({ tag: 'changed' })
     const read = await Promise.all(sent.map(readSent))
-    expect(read.map(({ nonces }) => nonces)).toEqual([[7, 8], [7], [8]])
-    expect(read.map(({ nonce }) => nonce)).toEqual([7, 7, 7])
+    expect(read.map(({ nonces }) => nonces)).toEqual([[7], [8]])
+    expect(read.map(({ nonce }) => nonce)).toEqual([7, 7])
     expect(new Set(read.flatMap(({ delegates }) => delegates))).toEqual(new Set([NO_DELEGATE]))
   })
 
@@ -131,15 +141,13 @@ describe('changing the delegation', () => {
       sent,
       account: state,
     } = stage((_raw, count) => {
-      if (count === 1) return refused('one at a time')
       state.transactionCount = 8
-      if (count === 3) state.code = codeOf(TRUSTLESS)
+      if (count === 2) state.code = codeOf(TRUSTLESS)
       return TAKEN
     })
     expect(await change(TRUSTLESS)).toMatchObject({ tag: 'changed' })
     const read = await Promise.all(sent.map(readSent))
     expect(read.map(({ nonce, nonces }) => [nonce, nonces])).toEqual([
-      [7, [7, 8]],
       [7, [7]],
       [8, [9]],
     ])
@@ -149,7 +157,7 @@ describe('changing the delegation', () => {
     const { change, sent } = stage(() => refused('not today'))
     const outcome = await change(TRUSTLESS)
     expect(outcome).toMatchObject({ tag: 'failed', message: expect.stringMatching(/not today/) })
-    expect(sent).toHaveLength(3)
+    expect(sent).toHaveLength(2)
   })
 
   test('without an answer sends the same bytes again and leaves the rest to the chain', async () => {
