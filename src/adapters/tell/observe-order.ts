@@ -1,3 +1,4 @@
+import { costWords, savedOf } from '../../domain/book/costs.ts'
 import type { Moved } from '../../domain/book/orders.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import type { Token } from '../../domain/token.ts'
@@ -84,15 +85,19 @@ export const ORDERS = {
   /** A call that the chain shows. What it cost is told even when sharing saved nothing. */
   executed(event, to) {
     const { strategy, venue, label, txHash, durationMs, costs } = event
-    const { charged, direct } = costs
-    const text = `executed ${strategy}: ${label} (${venue}) in ${tookText(durationMs)}${costText(costs)}`
+    const { charged, blob } = costs
+    const saved = savedOf(costs)
+    const cost = costWords(costs)
+    const text = `executed ${strategy}: ${label} (${venue}) in ${tookText(durationMs)}${cost === undefined ? '' : `, ${cost}`}`
+    const ether = (wei: bigint): string => formatAmount(wei, ETHER_DECIMALS)
     const details = {
       venue,
       label,
       txHash,
       durationMs,
-      ...(charged === undefined ? {} : { chargedEther: formatAmount(charged, ETHER_DECIMALS) }),
-      ...(direct === undefined ? {} : { directEther: formatAmount(direct, ETHER_DECIMALS) }),
+      ...(charged === undefined ? {} : { chargedEther: ether(charged) }),
+      ...(saved === undefined ? {} : { savedEther: ether(saved) }),
+      ...(blob === undefined ? {} : { blobEther: ether(blob) }),
     }
     tellFill(event, { text, details }, to)
   },
@@ -188,15 +193,6 @@ function movedText(moved: Moved): string {
 
 function tookText(durationMs: number): string {
   return `${(durationMs / 1_000).toFixed(1)} s`
-}
-
-function costText({ charged, direct }: Observed<'executed'>['costs']): string {
-  if (charged === undefined || direct === undefined) return ''
-  const saved = direct - charged
-  const word = saved > 0n ? 'saved' : 'cost more by'
-  const amount = saved > 0n ? saved : -saved
-  const paid = formatAmount(charged, ETHER_DECIMALS)
-  return `, charged ${paid} ETH, ${word} ${formatAmount(amount, ETHER_DECIMALS)} against direct`
 }
 
 /** Six significant digits, cut and not rounded, so that a line never shows more than was moved. */

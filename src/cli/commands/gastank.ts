@@ -1,7 +1,8 @@
+import { etherWords } from '../../domain/book/costs.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { DEFAULT_POLICY } from '../../domain/policy.ts'
-import { type Address, formatAmount, parseAmount } from '../../domain/units.ts'
+import { type Address, parseAmount } from '../../domain/units.ts'
 import {
   availableOf,
   awaitedDeposit,
@@ -17,7 +18,7 @@ import { openState, readState } from '../compose/state.ts'
 import { durationText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
 import type { ConfigOptions } from '../load.ts'
-import { type CallSavings, callSavings, savingsText } from './call-savings.ts'
+import { type CallSavings, callSavings, checkText, savingsText } from './call-savings.ts'
 
 const DAY_MS = 86_400_000
 /** Days that the average charge is taken over. */
@@ -131,6 +132,7 @@ function linesOf(sight: Sight): readonly (readonly [string, string])[] {
     ],
     ['charged a day', chargedPerDay === undefined ? 'nothing yet' : etherText(chargedPerDay)],
     ['so far', sight.savings === undefined ? 'nothing yet' : savingsText(sight.savings)],
+    ...(sight.savings === undefined ? [] : [['check', checkText(sight.savings)] as const]),
     ['lasts', runwayMs === undefined ? 'unknown' : durationText(runwayMs)],
     ...sight.faults.map((fault) => ['trouble', fault] as const),
   ]
@@ -235,5 +237,5 @@ export function runway(available: bigint, perDay: bigint | undefined): number | 
 }
 
 function etherText(wei: bigint | undefined): string {
-  return wei === undefined ? 'unknown' : `${formatAmount(wei, 18)} ETH`
+  return wei === undefined ? 'unknown' : etherWords(wei)
 }

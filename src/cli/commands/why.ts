@@ -1,3 +1,4 @@
+import { costWords } from '../../domain/book/costs.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import { isAbout, tellAll } from '../../domain/book/tell.ts'
 import { readState } from '../compose/state.ts'
@@ -41,7 +42,9 @@ function lineOf({ atMs, event }: JournalRecord): string {
   const facts = flatten(event)
     .filter(([name]) => name !== 'type' && name !== 'strategy' && name !== 'slotSeconds')
     .map(([name, value]) => `${name}=${value}`)
-  return `${at}  ${event.type}  ${facts.join(' ')}`
+  const cost = event.type === 'call-proven' ? costWords(event.execution.costs) : undefined
+  const words = cost === undefined ? '' : `\n${' '.repeat(at.length)}  (${cost})`
+  return `${at}  ${event.type}  ${facts.join(' ')}${words}`
 }
 
 /** Leaves of an event as dotted names and text. */

@@ -3,7 +3,7 @@ import type { OpenedJournal } from '../../adapters/state/journal-file.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { runDaemon } from '../../engine/daemon.ts'
-import type { Clock, Signer } from '../../ports.ts'
+import type { AccountSigner, Clock, Signer } from '../../ports.ts'
 import { openClock } from '../compose/clock.ts'
 import { compose } from '../compose/services.ts'
 import { openState } from '../compose/state.ts'
@@ -13,6 +13,7 @@ import { EXIT, type ExitCode, type Io } from '../io.ts'
 import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
 import { announce } from './announce.ts'
 import { attend } from './attend.ts'
+import type { Readying } from './sandbox-account.ts'
 import { checkServiceTokens } from './service-tokens.ts'
 import { createWatch } from './watch.ts'
 
@@ -31,6 +32,8 @@ export type LockedRun = {
   readonly strategies: readonly Strategy[]
   /** Reads the same files again. */
   readonly loadAgain: () => Promise<Loaded>
+  /** What is to be done with the composed parts before anything is traded. */
+  readonly prepare?: (readying: Readying) => Promise<void>
 }
 
 /** Runs the daemon in a state directory that this process holds. */
@@ -84,7 +87,7 @@ type Trading = LockedRun & {
   readonly telling: Telling
   readonly shutdown: AbortController
   readonly signer: Signer
-  readonly operator: Signer | undefined
+  readonly operator: AccountSigner | undefined
   readonly server: HttpServer
   readonly watch: ReturnType<typeof createWatch>
 }
@@ -104,6 +107,12 @@ async function trade(input: Trading): Promise<void> {
       .then(() => shutdown.abort(`--for ${Math.round((options.forMs ?? 0) / 1000)}s`))
   try {
     await checkServiceTokens(composed.context.ports.gasless, settings, log)
+    await input.prepare?.({
+      context: { ...composed.context, closing: shutdown.signal, stop: shutdown.signal },
+      aggregator: composed.context.aggregator,
+      operator: input.operator,
+      tell: (line) => log.info(line),
+    })
     await runDaemon({
       mode: settings.mode,
       wallet: settings.gasless.wallet,

@@ -8,10 +8,13 @@ import { isInState, lockState } from '../compose/state.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load.ts'
 import { type RunOptions, runLocked } from './operate.ts'
+import { readySandboxAccount } from './sandbox-account.ts'
 
 /** State files of the run before, kept for one run more. */
 const PREVIOUS = 'previous'
 const STATE_FILES = ['journal.jsonl', 'state.json']
+/** Who tries the daemon for a minute is not to wait for a deposit as long as on a real service. */
+const INDEXING_DELAY_MS = 200
 
 /**
  * Runs the daemon with a sandbox of its own: chain, services and state begin and end together. Files are checked
@@ -25,7 +28,10 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
   const release = await lockState(stateDir, holder)
   try {
     if (!(await putAside(stateDir))) return reportProblems([foreignState(stateDir)], io, options)
-    const sandbox = await startSandbox({ anvilBin: io.env['ANVIL_BIN'] })
+    const sandbox = await startSandbox({
+      anvilBin: io.env['ANVIL_BIN'],
+      aggregator: { indexingDelayMs: INDEXING_DELAY_MS },
+    })
     try {
       const keyFile = join(stateDir, 'trader.key')
       await writeSandboxKeys(sandbox, { keyFile })
@@ -39,6 +45,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
         options,
         io,
         loadAgain: () => loadAll(options, io, config),
+        prepare: readySandboxAccount,
       })
     } finally {
       await sandbox.stop()

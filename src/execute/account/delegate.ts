@@ -12,7 +12,8 @@ export const NO_DELEGATE = ZERO_ADDRESS
 const DELEGATION_GAS = 100_000n
 const PRIORITY_FEE_WEI = 1_000_000_000n
 const DONE_WITHIN_MS = 5 * 60_000
-const POLL_MS = 1_000
+/** Between two looks at the account: soon at first. */
+const POLL_MS = { min: 100, max: 1_000 } as const
 const SEND_AGAIN_MS = 10_000
 const TELL_EVERY_MS = 15_000
 /** Sights in a row of a used nonce without the code before that counts: nodes may answer from different blocks. */
@@ -156,6 +157,7 @@ async function watch(
 ): Promise<DelegationOutcome | { readonly retry: string }> {
   const { clock, stop, delegate } = change
   const keepAt = attendant(change, sent)
+  const startedMs = clock.now()
   for (let spent = 0; ; ) {
     const view = await accountOf(change)
     if (view.ok && isSet(view.value.code, delegate))
@@ -165,7 +167,8 @@ async function watch(
     if (clock.now() >= sent.untilMs || stop.aborted)
       return failed('the chain does not show it yet. Look again with `tranched delegation status`')
     await keepAt(view.ok ? 'the chain does not show it yet' : view.fault.message)
-    await clock.sleep(POLL_MS, stop)
+    const waitedMs = clock.now() - startedMs
+    await clock.sleep(Math.min(POLL_MS.max, POLL_MS.min + waitedMs), stop)
   }
 }
 

@@ -13,7 +13,8 @@ import { followRecorded, type TransactionOutcome, transactOnce } from '../transa
 
 /** The interface speaks of a couple of minutes. */
 const INDEXING_MS_MAX = 10 * 60_000
-const POLL_MS = 1_000
+/** Between two looks at what the service shows: soon at first. */
+const POLL_MS = { min: 100, max: 1_000 } as const
 const TELL_EVERY_MS = 15_000
 
 export type DepositResult =
@@ -214,7 +215,7 @@ export async function waitForIndexing(
       tell(`not indexed after ${seconds(waitedMs)}${shown.ok ? '' : ` (${shown.message})`}`)
       toldMs = clock.now()
     }
-    await clock.sleep(POLL_MS, stop)
+    await clock.sleep(Math.min(POLL_MS.max, POLL_MS.min + waitedMs), stop)
   }
 }
 

@@ -1,23 +1,22 @@
 import { expect, test } from 'vitest'
-import { callSavings, savingsText } from '../../../src/cli/commands/call-savings.ts'
-import type { Execution, JournalRecord } from '../../../src/domain/book/journal.ts'
+import { callSavings, checkText, savingsText } from '../../../src/cli/commands/call-savings.ts'
+import type { CallCosts, Execution, JournalRecord } from '../../../src/domain/book/journal.ts'
 
 const ETHER = 10n ** 18n
+
+type Told = Pick<CallCosts, 'saved' | 'blob' | 'fall'>
 
 async function* calls(
   ...list: readonly (readonly [
     via: Execution['via'],
     charged: bigint | undefined,
     direct: bigint,
+    told?: Told,
   ])[]
 ) {
-  for (const [seq, [via, charged, direct]] of list.entries()) {
-    const execution: Execution = {
-      txHash: '0x',
-      blockNumber: 1n,
-      via,
-      costs: { charged, direct },
-    }
+  for (const [seq, [via, charged, direct, told]] of list.entries()) {
+    const costs = { charged, direct, ...told }
+    const execution: Execution = { txHash: '0x', blockNumber: 1n, via, costs }
     const event = { type: 'call-proven', intentId: 'a:1:0', attempt: 1, execution } as const
     yield { seq, atMs: 0, event, prev: '0x', hash: '0x' } satisfies JournalRecord
   }
@@ -30,8 +29,10 @@ test('sums what shared calls were charged against what they would have cost dire
   expect(savings).toEqual({
     calls: 2,
     charged: 9n * ETHER,
-    direct: 12n * ETHER,
     saved: 3n * ETHER,
+    blob: 0n,
+    check: { calls: 0, fell: 0n, charged: 0n },
+    disputed: 0,
     unknown: 0,
   })
   expect(savingsText(savings)).toBe('2 calls for 9 ETH, 12 ETH directly: saved 3 ETH (25.0 %)')
@@ -54,4 +55,31 @@ test('tells honestly when sharing saved nothing', async () => {
   expect(savings.saved).toBe(-ETHER)
   expect(savingsText(savings)).toContain('saved nothing: 1 ETH more than direct')
   expect(savingsText(await callSavings(calls()))).toBe('no call with known costs yet')
+})
+
+test('takes the word of the service for what was saved, blob gas included, and checks its charge', async () => {
+  const savings = await callSavings(
+    calls(
+      ['aggregated', 8n * ETHER, 9n * ETHER, { saved: 2n * ETHER, blob: ETHER, fall: 8n * ETHER }],
+      ['aggregated', ETHER, ETHER, { saved: 0n }],
+    ),
+  )
+  expect(savings).toMatchObject({ saved: 2n * ETHER, blob: ETHER, disputed: 0 })
+  expect(savingsText(savings)).toContain(
+    '2 calls for 9 ETH (1 ETH of it for blobs), 11 ETH directly',
+  )
+  expect(checkText(savings)).toBe('the funds fell by 8 ETH for 1 of them, as charged')
+})
+
+test('says how many calls took more out of the funds than the service says', async () => {
+  const savings = await callSavings(
+    calls(
+      ['aggregated', ETHER, ETHER, { fall: 3n * ETHER }],
+      ['aggregated', ETHER, ETHER, { fall: ETHER }],
+    ),
+  )
+  expect(checkText(savings)).toBe(
+    'the funds fell by 4 ETH for 2 of them, charged were 2 ETH: 1 differ',
+  )
+  expect(checkText(await callSavings(calls()))).toMatch(/^no call/)
 })

@@ -1,0 +1,36 @@
+import { changeDelegation } from '../../execute/account/delegate.ts'
+import { makeDeposit, waitForIndexing } from '../../execute/account/deposit.ts'
+import { proposerOf } from '../../execute/authority/delegation.ts'
+import type { AggregatorContext, SendingContext } from '../../execute/context.ts'
+import type { AccountSigner } from '../../ports.ts'
+
+/** Ether that the rehearsal puts into its GasTank: enough for a day of calls, and little enough to be topped up. */
+const DEPOSIT_WEI = 5n * 10n ** 16n
+
+/** A daemon's own parts, before it trades. */
+export type Readying = {
+  readonly context: SendingContext
+  readonly aggregator: AggregatorContext | undefined
+  readonly operator: AccountSigner | undefined
+  /** One line for the log. */
+  readonly tell: (line: string) => void
+}
+
+/**
+ * Sets up the account that calls go through on a sandbox, by the very steps that an operator takes once: a deposit that
+ * the service indexes, and the proposer's code. What does not work is told; calls are refused then, and swaps go on.
+ */
+export async function readySandboxAccount(readying: Readying): Promise<void> {
+  const { context, aggregator, operator, tell } = readying
+  if (aggregator === undefined || operator === undefined) return
+  const { clock } = context.ports
+  const progress = { clock, stop: context.stop, tell }
+  const made = await makeDeposit(context, aggregator, DEPOSIT_WEI)
+  const indexed = made.ok ? await waitForIndexing(aggregator, made.deposit, progress) : made
+  tell(`the sandbox's call account: ${indexed.ok ? 'its deposit is indexed' : indexed.message}`)
+  if (!indexed.ok) return
+  const delegate = proposerOf(aggregator)
+  const change = { ...progress, aggregator, signer: operator, delegate, route: 'service' } as const
+  const { tag, message } = await changeDelegation(change)
+  tell(`the sandbox's call account: ${tag === 'failed' ? message : `delegated to ${delegate}`}`)
+}

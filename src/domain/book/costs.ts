@@ -1,0 +1,36 @@
+import { formatAmount } from '../units.ts'
+import type { CallCosts } from './journal.ts'
+
+const ETHER_DECIMALS = 18
+
+/** Wei that sharing saved against direct submission, below zero where it cost more. The service's word comes first. */
+export function savedOf({ saved, charged, direct }: CallCosts): bigint | undefined {
+  if (saved !== undefined) return saved
+  return charged === undefined || direct === undefined ? undefined : direct - charged
+}
+
+/** Whether the account's funds fell by something else than the service says that it charged. */
+export function isDisputed({ charged, fall }: CallCosts): boolean {
+  return charged !== undefined && fall !== undefined && charged !== fall
+}
+
+/** What a call cost, in words for people; undefined where nobody can tell. */
+export function costWords(costs: CallCosts): string | undefined {
+  const { charged, blob = 0n, fall = 0n } = costs
+  if (charged === undefined) return undefined
+  const blobs = blob > 0n ? ` (${etherWords(blob)} of it for blobs)` : ''
+  const check = isDisputed(costs) ? `, although its funds fell by ${etherWords(fall)}` : ''
+  return `charged ${etherWords(charged)}${blobs}${savedWords(savedOf(costs))}${check}`
+}
+
+function savedWords(saved: bigint | undefined): string {
+  if (saved === undefined) return ''
+  if (saved === 0n) return ', saved nothing against direct'
+  return saved > 0n
+    ? `, saved ${etherWords(saved)} against direct`
+    : `, cost more by ${etherWords(-saved)} against direct`
+}
+
+export function etherWords(wei: bigint): string {
+  return `${formatAmount(wei, ETHER_DECIMALS)} ETH`
+}
