@@ -27,8 +27,10 @@ export type SandboxOptions = {
   readonly quoteLifetimeSeconds?: number
   /** Default 5. */
   readonly feeBps?: number
-  /** Whether quotes list EIP712Domain among the types. Default false. */
+  /** Whether quotes list EIP712Domain among the types, which wallet software needs. Default true. */
   readonly listDomainType?: boolean
+  /** `logoURI` of every listed token, `{symbol}` replaced. Default none. */
+  readonly logoURI?: string
   /** Per route; default 600 requests in 10 s each. */
   readonly rateLimits?: Partial<Readonly<Record<Route, RateLimit>>>
   /** Default epoch. */
