@@ -107,6 +107,10 @@ describe('the envelope', () => {
       'agg_transactionStatus',
       'agg_getBatchedTransactionReceipt',
     ])
+    const bundle = document.methods.find(({ name }: { name: string }) => name === 'eth_sendBundle')
+    const [txs, blockNumber] = bundle.params
+    expect(txs.schema.oneOf.map(({ type }: { type: string }) => type)).toEqual(['array', 'object'])
+    expect([txs.required, blockNumber.required]).toEqual([true, false])
   })
 })
 
