@@ -1,6 +1,7 @@
 import {
   decodeAbiParameters,
   decodeFunctionData,
+  getAbiItem,
   type Hex,
   hexToBytes,
   keccak256,
@@ -8,6 +9,7 @@ import {
   type Signature,
   serializeTransaction,
   type TransactionSerialized,
+  toFunctionSelector,
   zeroAddress,
 } from 'viem'
 import { hashAuthorization } from 'viem/utils'
@@ -106,6 +108,13 @@ function signerOf(digest: Hex, { r, s, v, yParity }: SomeSignature): Hex {
 /** A transaction to the zero address that carries authorizations asks for nothing but delegation. */
 export function asksForDelegation({ to, authorizations }: RawTransaction): boolean {
   return authorizations.length > 0 && to === zeroAddress
+}
+
+const ON_CALL = toFunctionSelector(getAbiItem({ abi: trustlessProposerAbi, name: 'onCall' }))
+
+/** Whether calldata calls `onCall`, with arguments of whatever kind. */
+export function isOnCall(data: Hex): boolean {
+  return data.toLowerCase().startsWith(ON_CALL)
 }
 
 /** The signed call inside onCall calldata; undefined if it is something else. */
