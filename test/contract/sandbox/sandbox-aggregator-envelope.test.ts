@@ -90,7 +90,7 @@ describe('the envelope', () => {
     expect((await fetch(aggregatorUrl)).status).toBe(405)
     const plain = { 'content-type': 'text/plain' }
     expect((await post(sandbox(), bodyOf('eth_call', []), plain)).status).toBe(415)
-    const huge = bodyOf('eth_sendRawTransaction', [`0x${'00'.repeat(200_000)}`])
+    const huge = bodyOf('eth_sendRawTransaction', [`0x${'00'.repeat(1_100_000)}`])
     expect((await post(sandbox(), huge)).status).toBe(413)
   })
 

@@ -89,10 +89,9 @@ async function broadcast(deps: IntakeDeps, transaction: RawTransaction): Promise
     return refused('refused', `nonce too high: ${transaction.nonce}, the account is at ${next}`)
   }
   try {
-    // The node's answer, because the hash of a blob transaction is not that of its bytes on the wire.
-    const hash = await deps.rpc.call<Hex>('eth_sendRawTransaction', [transaction.raw])
-    deps.book.add(newCall(deps, { ...transaction, hash }, { kind: 'direct' }))
-    return { ok: true, hash }
+    await deps.rpc.call<Hex>('eth_sendRawTransaction', [transaction.raw])
+    deps.book.add(newCall(deps, transaction, { kind: 'direct' }))
+    return { ok: true, hash: transaction.hash }
   } catch (error) {
     if (error instanceof RpcError) return refused('refused', error.message)
     throw error
