@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Hex } from 'viem'
 import { stringify } from 'yaml'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
-import { AGGREGATOR_CHAIN_ID, type AggregatorSettings } from './aggregator/settings.ts'
+import type { AggregatorSettings } from './aggregator/settings.ts'
 import type { Deployment } from './evm/deploy.ts'
 
 /** Places that a written config names. */
@@ -31,7 +31,7 @@ type ConfigSource = {
     readonly url: string
     readonly rpcUrl: string
     readonly contracts: AggregatorContracts
-    readonly settings: Pick<AggregatorSettings, 'wire'>
+    readonly settings: Pick<AggregatorSettings, 'chainId' | 'wire'>
   }
 }
 
@@ -52,7 +52,10 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
     },
     chains: {
       base: { chainId: source.chainId, rpcUrls: [source.rpcUrl] },
-      sepolia: { chainId: AGGREGATOR_CHAIN_ID, rpcUrls: [source.aggregator.rpcUrl] },
+      [chainNameOf(source.aggregator)]: {
+        chainId: source.aggregator.settings.chainId,
+        rpcUrls: [source.aggregator.rpcUrl],
+      },
     },
     gasless: {
       baseUrl: source.gaslessUrl,
@@ -88,11 +91,17 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
   }
 }
 
-function aggregatorSection({ url, contracts, settings }: ConfigSource['aggregator']): unknown {
+/** A config that calls Mainnet's stand-in Sepolia would be valid, and would mislead whoever reads it. */
+function chainNameOf({ settings }: ConfigSource['aggregator']): string {
+  return settings.chainId === 1 ? 'mainnet' : 'sepolia'
+}
+
+function aggregatorSection(source: ConfigSource['aggregator']): unknown {
+  const { url, contracts, settings } = source
   const { gasTank, multicall, trustedProposer, trustlessProposer, demoTarget } = contracts
   return {
     rpcUrl: url,
-    chain: 'sepolia',
+    chain: chainNameOf(source),
     wallet: 'operator',
     proposer: 'trustless',
     contracts: { gasTank, multicall, trustedProposer, trustlessProposer },

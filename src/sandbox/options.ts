@@ -5,8 +5,16 @@ import type { RateLimit, ResetStyle } from './http/rate-limit.ts'
 import type { SandboxLog } from './log.ts'
 import type { MarketSettings } from './market/market.ts'
 
+/**
+ * Where the interface descriptions and deployments of them differ, whom the sandbox follows: real deployments, or the plain
+ * words of the descriptions.
+ */
+export type SandboxReading = 'deployed' | 'described'
+
 /** What a sandbox can be told; everything has a default. */
 export type SandboxOptions = {
+  /** Default deployed. What it stands for can also be set one by one, and then counts. */
+  readonly reading?: SandboxReading
   readonly log?: SandboxLog
   /** Seed of the price process. Default 1. */
   readonly seed?: number
@@ -27,8 +35,10 @@ export type SandboxOptions = {
   readonly quoteLifetimeSeconds?: number
   /** Default 5. */
   readonly feeBps?: number
-  /** Whether quotes list EIP712Domain among the types. Default false. */
+  /** Whether quotes list EIP712Domain among the types, which wallet software needs. Default true, unless described. */
   readonly listDomainType?: boolean
+  /** `logoURI` of every listed token, `{symbol}` replaced. Default none. */
+  readonly logoURI?: string
   /** Per route; default 600 requests in 10 s each. */
   readonly rateLimits?: Partial<Readonly<Record<Route, RateLimit>>>
   /** Default epoch. */
@@ -48,4 +58,20 @@ export type SandboxOptions = {
   /** Default: a fresh one. */
   readonly operatorKey?: Hex
   readonly aggregator?: AggregatorOptions
+}
+
+/** What the plain reading of the descriptions changes. */
+const DESCRIBED = {
+  listDomainType: false,
+  aggregator: { gasTank: 'balanceOf', gasLimit: 'target', domain: 'proposer' },
+} as const satisfies SandboxOptions
+
+/** The options with their reading spelled out in the settings that it stands for; what is set by itself stays. */
+export function withReading(options: SandboxOptions): SandboxOptions {
+  if (options.reading !== 'described') return options
+  return {
+    ...DESCRIBED,
+    ...options,
+    aggregator: { ...DESCRIBED.aggregator, ...options.aggregator },
+  }
 }

@@ -4,7 +4,7 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../wire/gasless.ts'
 import { createAdmin } from './admin.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
-import { AGGREGATOR_CHAIN_ID } from './aggregator/settings.ts'
+import type { AggregatorChainId } from './aggregator/settings.ts'
 import { type AggregatorVenue, startAggregator } from './aggregator/venue.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
 import { startAnvil } from './evm/anvil.ts'
@@ -17,7 +17,7 @@ import { startJsonServer } from './http/json-server.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
 import { createMarket, MARKET_DEFAULTS, type Market } from './market/market.ts'
-import type { SandboxOptions } from './options.ts'
+import { type SandboxOptions, withReading } from './options.ts'
 import { repeat } from './repeat.ts'
 import type { SandboxToken } from './tokens.ts'
 
@@ -40,10 +40,10 @@ export type Sandbox = {
   /** Owns coin for gas and some of every token; its key is worth nothing anywhere else. */
   readonly trader: { readonly address: Hex; readonly privateKey: Hex }
   readonly evmPid: number
-  /** The chain of the aggregation service. */
+  /** The chain of the aggregation service: Sepolia's stand-in, or by its settings Mainnet's. */
   readonly sepolia: {
     readonly rpcUrl: string
-    readonly chainId: number
+    readonly chainId: AggregatorChainId
     readonly genesisHash: Hex
     readonly evmPid: number
     readonly contracts: AggregatorContracts
@@ -68,7 +68,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return stopping
   }
   try {
-    return await startParts(options, undo, stop)
+    return await startParts(withReading(options), undo, stop)
   } catch (error) {
     await stop()
     throw error
@@ -181,8 +181,8 @@ async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]
 }
 
 function sepoliaOf(aggregator: AggregatorVenue): Sandbox['sepolia'] {
-  const { rpcUrl, genesisHash, evmPid, contracts } = aggregator
-  return { rpcUrl, chainId: AGGREGATOR_CHAIN_ID, genesisHash, evmPid, contracts }
+  const { rpcUrl, genesisHash, evmPid, contracts, settings } = aggregator
+  return { rpcUrl, chainId: settings.chainId, genesisHash, evmPid, contracts }
 }
 
 async function fundTrader(

@@ -63,6 +63,13 @@ export const sendBundleParams = z.tuple([
   z.tuple([rawTransactionText]),
   z.union([hexText, z.int().min(0)]),
 ])
+/** The other shape in which bundles are sent: one object, whose block may be left out. */
+export const sendBundleObjectParams = z.tuple([
+  z.object({
+    txs: z.tuple([rawTransactionText]),
+    blockNumber: z.union([hexText, z.int().min(0)]).nullish(),
+  }),
+])
 export const accountInfoParams = z.tuple([addressText])
 /** The optional second parameter is a token. */
 export const transactionStatusParams = z.union([

@@ -5,7 +5,6 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { SlotHistory } from '../../src/cli/commands/history.ts'
 import { formatAmount } from '../../src/domain/units.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
-import { MULTICALL } from '../support/aggregator/aggregator-abi.ts'
 import type { Running } from '../support/process/cli.ts'
 import { startScriptedServer } from '../support/process/scripted-server.ts'
 import { all } from './books.ts'
@@ -54,13 +53,12 @@ function writeClaims({ rehearsal, config }: Operator, changes: object = {}): voi
   })
 }
 
-/** Accounts whose calls shared a transaction, as the service's contract says. */
+/** Accounts whose calls shared a transaction: the target's word, for the service's contract names none. */
 async function accountsIn(operator: Operator, txHash: string): Promise<ReadonlySet<string>> {
-  const logs = await logsOf(operator, txHash, operator.config.aggregator.contracts.multicall)
-  const accounts = logs.map(
-    (log) => decodeEventLog({ abi: MULTICALL, eventName: 'Executed', ...log }).args.account,
+  const logs = await logsOf(operator, txHash, operator.config.aggregator.targets[0])
+  return new Set(
+    logs.map((log) => decodeEventLog({ abi: CLAIMED, ...log }).args.caller.toLowerCase()),
   )
-  return new Set(accounts.map((account) => account.toLowerCase()))
 }
 
 /** Who claimed for our beneficiary in a transaction: the target's word on its caller. */

@@ -1,13 +1,24 @@
 import type { RateLimit } from '../http/rate-limit.ts'
-import type { ProposerDomain } from './chain/deploy.ts'
+import type { GasLimitScope, GasTankGeneration, ProposerDomain } from './chain/deploy.ts'
 
-/** Sepolia's chain id: the local node stands in for it. */
-export const AGGREGATOR_CHAIN_ID = 11_155_111
+/** Ids of the networks that the service is on. */
+export type AggregatorChainId = 1 | 11_155_111
 
 /** How the aggregation service behaves. Times in milliseconds. */
 export type AggregatorSettings = {
-  /** What the TrustlessProposer's EIP-712 domain names. Default `proposer`, as the interface is described. */
+  /** Chain id of the local node, which stands in for that network. Default 11155111, Sepolia. */
+  readonly chainId: AggregatorChainId
+  /**
+   * Which GasTank is deployed. `balances` (default): `deposit(address)` and `balances(address)`, and charges never leave the
+   * contract. `balanceOf`: `deposit()` and `balanceOf(address)`, and charges are taken out.
+   */
+  readonly gasTank: GasTankGeneration
+  /** What a signed gasLimit bounds: the whole `onCall` (default), or the call to the target alone. */
+  readonly gasLimit: GasLimitScope
+  /** What the TrustlessProposer's EIP-712 domain names. Default `account`. */
   readonly domain: ProposerDomain
+  /** Wei of blob gas that each aggregated call is charged for, as if its transaction used blob data. Default 0. */
+  readonly blobCostWei: bigint
   /** How long a call waits for others to share its transaction. Default 300. */
   readonly windowMs: number
   /** Default 16. */
@@ -39,7 +50,11 @@ export type AggregatorOptions = Partial<Omit<AggregatorSettings, 'traffic' | 'wi
 }
 
 export const AGGREGATOR_DEFAULTS: AggregatorSettings = {
-  domain: 'proposer',
+  chainId: 11_155_111,
+  gasTank: 'balances',
+  gasLimit: 'whole',
+  domain: 'account',
+  blobCostWei: 0n,
   windowMs: 300,
   callsPerBatch: 16,
   feeBps: 1_000,

@@ -24,7 +24,7 @@ import { createSponsor } from './batch/sponsor.ts'
 import { type AggregatorContracts, deployAggregatorContracts } from './chain/deploy.ts'
 import { aggregatorAdminRoutes } from './rpc/admin-routes.ts'
 import { createAggregatorService, internalFailure } from './rpc/service.ts'
-import { AGGREGATOR_CHAIN_ID, type AggregatorSettings, aggregatorSettings } from './settings.ts'
+import { type AggregatorSettings, aggregatorSettings } from './settings.ts'
 
 /** The running aggregation service and its chain. */
 export type AggregatorVenue = {
@@ -53,7 +53,7 @@ export async function startAggregator(
   const { faults, log } = deps
   const settings = aggregatorSettings(options.aggregator)
   const anvil = await startAnvil({
-    chainId: AGGREGATOR_CHAIN_ID,
+    chainId: settings.chainId,
     bin: options.anvilBin,
     port: options.ports?.sepoliaRpc,
     log,
@@ -62,10 +62,13 @@ export async function startAggregator(
   const rpc = createRpc(anvil.rpcUrl)
   undo.push(() => rpc.close())
   const genesis = await rpc.call<{ hash: Hex }>('eth_getBlockByNumber', ['0x0', false])
-  const deployment = await deployAggregatorContracts(rpc, settings.domain)
+  const deployment = await deployAggregatorContracts(rpc, settings)
   const { contracts, relayer } = deployment
   const operator = await fundOperator(rpc, options.operatorKey)
-  const participants = await createParticipants(deployment, settings.traffic.participants)
+  const participants = await createParticipants(deployment, {
+    chainId: settings.chainId,
+    count: settings.traffic.participants,
+  })
   const foreignBatch = await executeForeignBatch(deployment, participants)
 
   const { gasTank, demoTarget } = contracts
@@ -77,7 +80,7 @@ export async function startAggregator(
     hostileCall: () => hostileCall(stranger, demoTarget),
   })
   const sponsor = createSponsor({ rpc, relayer, accounts })
-  const settle = createSettlement({ relayer, accounts, gasTank })
+  const settle = createSettlement({ deployment, accounts })
   const traffic = createTraffic({
     ...settings.traffic,
     participants,
@@ -98,7 +101,7 @@ export async function startAggregator(
   if (settings.settleEveryMs > 0) undo.push(repeat(settings.settleEveryMs, settleCharges, log))
 
   const common = { rpc, contracts, accounts, book, batcher, faults }
-  const intake = createIntake({ ...common, sponsor, relayer: relayer.address })
+  const intake = createIntake({ ...common, settings, sponsor, relayer: relayer.address })
   const server = await startInterruptibleServer(
     {
       port: options.ports?.aggregator ?? 0,

@@ -19,12 +19,14 @@ contract ProposerMulticall {
 
     address public immutable operator;
 
-    event Executed(address indexed account, address indexed target, uint256 gasUsed);
+    /// @notice Gas of each call of a batch, in their order. It names no account: whose call it was stands in the
+    /// transaction's input alone.
+    event InternalGasUsed(uint256[] gasUsed);
 
     error OnlyOperator();
     error NotDelegated(uint256 index, address account);
     error CallFailed(uint256 index, address account, bytes reason);
-    error GasLimitExceeded(uint256 index, address account, uint256 gasUsed, uint256 gasLimit);
+    error GasLimitExceeded();
 
     constructor(address operator_) {
         operator = operator_;
@@ -33,20 +35,21 @@ contract ProposerMulticall {
     /// @notice All calls or none: one that fails, or uses more gas than it may, reverts the whole batch.
     function execute(Call[] calldata calls) external {
         if (msg.sender != operator) revert OnlyOperator();
-        for (uint256 i = 0; i < calls.length; i++) _execute(i, calls[i]);
+        uint256[] memory gasUsed = new uint256[](calls.length);
+        for (uint256 i = 0; i < calls.length; i++) gasUsed[i] = _execute(i, calls[i]);
+        emit InternalGasUsed(gasUsed);
     }
 
-    function _execute(uint256 index, Call calldata item) private {
+    function _execute(uint256 index, Call calldata item) private returns (uint256 gasUsed) {
         // A call to an address without code succeeds and does nothing.
         if (item.account.code.length == 0) revert NotDelegated(index, item.account);
         uint256 gasBefore = gasleft();
         (bool success, bytes memory answer) =
             item.account.call(abi.encodeCall(IProposer.onCall, (item.target, item.data, item.value)));
-        uint256 gasUsed = gasBefore - gasleft();
+        gasUsed = gasBefore - gasleft();
         if (!success || answer.length != 32 || !abi.decode(answer, (bool))) {
             revert CallFailed(index, item.account, answer);
         }
-        if (gasUsed > item.gasLimit) revert GasLimitExceeded(index, item.account, gasUsed, item.gasLimit);
-        emit Executed(item.account, item.target, gasUsed);
+        if (gasUsed > item.gasLimit) revert GasLimitExceeded();
     }
 }

@@ -30,17 +30,22 @@ contract TrustlessProposer {
     address public immutable multicall;
     /// @dev Zero if the domain names the account itself.
     address private immutable domainContract;
+    /// @dev Whether a signed gasLimit bounds all of `onCall`, or the call to the target alone.
+    bool private immutable limitsWhole;
 
     error OnlyMulticallOrSelf(address caller);
     error DeadlinePassed(uint256 deadline);
     error WrongNonce(uint256 nonce, uint256 expected);
     error WrongSigner(address signer);
     error NotEnoughGas(uint256 available, uint256 gasLimit);
+    error GasLimitExceeded();
 
     /// @param proposerInDomain whether the EIP-712 verifyingContract is this contract, or the delegated account
-    constructor(address multicall_, bool proposerInDomain) {
+    /// @param limitsWhole_ whether a signed gasLimit bounds all of `onCall`, or the call to the target alone
+    constructor(address multicall_, bool proposerInDomain, bool limitsWhole_) {
         multicall = multicall_;
         domainContract = proposerInDomain ? address(this) : address(0);
+        limitsWhole = limitsWhole_;
     }
 
     /// @dev An account with code must accept plain transfers as it did before it had any.
@@ -69,6 +74,7 @@ contract TrustlessProposer {
 
     /// @param _data abi.encode(bytes signature, uint256 deadline, uint256 nonce, bytes calldata, uint256 gasLimit)
     function onCall(address _target, bytes calldata _data, uint256 _value) external returns (bool) {
+        uint256 gasBefore = gasleft();
         if (msg.sender != multicall && msg.sender != address(this)) revert OnlyMulticallOrSelf(msg.sender);
         (bytes memory signature, uint256 deadline, uint256 nonce, bytes memory callData, uint256 gasLimit) =
             abi.decode(_data, (bytes, uint256, uint256, bytes, uint256));
@@ -81,16 +87,23 @@ contract TrustlessProposer {
         address signer = _recover(keccak256(abi.encodePacked(hex"1901", _domainSeparator(), structHash)), signature);
         if (signer != address(this)) revert WrongSigner(signer);
         state.nestedNonce = nonce + 1;
-        _forward(_target, callData, _value, gasLimit);
+        _forward(_target, callData, _value, limitsWhole ? gasleft() : _guaranteed(gasLimit));
+        // The multicall checks the same, but a call of the account to itself passes no multicall.
+        if (limitsWhole && gasBefore - gasleft() > gasLimit) revert GasLimitExceeded();
         return true;
     }
 
-    function _forward(address target, bytes memory callData, uint256 value, uint256 gasLimit) private {
+    /// @dev The limit itself, or an error if the target could not be given that much.
+    function _guaranteed(uint256 gasLimit) private view returns (uint256) {
         // The EVM hands over at most 63/64 of what is left, and says nothing when that is less than asked for.
         uint256 left = gasleft();
         uint256 available = left < CALL_COST_MAX ? 0 : (left - CALL_COST_MAX) * 63 / 64;
         if (available < gasLimit) revert NotEnoughGas(available, gasLimit);
-        (bool success, bytes memory answer) = target.call{value: value, gas: gasLimit}(callData);
+        return gasLimit;
+    }
+
+    function _forward(address target, bytes memory callData, uint256 value, uint256 gasMax) private {
+        (bool success, bytes memory answer) = target.call{value: value, gas: gasMax}(callData);
         if (!success) {
             assembly ("memory-safe") {
                 revert(add(answer, 32), mload(answer))

@@ -33,7 +33,7 @@ export function createGaslessService(
   const submitRoute = createSubmitRoute(settings, deps)
   const pollRoute = createPollRoute(deps.book)
   const handlers: Readonly<Record<Route, (call: Call) => Reply | Promise<Reply>>> = {
-    tokens: tokensHandler(deps.tokens),
+    tokens: tokensHandler(deps.tokens, settings.logoURI),
     quote: ({ request }) => quoteRoute(request),
     orders: ({ request }) => submitRoute(request),
     order: ({ id }) => pollRoute(id),
@@ -79,13 +79,17 @@ function match(request: IncomingMessage): { route: Route; call: Call } | undefin
   return id === undefined ? undefined : { route: 'order', call: { request, url, id } }
 }
 
-function tokensHandler(tokens: readonly SandboxToken[]): (call: Call) => Reply {
+function tokensHandler(
+  tokens: readonly SandboxToken[],
+  logoURI: string | undefined,
+): (call: Call) => Reply {
   const body: readonly WireToken[] = tokens.map(({ address, symbol, name, decimals }) => ({
     chainId: GASLESS_CHAIN_ID,
     address,
     symbol,
     name,
     decimals,
+    ...(logoURI === undefined ? {} : { logoURI: logoURI.replaceAll('{symbol}', symbol) }),
   }))
   return ({ url }) =>
     url.searchParams.get('chainId') === String(GASLESS_CHAIN_ID)

@@ -9,6 +9,8 @@ import type { QuoteSettings } from './quotes.ts'
 export type GaslessSettings = QuoteSettings & {
   readonly rateLimits: Readonly<Record<Route, RateLimit>>
   readonly rateLimitReset: ResetStyle
+  /** `logoURI` of every token, `{symbol}` in it replaced; undefined lists none. */
+  readonly logoURI: string | undefined
   /** The operator's own words for the two neutral ones. */
   readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
 }

@@ -58,7 +58,8 @@ export async function startGasless(
       settlement: deployment.settlement,
       lifetimeSeconds: options.quoteLifetimeSeconds ?? 60,
       feeBps,
-      listDomainType: options.listDomainType ?? false,
+      listDomainType: options.listDomainType ?? true,
+      logoURI: options.logoURI,
       rateLimits: {
         tokens: RATE_LIMIT_DEFAULT,
         quote: RATE_LIMIT_DEFAULT,

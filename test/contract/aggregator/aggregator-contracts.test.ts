@@ -1,9 +1,14 @@
-import { encodeFunctionData, type Hex, zeroAddress } from 'viem'
+import { encodeFunctionData, getAddress, type Hex, parseEventLogs, zeroAddress } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import gasTankArtifact from '../../../src/sandbox/artifacts/gas-tank.json' with { type: 'json' }
 import { recordData } from '../../support/aggregator/aggregator.ts'
-import { DEMO, GAS_TANK, MULTICALL, PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
+import {
+  DEMO,
+  GAS_TANK,
+  GAS_TANK_BALANCES,
+  MULTICALL,
+  PROPOSER,
+} from '../../support/aggregator/aggregator-abi.ts'
 import { aggregatorChainForSuite } from '../../support/aggregator/aggregator-chain.ts'
 
 const chain = aggregatorChainForSuite()
@@ -93,7 +98,7 @@ describe('ProposerMulticall', () => {
   const batchRevert = (calls: readonly BatchItem[], from: Hex = relayer().address) =>
     chain().revertOf({ from, to: contracts().multicall, data: execute(calls) })
 
-  test('executes calls of several accounts, each as itself, and reports the gas of each', async () => {
+  test('executes calls of several accounts, each as itself, and reports the gas of each in one event', async () => {
     const [first, second] = await Promise.all([
       chain().delegated(contracts().trustedProposer),
       chain().delegated(contracts().trustedProposer),
@@ -103,11 +108,15 @@ describe('ProposerMulticall', () => {
     const { status, logs } = await relayer().send({ to: contracts().multicall, data })
     expect(status).toBe('0x1')
     expect([await chain().callsOf(first), await chain().callsOf(second)]).toEqual([1n, 1n])
-    const executed = logs.filter(({ address }) => address === contracts().multicall.toLowerCase())
-    expect(executed.map(({ topics }) => topics[1]?.slice(26))).toEqual(
-      items.map(({ account }) => account.slice(2).toLowerCase()),
-    )
-    for (const { data: gasUsed } of executed) expect(BigInt(gasUsed)).toBeGreaterThan(20_000n)
+    const reported = parseEventLogs({ abi: MULTICALL, logs: logs as never })
+    expect(reported.map(({ eventName }) => eventName)).toEqual(['InternalGasUsed'])
+    const gasUsed = reported.flatMap(({ args }) => args.gasUsed)
+    expect(gasUsed).toHaveLength(2)
+    for (const gas of gasUsed) expect(gas).toBeGreaterThan(20_000n)
+    const own = logs.filter(({ address }) => address === contracts().multicall.toLowerCase())
+    // Nobody can be found by it.
+    for (const { address } of [first, second])
+      expect(JSON.stringify(own)).not.toContain(address.slice(2).toLowerCase())
   })
 
   test('obeys its operator only', async () => {
@@ -150,7 +159,7 @@ describe('ProposerMulticall', () => {
   })
 })
 
-describe('GasTank', () => {
+describe('GasTank that is charged', () => {
   const balanceOf = (account: Hex): Promise<bigint> =>
     chain().read(
       contracts().gasTank,
@@ -209,15 +218,41 @@ describe('GasTank', () => {
     expect(await chain().revertOf({ from: account, to, data })).toBe('OnlyOperator')
     expect(await chain().revertOf({ from: relayer().address, to, data })).toBe('ChargeAboveBalance')
   })
+})
 
-  test('has no function by which a depositor could take money out', async () => {
-    const writing = gasTankArtifact.abi.filter(
-      (item) =>
-        item.type === 'function' &&
-        item.stateMutability !== 'view' &&
-        item.stateMutability !== 'pure',
+describe('GasTank that only takes deposits', () => {
+  const deployed = aggregatorChainForSuite('deployed')
+  const to = (): Hex => deployed().deployment.contracts.gasTank
+  const balances = (account: Hex): Promise<bigint> =>
+    deployed().read(
+      to(),
+      encodeFunctionData({ abi: GAS_TANK_BALANCES, functionName: 'balances', args: [account] }),
     )
-    expect(writing.map(({ name }) => name).sort()).toEqual(['charge', 'deposit', 'depositFor'])
+
+  test('adds up deposits for whoever they are for, and says so', async () => {
+    const account = freshAddress()
+    const { deployer: payer } = deployed().deployment
+    const data = encodeFunctionData({
+      ...{ abi: GAS_TANK_BALANCES, functionName: 'deposit', args: [account] },
+    })
+    await payer.send({ to: to(), value: 10n, data })
+    const { logs } = await payer.send({ to: to(), value: 7n, data })
+    expect(await balances(account)).toBe(17n)
+    const [log] = parseEventLogs({ abi: GAS_TANK_BALANCES, logs: logs as never })
+    expect(log?.args).toEqual({ account, from: getAddress(payer.address), amount: 7n })
+    expect(await balances(payer.address)).toBe(0n)
+  })
+
+  test('turns away a plain transfer and the calls of the other generation', async () => {
+    const from = deployed().deployment.deployer.address
+    const calls = [
+      '0x' as const,
+      encodeFunctionData({ abi: GAS_TANK, functionName: 'deposit' }),
+      encodeFunctionData({ abi: GAS_TANK, functionName: 'balanceOf', args: [from] }),
+      encodeFunctionData({ abi: GAS_TANK, functionName: 'depositFor', args: [from] }),
+    ]
+    for (const data of calls)
+      expect(await deployed().revertOf({ from, to: to(), data })).toBe('empty')
   })
 })
 

@@ -1,9 +1,8 @@
 import { decodeFunctionResult, encodeFunctionData, type Hex, keccak256, toHex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { trustlessProposerCode } from '../../../src/sandbox/aggregator/chain/deploy.ts'
-import { deploy } from '../../../src/sandbox/evm/deploy.ts'
+import { describe, expect, test } from 'vitest'
 import {
+  READINGS,
   recordData,
   SEPOLIA,
   type SignedTerms,
@@ -11,42 +10,6 @@ import {
 } from '../../support/aggregator/aggregator.ts'
 import { DEMO, PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
 import { aggregatorChainForSuite } from '../../support/aggregator/aggregator-chain.ts'
-
-const chain = aggregatorChainForSuite()
-const contracts = () => chain().deployment.contracts
-const deployer = () => chain().deployment.deployer
-
-const terms = (changes: Partial<SignedTerms> = {}): SignedTerms => ({
-  deadline: BigInt(Math.floor(Date.now() / 1000)) + 120n,
-  nonce: 0n,
-  target: contracts().demoTarget,
-  value: 0n,
-  calldata: recordData('22'),
-  gasLimit: 120_000n,
-  ...changes,
-})
-
-/** onCall calldata with a signed call inside. */
-async function onCall(
-  signer: PrivateKeyAccount,
-  changes: Partial<SignedTerms> = {},
-  verifyingContract: Hex = contracts().trustlessProposer,
-): Promise<Hex> {
-  const signed = terms(changes)
-  return onCallWith(signed, await signedPayload(signer, verifyingContract, signed))
-}
-
-function onCallWith({ target, value }: SignedTerms, payload: Hex): Hex {
-  const args = [target, payload, value] as const
-  return encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
-}
-
-const fromMulticall = (account: PrivateKeyAccount, data: Hex) => ({
-  ...{ from: contracts().multicall, to: account.address, data },
-})
-const fromSelf = (account: PrivateKeyAccount, data: Hex) => ({
-  ...{ from: account.address, to: account.address, data },
-})
 
 /** The signature is the first of the payload's dynamic values: after five words and its length. */
 const SIGNATURE_AT = 2 + 6 * 64
@@ -61,12 +24,52 @@ function withSignature(payload: Hex, signature: string): Hex {
   return `0x${payload.slice(2, SIGNATURE_AT)}${signature}${rest}`
 }
 
-function nestedNonce(account: PrivateKeyAccount): Promise<bigint> {
-  const data = encodeFunctionData({ abi: PROPOSER, functionName: 'nestedNonce' })
-  return chain().read(account.address, data)
+function onCallWith({ target, value }: SignedTerms, payload: Hex): Hex {
+  const args = [target, payload, value] as const
+  return encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
 }
 
-describe('TrustlessProposer', () => {
+const fromSelf = (account: PrivateKeyAccount, data: Hex) => ({
+  ...{ from: account.address, to: account.address, data },
+})
+
+describe.each(READINGS)('the TrustlessProposer as %s', (reading) => {
+  const chain = aggregatorChainForSuite(reading)
+  const contracts = () => chain().deployment.contracts
+  const deployer = () => chain().deployment.deployer
+
+  const terms = (changes: Partial<SignedTerms> = {}): SignedTerms => ({
+    deadline: BigInt(Math.floor(Date.now() / 1000)) + 120n,
+    nonce: 0n,
+    target: contracts().demoTarget,
+    value: 0n,
+    calldata: recordData('22'),
+    gasLimit: 120_000n,
+    ...changes,
+  })
+
+  /** What signatures for the account must name. */
+  const domainContract = (account: PrivateKeyAccount): Hex =>
+    reading === 'deployed' ? account.address : contracts().trustlessProposer
+
+  /** onCall calldata for an account, with a call inside that the account or somebody else signed. */
+  const onCall = async (
+    account: PrivateKeyAccount,
+    changes: Partial<SignedTerms> = {},
+    { signer = account, contract = domainContract(account) } = {},
+  ): Promise<Hex> => {
+    const signed = terms(changes)
+    return onCallWith(signed, await signedPayload(signer, contract, signed))
+  }
+
+  const fromMulticall = (account: PrivateKeyAccount, data: Hex) => ({
+    ...{ from: contracts().multicall, to: account.address, data },
+  })
+  const nestedNonce = (account: PrivateKeyAccount): Promise<bigint> => {
+    const data = encodeFunctionData({ abi: PROPOSER, functionName: 'nestedNonce' })
+    return chain().read(account.address, data)
+  }
+
   test('executes what the owner signed and moves on to the next nonce', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     expect(await nestedNonce(account)).toBe(0n)
@@ -133,8 +136,8 @@ describe('TrustlessProposer', () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const signed = terms()
     const used = { ...signed, ...change }
-    const payload = await signedPayload(account, contracts().trustlessProposer, signed)
-    const other = await signedPayload(account, contracts().trustlessProposer, used)
+    const payload = await signedPayload(account, domainContract(account), signed)
+    const other = await signedPayload(account, domainContract(account), used)
     const forged = withSignature(other, signatureIn(payload))
     expect(forged).not.toBe(other)
     expect(await chain().revertOf(fromSelf(account, onCallWith(used, forged)))).toBe('WrongSigner')
@@ -147,7 +150,7 @@ describe('TrustlessProposer', () => {
   test('refuses the mirror image of a valid signature', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
     const signed = terms()
-    const payload = await signedPayload(account, contracts().trustlessProposer, signed)
+    const payload = await signedPayload(account, domainContract(account), signed)
     const signature = signatureIn(payload)
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
     const mirroredS = order - BigInt(`0x${signature.slice(64, 128)}`)
@@ -157,23 +160,6 @@ describe('TrustlessProposer', () => {
     expect(await chain().revertOf(fromSelf(account, twisted))).toBe('WrongSigner')
     const straight = onCallWith(signed, withSignature(payload, signature))
     expect(await chain().revertOf(fromSelf(account, straight))).toBeUndefined()
-  })
-
-  test('stops a call that needs more gas than signed for, and leaves the nonce unused', async () => {
-    const account = await chain().delegated(contracts().trustlessProposer)
-    const burn = encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [150_000n] })
-    const greedy = await onCall(account, { calldata: burn, gasLimit: 100_000n })
-    expect((await chain().sendSelf(account, greedy)).status).toBe('0x0')
-    expect(await nestedNonce(account)).toBe(0n)
-    const generous = await onCall(account, { calldata: burn, gasLimit: 300_000n })
-    expect((await chain().sendSelf(account, generous)).status).toBe('0x1')
-    expect(await nestedNonce(account)).toBe(1n)
-  })
-
-  test('does not start a call with less gas than signed for', async () => {
-    const account = await chain().delegated(contracts().trustlessProposer)
-    const data = await onCall(account, { gasLimit: 6_000_000n })
-    expect(await chain().revertOf(fromSelf(account, data))).toBe('NotEnoughGas')
   })
 
   test('a reverting call takes everything back, and its signature stays good', async () => {
@@ -212,42 +198,23 @@ describe('TrustlessProposer', () => {
     const call = { from: contracts().multicall, to: contracts().trustlessProposer }
     expect(await chain().revertOf({ ...call, data: await onCall(account) })).toBe('WrongSigner')
   })
-})
 
-describe('the domain of the TrustlessProposer', () => {
-  let accountDomainProposer: Hex
-  beforeAll(async () => {
-    const code = trustlessProposerCode(contracts().multicall, 'account')
-    accountDomainProposer = await deploy(deployer(), 'TrustlessProposer', code)
-  })
-
-  const domainOf = async (account: PrivateKeyAccount) => {
-    const data = encodeFunctionData({ abi: PROPOSER, functionName: 'eip712Domain' })
-    const answer = await chain().rpc.call<Hex>('eth_call', [
-      { to: account.address, data },
-      'latest',
-    ])
-    return decodeFunctionResult({ abi: PROPOSER, functionName: 'eip712Domain', data: answer })
-  }
-
-  test('names the proposer in the one variant', async () => {
+  test('names in its domain what signatures must name, and takes no others', async () => {
     const account = await chain().delegated(contracts().trustlessProposer)
-    const [fields, name, version, chainId, verifyingContract] = await domainOf(account)
+    const { address } = account
+    const proposer = contracts().trustlessProposer
+    const to = address
+    const data = encodeFunctionData({ abi: PROPOSER, functionName: 'eip712Domain' })
+    const answer = await chain().rpc.call<Hex>('eth_call', [{ to, data }, 'latest'])
+    const [fields, name, version, chainId, verifyingContract] = decodeFunctionResult({
+      ...{ abi: PROPOSER, functionName: 'eip712Domain', data: answer },
+    })
     expect([fields, name, version]).toEqual(['0x0f', 'TrustlessProposer', '1'])
     expect(chainId).toBe(BigInt(SEPOLIA))
-    expect(verifyingContract.toLowerCase()).toBe(contracts().trustlessProposer.toLowerCase())
-    const forAccount = await onCall(account, {}, account.address)
-    expect(await chain().revertOf(fromSelf(account, forAccount))).toBe('WrongSigner')
+    const [own, other] = reading === 'deployed' ? [address, proposer] : [proposer, address]
+    expect(verifyingContract.toLowerCase()).toBe(own.toLowerCase())
+    const forOther = await onCall(account, {}, { contract: other })
+    expect(await chain().revertOf(fromSelf(account, forOther))).toBe('WrongSigner')
     expect(await chain().revertOf(fromSelf(account, await onCall(account)))).toBeUndefined()
-  })
-
-  test('names the account in the other', async () => {
-    const account = await chain().delegated(accountDomainProposer)
-    const [, , , , verifyingContract] = await domainOf(account)
-    expect(verifyingContract).toBe(account.address)
-    const forProposer = await onCall(account, {}, accountDomainProposer)
-    expect(await chain().revertOf(fromSelf(account, forProposer))).toBe('WrongSigner')
-    const forAccount = await onCall(account, {}, account.address)
-    expect(await chain().revertOf(fromSelf(account, forAccount))).toBeUndefined()
   })
 })

@@ -8,6 +8,7 @@ import {
   accountInfo,
   callsOf,
   delegatedAccount,
+  delegationTransaction,
   ETHER,
   funds,
   newAccount,
@@ -21,21 +22,12 @@ import {
   submitAndLand,
   trustlessTransaction,
 } from '../../support/aggregator/aggregator.ts'
-import { DEMO, GAS_TANK, MULTICALL } from '../../support/aggregator/aggregator-abi.ts'
+import { DEMO } from '../../support/aggregator/aggregator-abi.ts'
 import { admin, sandboxForSuite } from '../../support/sandbox.ts'
 
 // A window long enough for a handful of submissions on a busy machine.
 const sandbox = sandboxForSuite({ aggregator: { ...QUIET, windowMs: 800 } })
 const FEE_BPS = 1_000n
-
-const tankBalance = ({ address }: PrivateKeyAccount): Promise<bigint> =>
-  sepoliaClient(sandbox()).readContract({
-    address: sandbox().sepolia.contracts.gasTank,
-    abi: GAS_TANK,
-    functionName: 'balanceOf',
-    args: [address],
-  })
-const settle = async () => (await admin(sandbox(), 'POST', '/aggregator/settle', {})).body
 
 /** A request to the node itself. */
 async function node(method: string, params: readonly unknown[]): Promise<void> {
@@ -61,7 +53,7 @@ async function batchOf(accounts: readonly PrivateKeyAccount[]) {
   const [hash] = batches
   if (hash === undefined) throw new Error('nothing was submitted')
   const receipt = await sepoliaClient(sandbox()).getTransactionReceipt({ hash })
-  const events = parseEventLogs({ abi: MULTICALL, eventName: 'Executed', logs: receipt.logs })
+  const events = parseEventLogs({ abi: DEMO, eventName: 'Called', logs: receipt.logs })
   const statuses = await Promise.all(
     raws.map((raw) => result(sandbox(), 'agg_transactionStatus', [keccak256(raw)])),
   )
@@ -76,7 +68,7 @@ describe('batches', () => {
       delegatedAccount(sandbox(), 'trusted'),
     ])
     const { events, statuses } = await batchOf(accounts)
-    expect(events.map(({ args }) => args.account.toLowerCase()).sort()).toEqual(
+    expect(events.map(({ args }) => args.caller.toLowerCase()).sort()).toEqual(
       accounts.map(({ address }) => address.toLowerCase()).sort(),
     )
     for (const account of accounts) expect(await callsOf(sandbox(), account)).toBe(1n)
@@ -185,31 +177,38 @@ describe('charges', () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
     const { statuses, receipt } = await batchOf([account])
     const { costs, savings } = statuses[0]
-    expect(BigInt(costs.execution_cost)).toBe(receipt.gasUsed * receipt.effectiveGasPrice)
-    expect(BigInt(costs.execution_cost)).toBeGreaterThan(BigInt(savings.direct_cost))
+    expect(receipt.gasUsed).toBeGreaterThan(BigInt(savings.direct_gas))
+    expect(costs.execution_gas).toBe(savings.direct_gas)
+    expect(costs.execution_cost).toBe(savings.direct_cost)
     expect(costs.service_fee).toBe('0')
     expect(costs.charged).toBe(savings.direct_cost)
     expect(savings.saved).toBe('0')
   })
 
-  test('accrue first and are then taken from the GasTank, and what is available never moves', async () => {
-    const account = await delegatedAccount(sandbox(), 'trusted')
-    await batchOf([account])
-    const { balance, outstanding } = await funds(sandbox(), account)
-    expect(balance).toBe(ETHER / 10n)
-    expect(await tankBalance(account)).toBe(balance)
-    expect(outstanding).toBeGreaterThan(0n)
-    const { transactionHash } = await settle()
-    const after = await funds(sandbox(), account)
-    expect(after).toEqual({ balance: balance - outstanding, outstanding: 0n })
-    expect(await tankBalance(account)).toBe(after.balance)
-    const { logs } = await sepoliaClient(sandbox()).getTransactionReceipt({
-      hash: transactionHash,
+  test('carry blob gas where the service says that there is some', async () => {
+    const blobCostWei = 12_345_678_901n
+    const blobs = await startSandbox({
+      feedIntervalMs: 0,
+      aggregator: { ...QUIET, blobCostWei },
     })
-    const charged = parseEventLogs({ abi: GAS_TANK, eventName: 'Charged', logs })
-    const own = charged.find(({ args }) => args.account === account.address)
-    expect(own?.args.amount).toBe(outstanding)
-    expect(await settle()).toEqual({ transactionHash: null })
+    onTestFinished(() => blobs.stop())
+    const account = await delegatedAccount(blobs, 'trustless')
+    const before = await funds(blobs, account)
+    const raw = await trustlessTransaction(blobs, account)
+    await submitAndLand(blobs, raw)
+    const { costs, savings } = await result(blobs, 'agg_transactionStatus', [keccak256(raw)])
+    expect(costs.blob_cost).toBe(blobCostWei.toString())
+    const parts = [costs.execution_cost, costs.service_fee, costs.blob_cost].map(BigInt)
+    expect(BigInt(costs.charged)).toBe(parts.reduce((sum, part) => sum + part, 0n))
+    const directExecution = BigInt(savings.direct_gas) * BigInt(costs.effective_gas_price)
+    expect(BigInt(savings.direct_cost)).toBe(directExecution + blobCostWei)
+    const { outstanding } = await funds(blobs, account)
+    expect(outstanding - before.outstanding).toBe(BigInt(costs.charged))
+    // The deposit must cover it before anything is taken.
+    const poor = await newAccount(blobs, { deposit: blobCostWei })
+    const delegate = blobs.sepolia.contracts.trustlessProposer
+    const delegation = await delegationTransaction(blobs, poor, { delegate })
+    expect((await submit(blobs, delegation)).body.error.message).toBe('Insufficient balance.')
   })
 
   test('cannot exceed the deposit: what is reserved for calls under way is not available', async () => {
@@ -260,16 +259,6 @@ describe('deposits', () => {
     await deposit('500')
     expect(await shown()).toBe('1000')
     expect(await shownWithin('1500')).toBeGreaterThan(500)
-  })
-
-  test('of the account itself and of others for it count alike', async () => {
-    const account = await newAccount(sandbox(), { deposit: 100n })
-    const to = sandbox().sepolia.contracts.gasTank
-    const client = sepoliaClient(sandbox())
-    const raw = await rawTransaction(sandbox(), account, { to, value: 11n })
-    const hash = await client.sendRawTransaction({ serializedTransaction: raw })
-    await client.waitForTransactionReceipt({ hash, pollingInterval: 10 })
-    expect((await funds(sandbox(), account)).balance).toBe(111n)
   })
 })
 

@@ -90,7 +90,7 @@ describe('the envelope', () => {
     expect((await fetch(aggregatorUrl)).status).toBe(405)
     const plain = { 'content-type': 'text/plain' }
     expect((await post(sandbox(), bodyOf('eth_call', []), plain)).status).toBe(415)
-    const huge = bodyOf('eth_sendRawTransaction', [`0x${'00'.repeat(200_000)}`])
+    const huge = bodyOf('eth_sendRawTransaction', [`0x${'00'.repeat(1_100_000)}`])
     expect((await post(sandbox(), huge)).status).toBe(413)
   })
 
@@ -107,6 +107,10 @@ describe('the envelope', () => {
       'agg_transactionStatus',
       'agg_getBatchedTransactionReceipt',
     ])
+    const bundle = document.methods.find(({ name }: { name: string }) => name === 'eth_sendBundle')
+    const [txs, blockNumber] = bundle.params
+    expect(txs.schema.oneOf.map(({ type }: { type: string }) => type)).toEqual(['array', 'object'])
+    expect([txs.required, blockNumber.required]).toEqual([true, false])
   })
 })
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { tokenListSchema } from '../../../src/wire/gasless.ts'
 import {
   expectError,
   newTrader,
@@ -19,7 +20,8 @@ const usdcAndWeth = { USDC: '1000000000', WETH: '1000000000000000000' }
 describe('with short lives and small limits', () => {
   const small = sandboxForSuite({
     quoteLifetimeSeconds: 3,
-    listDomainType: true,
+    listDomainType: false,
+    logoURI: 'https://tokens.example/{symbol}.png',
     routingWords: { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' },
     rateLimits: { tokens: { limit: 2, windowMs: 60_000 } },
     rateLimitReset: 'duration',
@@ -32,6 +34,10 @@ describe('with short lives and small limits', () => {
     const reset = Number(first.headers.get('x-ratelimit-reset'))
     expect(reset).toBeGreaterThan(0)
     expect(reset).toBeLessThanOrEqual(60_000)
+    // Only two requests for tokens are to be had here.
+    expect(tokenListSchema.parse(first.body).map(({ logoURI }) => logoURI)).toEqual(
+      ['USDC', 'WETH', 'DAI', 'AERO'].map((symbol) => `https://tokens.example/${symbol}.png`),
+    )
     await rest(small(), 'GET', '/tokens?chainId=8453')
     const refused = await rest(small(), 'GET', '/tokens?chainId=8453')
     expectError(refused, 429, 'RATE_LIMITED', /tokens/)
@@ -60,9 +66,11 @@ describe('with short lives and small limits', () => {
     expectError(await rest(small(), 'POST', '/quote', body), 400, 'BAD_REQUEST')
   })
 
-  test('the types list EIP712Domain when told so', async () => {
+  test('the types leave EIP712Domain out when told so', async () => {
     const { permit2 } = await quoteFor(small(), traderOf(small()))
-    expect(Object.keys(permit2.typedData['types'] as object)).toContain('EIP712Domain')
+    expect(Object.keys(permit2.typedData['types'] as object)).toEqual([
+      ...['PermitWitnessTransferFrom', 'TokenPermissions', 'OrderWitness'],
+    ])
   })
 
   test('an order that was not filled in time expires and leaves its nonce unused', async () => {

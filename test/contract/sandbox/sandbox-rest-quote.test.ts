@@ -28,6 +28,7 @@ describe('GET /tokens', () => {
       'AERO 18',
     ])
     expect(tokens[1]?.address).toBe('0x4200000000000000000000000000000000000006')
+    expect(tokens.filter((token) => 'logoURI' in token)).toEqual([])
   })
 
   test.each(['', '?chainId=1', '?chainId=x', '?chainId=8453.0'])(

@@ -1,6 +1,12 @@
 import { parseAbi } from 'viem'
 
 /** The aggregation contracts as an outsider knows them, errors included. */
+export const GAS_TANK_BALANCES = parseAbi([
+  'function deposit(address account) payable',
+  'function balances(address account) view returns (uint256)',
+  'event Deposited(address indexed account, address indexed from, uint256 amount)',
+])
+/** The other generation, out of which charges are taken. */
 export const GAS_TANK = parseAbi([
   'function deposit() payable',
   'function depositFor(address account) payable',
@@ -15,11 +21,11 @@ export const GAS_TANK = parseAbi([
 export const MULTICALL = parseAbi([
   'struct Call { address account; address target; bytes data; uint256 value; uint256 gasLimit; }',
   'function execute(Call[] calls)',
-  'event Executed(address indexed account, address indexed target, uint256 gasUsed)',
+  'event InternalGasUsed(uint256[] gasUsed)',
   'error OnlyOperator()',
   'error NotDelegated(uint256 index, address account)',
   'error CallFailed(uint256 index, address account, bytes reason)',
-  'error GasLimitExceeded(uint256 index, address account, uint256 gasUsed, uint256 gasLimit)',
+  'error GasLimitExceeded()',
 ])
 export const PROPOSER = parseAbi([
   'function onCall(address _target, bytes _data, uint256 _value) returns (bool)',

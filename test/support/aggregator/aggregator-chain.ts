@@ -8,7 +8,8 @@ import {
 import { type Anvil, startAnvil } from '../../../src/sandbox/evm/anvil.ts'
 import { createRpc, type Rpc } from '../../../src/sandbox/evm/rpc.ts'
 import type { Receipt } from '../../../src/sandbox/evm/sender.ts'
-import { ETHER, SEPOLIA } from './aggregator.ts'
+import type { SandboxReading } from '../../../src/sandbox/options.ts'
+import { contractsOfReading, ETHER, SEPOLIA } from './aggregator.ts'
 import { DEMO, GAS_TANK, MULTICALL, PROPOSER } from './aggregator-abi.ts'
 
 /** A chain with the aggregation contracts and no service. */
@@ -30,15 +31,17 @@ export type AggregatorChain = {
   balance(account: Hex): Promise<bigint>
 }
 
-/** A chain for the whole suite, ended after it. */
-export function aggregatorChainForSuite(): () => AggregatorChain {
+/** A chain for the whole suite, with the contracts of one reading, ended after it. */
+export function aggregatorChainForSuite(
+  reading: SandboxReading = 'described',
+): () => AggregatorChain {
   let anvil: Anvil | undefined
   let chain: AggregatorChain | undefined
   let rpc: Rpc | undefined
   beforeAll(async () => {
     anvil = await startAnvil({ chainId: SEPOLIA, log: () => undefined })
     rpc = createRpc(anvil.rpcUrl)
-    chain = chainOf(rpc, await deployAggregatorContracts(rpc, 'proposer'))
+    chain = chainOf(rpc, await deployAggregatorContracts(rpc, contractsOfReading(reading)))
   })
   afterAll(async () => {
     await rpc?.close()

@@ -11,8 +11,13 @@ import {
   zeroAddress,
 } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import type { DeploymentTerms } from '../../../src/sandbox/aggregator/chain/deploy.ts'
 import type { CallRecord } from '../../../src/sandbox/aggregator/rpc/admin-routes.ts'
-import type { AggregatorOptions } from '../../../src/sandbox/aggregator/settings.ts'
+import {
+  type AggregatorOptions,
+  aggregatorSettings,
+} from '../../../src/sandbox/aggregator/settings.ts'
+import { type SandboxReading, withReading } from '../../../src/sandbox/options.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { admin } from '../sandbox.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'
@@ -29,6 +34,14 @@ export const QUIET: AggregatorOptions = {
   settleEveryMs: 0,
   traffic: { everyMs: 0 },
   rateLimit: { limit: 1_000_000, windowMs: 10_000 },
+}
+
+/** Both readings of the interface descriptions, for suites that hold for either. */
+export const READINGS: readonly SandboxReading[] = ['deployed', 'described']
+
+/** Which contracts a reading stands for. */
+export function contractsOfReading(reading: SandboxReading): DeploymentTerms {
+  return aggregatorSettings(withReading({ reading }).aggregator)
 }
 
 /** An HTTP answer of the JSON-RPC endpoint. */
@@ -140,7 +153,7 @@ export async function rawTransaction(
   const nonce = fields.nonce ?? (await nonceOf(sandbox, account))
   return account.signTransaction({
     type: 'eip1559',
-    chainId: SEPOLIA,
+    chainId: sandbox.sepolia.chainId,
     gas: 300_000n,
     maxFeePerGas: 10n ** 11n,
     maxPriorityFeePerGas: 10n ** 9n,
@@ -157,19 +170,27 @@ export function nonceOf(sandbox: Sandbox, account: PrivateKeyAccount): Promise<n
 export async function delegationTransaction(
   sandbox: Sandbox,
   account: PrivateKeyAccount,
-  terms: { delegate: Hex; nonceAhead?: number; chainId?: number; signer?: PrivateKeyAccount },
+  terms: {
+    delegate: Hex
+    /** Of the authorization, over the account's nonce. */
+    nonceAhead?: number
+    /** Of the transaction around it; default the account's. */
+    envelopeNonce?: number
+    chainId?: number
+    signer?: PrivateKeyAccount
+  },
 ): Promise<Hex> {
   const nonce = await nonceOf(sandbox, account)
   const authorization = await (terms.signer ?? account).signAuthorization({
-    chainId: terms.chainId ?? SEPOLIA,
+    chainId: terms.chainId ?? sandbox.sepolia.chainId,
     contractAddress: terms.delegate,
     nonce: nonce + (terms.nonceAhead ?? 0),
   })
   return account.signTransaction({
     type: 'eip7702',
-    chainId: SEPOLIA,
+    chainId: sandbox.sepolia.chainId,
     to: zeroAddress,
-    nonce,
+    nonce: terms.envelopeNonce ?? nonce,
     gas: 200_000n,
     maxFeePerGas: 10n ** 11n,
     maxPriorityFeePerGas: 10n ** 9n,
@@ -210,14 +231,15 @@ const CALL_TYPES = {
   ],
 } as const
 
-/** The `_data` of onCall, signed for the given verifying contract. */
+/** The `_data` of onCall, signed for the given verifying contract; on Sepolia, unless told otherwise. */
 export async function signedPayload(
   signer: PrivateKeyAccount,
   verifyingContract: Hex,
   terms: SignedTerms,
+  chainId: number = SEPOLIA,
 ): Promise<Hex> {
   const signature = await signer.signTypedData({
-    domain: { name: 'TrustlessProposer', version: '1', chainId: SEPOLIA, verifyingContract },
+    domain: { name: 'TrustlessProposer', version: '1', chainId, verifyingContract },
     types: CALL_TYPES,
     primaryType: 'Call',
     message: terms,
@@ -255,18 +277,47 @@ export function recordData(byte: string): Hex {
   })
 }
 
-/** A signed transaction to the TrustlessProposer with a signed call inside. */
+/** What the account's signatures must name: what its code says of itself, or the proposer if it has none. */
+export async function domainContractOf(
+  sandbox: Sandbox,
+  { address }: PrivateKeyAccount,
+): Promise<Hex> {
+  const code = await sepoliaClient(sandbox).getCode({ address })
+  if (!code?.endsWith(sandbox.sepolia.contracts.trustlessProposer.slice(2).toLowerCase()))
+    return sandbox.sepolia.contracts.trustlessProposer
+  const domain = await sepoliaClient(sandbox).readContract({
+    ...{ address, abi: PROPOSER, functionName: 'eip712Domain' },
+  })
+  return domain[4]
+}
+
+/** Calldata of onCall with a signed call inside, for the domain that holds for the account. */
+export async function onCallData(
+  sandbox: Sandbox,
+  account: PrivateKeyAccount,
+  terms: SignedTerms,
+): Promise<Hex> {
+  const contract = await domainContractOf(sandbox, account)
+  const payload = await signedPayload(account, contract, terms, sandbox.sepolia.chainId)
+  const args = [terms.target, payload, terms.value] as const
+  return encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
+}
+
+/** Addressed to the account itself, as published clients do, or to the TrustlessProposer, as it is described. */
+type Envelope = { readonly to?: 'account' | 'proposer'; readonly nonce?: number }
+
+/** A signed transaction with a signed call inside. */
 export async function trustlessTransaction(
   sandbox: Sandbox,
   account: PrivateKeyAccount,
   changes: Partial<SignedTerms> = {},
+  envelope: Envelope = {},
 ): Promise<Hex> {
+  const data = await onCallData(sandbox, account, termsOf(sandbox, changes))
   const { trustlessProposer } = sandbox.sepolia.contracts
-  const terms = termsOf(sandbox, changes)
-  const payload = await signedPayload(account, trustlessProposer, terms)
-  const args = [terms.target, payload, terms.value] as const
-  const data = encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
-  return rawTransaction(sandbox, account, { to: trustlessProposer, data })
+  const to = envelope.to === 'proposer' ? trustlessProposer : account.address
+  const { nonce } = envelope
+  return rawTransaction(sandbox, account, { to, data, ...(nonce === undefined ? {} : { nonce }) })
 }
 
 export function submit(sandbox: Sandbox, raw: Hex): Promise<RpcReply> {

@@ -34,7 +34,9 @@ export async function makeCallChainRig(
 ): Promise<AnvilCallChainRig> {
   const anvil = await startAnvil({ chainId: CHAIN_ID, log: () => undefined })
   const rpc = createRpc(anvil.rpcUrl)
-  const deployment = await deployAggregatorContracts(rpc, domain)
+  const deployment = await deployAggregatorContracts(rpc, {
+    ...{ domain, gasTank: 'balanceOf', gasLimit: 'target' },
+  })
   const { contracts, relayer } = deployment
   const key = randomBytes(32)
   const owner = privateKeyToAccount(toHex(key))

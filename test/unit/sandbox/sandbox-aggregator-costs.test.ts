@@ -2,14 +2,17 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { splitCosts } from '../../../src/sandbox/aggregator/account/costs.ts'
 
+const TENTH = { feeBps: 1_000, blobCostWei: 0n }
+
 test('two calls alike halve the cost and a tenth of what they saved is the fee', () => {
-  const split = splitCosts({ gasUsed: 60_000n, effectiveGasPrice: 2n }, [40_000n, 40_000n], 1_000)
+  const split = splitCosts({ gasUsed: 60_000n, effectiveGasPrice: 2n }, [40_000n, 40_000n], TENTH)
   expect(split).toEqual(
     Array(2).fill({
       executionGas: 30_000n,
       directGas: 40_000n,
       effectiveGasPrice: 2n,
       executionCost: 60_000n,
+      blobCost: 0n,
       directCost: 80_000n,
       fee: 2_000n,
       charged: 62_000n,
@@ -19,36 +22,51 @@ test('two calls alike halve the cost and a tenth of what they saved is the fee',
 })
 
 test('a batch that saved nothing charges what direct submission costs, without a fee', () => {
-  const [alone] = splitCosts({ gasUsed: 60_000n, effectiveGasPrice: 3n }, [40_000n], 1_000)
-  expect(alone).toMatchObject({ fee: 0n, charged: 120_000n, savings: 0n })
+  const [alone] = splitCosts({ gasUsed: 60_000n, effectiveGasPrice: 3n }, [40_000n], TENTH)
+  expect(alone).toMatchObject({
+    ...{ executionGas: 40_000n, executionCost: 120_000n },
+    ...{ fee: 0n, charged: 120_000n, savings: 0n },
+  })
 })
 
 test('shares are rounded down, and so is the fee', () => {
-  const split = splitCosts({ gasUsed: 10n, effectiveGasPrice: 1n }, [7n, 7n, 7n], 999)
+  const terms = { feeBps: 999, blobCostWei: 0n }
+  const split = splitCosts({ gasUsed: 10n, effectiveGasPrice: 1n }, [7n, 7n, 7n], terms)
   expect(split.map(({ executionCost }) => executionCost)).toEqual([3n, 3n, 3n])
   expect(split.map(({ fee }) => fee)).toEqual([0n, 0n, 0n])
 })
 
-test('nobody ever pays more than directly, and the shares never exceed the cost', () => {
+test('blob gas is charged in full, would have cost the same directly, and bears no fee', () => {
+  const batch = { gasUsed: 60_000n, effectiveGasPrice: 2n }
+  const [plain] = splitCosts(batch, [40_000n, 40_000n], TENTH)
+  const [blob] = splitCosts(batch, [40_000n, 40_000n], { ...TENTH, blobCostWei: 5_000n })
+  expect(blob).toEqual({ ...plain, blobCost: 5_000n, directCost: 85_000n, charged: 67_000n })
+})
+
+test('nobody ever pays more than directly, the parts are the whole, and the shares never exceed the cost', () => {
   const gas = fc.bigInt({ min: 21_000n, max: 10_000_000n })
   const batches = fc.record({
     gasUsed: gas,
     effectiveGasPrice: fc.bigInt({ min: 1n, max: 10n ** 12n }),
     directGases: fc.array(gas, { minLength: 1, maxLength: 16 }),
     feeBps: fc.integer({ min: 0, max: 10_000 }),
+    blobCostWei: fc.bigInt({ min: 0n, max: 10n ** 18n }),
   })
   fc.assert(
-    fc.property(batches, ({ directGases, feeBps, ...batch }) => {
-      const split = splitCosts(batch, directGases, feeBps)
-      const shares = split.reduce((sum, { executionCost }) => sum + executionCost, 0n)
+    fc.property(batches, ({ directGases, feeBps, blobCostWei, ...batch }) => {
+      const split = splitCosts(batch, directGases, { feeBps, blobCostWei })
+      const sum = (part: (costs: (typeof split)[number]) => bigint): bigint =>
+        split.reduce((total, costs) => total + part(costs), 0n)
       const cost = batch.gasUsed * batch.effectiveGasPrice
+      const shares = sum(({ executionCost }) => executionCost)
       expect(shares).toBeLessThanOrEqual(cost)
-      expect(cost - shares).toBeLessThan(BigInt(split.length))
-      for (const { charged, directCost, savings, fee } of split) {
+      // Where the batch was the cheaper way, it is paid to the last wei that could be divided.
+      if (sum(({ savings, fee }) => savings + fee) > 0n)
+        expect(cost - shares).toBeLessThan(BigInt(split.length))
+      for (const { charged, directCost, savings, fee, executionCost, blobCost } of split) {
+        expect(charged).toBe(executionCost + fee + blobCost)
         expect(charged).toBeLessThanOrEqual(directCost)
         expect(savings).toBe(directCost - charged)
-        if (savings === 0n) expect(charged).toBe(directCost)
-        if (fee > 0n) expect(charged - fee).toBeLessThan(directCost)
       }
     }),
   )

@@ -1,10 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { type Abi, toEventSelector, toFunctionSelector } from 'viem'
+import {
+  type Abi,
+  type AbiFunction,
+  toEventSelector,
+  toFunctionSelector,
+  toFunctionSignature,
+} from 'viem'
 import { expect, test } from 'vitest'
 import {
   demoTargetAbi,
-  gasTankAbi,
+  gasTankBalanceOfAbi,
+  gasTankBalancesAbi,
   multicallAbi,
   trustedProposerAbi,
   trustlessProposerAbi,
@@ -22,11 +29,13 @@ import { WITNESS_TYPE_STRING } from '../../../src/sandbox/gasless/permit.ts'
 const artifact = (name: string) =>
   JSON.parse(readFileSync(`src/sandbox/artifacts/${name}.json`, 'utf8'))
 
-/** Everything in an ABI that has a selector, and the constructor's argument types. */
+/** Everything in an ABI that has a selector, errors by their signature, and the constructor's argument types. */
 function selectors(abi: Abi): string[] {
   return abi.flatMap((item) => {
     if (item.type === 'function') return [toFunctionSelector(item)]
     if (item.type === 'event') return [toEventSelector(item)]
+    if (item.type === 'error')
+      return [`${item.name}(${item.inputs.map(({ type }) => type).join()})`]
     if (item.type === 'constructor') return [item.inputs.map(({ type }) => type).join()]
     return []
   })
@@ -45,7 +54,8 @@ test.each([
   ['weth9', weth9Abi],
   ['price-feed', priceFeedAbi],
   ['feed-board', feedBoardAbi],
-  ['gas-tank', gasTankAbi],
+  ['gas-tank-balances', gasTankBalancesAbi],
+  ['gas-tank-balance-of', gasTankBalanceOfAbi],
   ['proposer-multicall', multicallAbi],
   ['trusted-proposer', trustedProposerAbi],
   ['trustless-proposer', trustlessProposerAbi],
@@ -54,6 +64,28 @@ test.each([
   const compiled = selectors(artifact(name).abi)
   expect(compiled).toEqual(expect.arrayContaining(selectors(abi)))
   expect(selectors(abi).length).toBeGreaterThan(0)
+})
+
+test('neither generation of the GasTank has a function of the other', () => {
+  const functionsOf = (name: string): string[] =>
+    artifact(name)
+      .abi.filter(({ type }: { type: string }) => type === 'function')
+      .map((item: AbiFunction) => toFunctionSignature(item))
+      .sort()
+  expect(functionsOf('gas-tank-balances')).toEqual(['balances(address)', 'deposit(address)'])
+  expect(functionsOf('gas-tank-balance-of')).toEqual([
+    'balanceOf(address)',
+    'charge((address,uint256)[])',
+    'deposit()',
+    'depositFor(address)',
+    'operator()',
+  ])
+})
+
+test('a gas limit that is exceeded reverts with the selector by which deployments do', () => {
+  expect(toFunctionSelector('GasLimitExceeded()')).toBe('0xbe9179a6')
+  for (const name of ['proposer-multicall', 'trustless-proposer'])
+    expect(artifact(name).deployedBytecode).toContain('be9179a6')
 })
 
 test('Permit2 carries the chain id and its separator, and nothing else differs from the published code', () => {

@@ -1,6 +1,6 @@
 import { decodeEventLog, type Hex, toEventSelector } from 'viem'
 import type { Rpc } from '../../evm/rpc.ts'
-import { gasTankAbi } from '../chain/abi.ts'
+import { gasTankBalancesAbi } from '../chain/abi.ts'
 
 /** An account as the service sees it, in wei. */
 export type AccountInfo = { readonly balance: bigint; readonly outstanding: bigint }
@@ -23,7 +23,7 @@ export type Accounts = {
   resolve(account: Hex, amounts: { reserved: bigint; charged: bigint }): void
   /** What is owed by whom. */
   outstanding(): Charge[]
-  /** Notes that charges were taken from the GasTank. */
+  /** Notes that charges were settled: balances fall by what is no longer outstanding. */
   settled(charges: readonly Charge[]): void
 }
 
@@ -61,7 +61,8 @@ export function createAccounts(
     nextBlock = latest + 1
   }
   const depositOf = async (log: Log): Promise<Deposit> => {
-    const { args } = decodeEventLog({ abi: gasTankAbi, eventName: 'Deposited', ...log })
+    // Both generations of the GasTank tell a deposit in the same words.
+    const { args } = decodeEventLog({ abi: gasTankBalancesAbi, eventName: 'Deposited', ...log })
     const { timestamp } = await rpc.call<{ timestamp: Hex }>('eth_getBlockByNumber', [
       log.blockNumber,
       false,

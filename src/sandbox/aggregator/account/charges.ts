@@ -1,24 +1,25 @@
 import { encodeFunctionData, type Hex } from 'viem'
-import { type Sender, sendOrThrow } from '../../evm/sender.ts'
-import { gasTankAbi } from '../chain/abi.ts'
-import type { Accounts } from './accounts.ts'
+import { sendOrThrow } from '../../evm/sender.ts'
+import { gasTankBalanceOfAbi } from '../chain/abi.ts'
+import type { AggregatorDeployment } from '../chain/deploy.ts'
+import type { Accounts, Charge } from './accounts.ts'
 
-/** Takes everything that is owed out of the GasTank, in one transaction. Returns its hash, if there was any. */
+/**
+ * Settles everything that is owed. A GasTank that is charged loses it in one transaction, whose hash is returned; with one
+ * that only takes deposits the service's own books move, and nothing happens on the chain.
+ */
 export function createSettlement(deps: {
-  readonly relayer: Sender
+  readonly deployment: AggregatorDeployment
   readonly accounts: Accounts
-  readonly gasTank: Hex
 }): () => Promise<Hex | undefined> {
+  const { deployment, accounts } = deps
   let running: Promise<Hex | undefined> | undefined
   const settle = async (): Promise<Hex | undefined> => {
-    const charges = deps.accounts.outstanding()
+    const charges = accounts.outstanding()
     if (charges.length === 0) return undefined
-    const { transactionHash } = await sendOrThrow(deps.relayer, 'settling charges', {
-      to: deps.gasTank,
-      data: encodeFunctionData({ abi: gasTankAbi, functionName: 'charge', args: [charges] }),
-    })
-    deps.accounts.settled(charges)
-    return transactionHash
+    const hash = deployment.gasTank === 'balanceOf' ? await takeOut(deployment, charges) : undefined
+    accounts.settled(charges)
+    return hash
   }
   return () => {
     // Twice at once would take the same charges twice.
@@ -27,4 +28,19 @@ export function createSettlement(deps: {
     })
     return running
   }
+}
+
+async function takeOut(
+  { contracts, relayer }: AggregatorDeployment,
+  charges: readonly Charge[],
+): Promise<Hex> {
+  const { transactionHash } = await sendOrThrow(relayer, 'settling charges', {
+    to: contracts.gasTank,
+    data: encodeFunctionData({
+      abi: gasTankBalanceOfAbi,
+      functionName: 'charge',
+      args: [charges],
+    }),
+  })
+  return transactionHash
 }

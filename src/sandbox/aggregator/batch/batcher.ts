@@ -7,6 +7,7 @@ import type { Accounts } from '../account/accounts.ts'
 import { splitCosts } from '../account/costs.ts'
 import { currentFees, executeData, gasOf, nodeReceipt } from '../chain/chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
+import type { AggregatorSettings } from '../settings.ts'
 import { type AggregatedCall, type Call, faultOf, type NodeReceipt } from './calls.ts'
 import { readinessOf } from './readiness.ts'
 
@@ -20,11 +21,10 @@ export type BatcherDeps = {
   readonly hostileCall: () => Parameters<typeof executeData>[0][number]
 }
 
-export type BatcherSettings = {
-  readonly windowMs: number
-  readonly callsPerBatch: number
-  readonly feeBps: number
-}
+export type BatcherSettings = Pick<
+  AggregatorSettings,
+  'windowMs' | 'callsPerBatch' | 'feeBps' | 'blobCostWei'
+>
 
 /** Puts calls of several accounts into one on-chain transaction. */
 export type Batcher = {
@@ -60,7 +60,7 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
     call.progress = progress
   }
   const send = async (calls: Parameters<typeof executeData>[0], fees: Fees) => {
-    const gas = calls.reduce((sum, { work }) => sum + work.gasLimit + GAS_PER_CALL, BATCH_GAS)
+    const gas = calls.reduce((sum, { work }) => sum + gasFor(work.gasLimit), BATCH_GAS)
     const transaction = { to: contracts.multicall, data: executeData(calls), gas, fees }
     const receipt = await relayer.send(transaction)
     const full = await nodeReceipt(rpc, receipt.transactionHash)
@@ -78,7 +78,8 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
     const measured = await gasOf(rpc, { from: call.account, ...call.work.direct })
     // What cannot be done directly has nothing to be compared with: then its limit is the yardstick.
     const directGas = measured ?? call.work.gasLimit
-    if (covers(call, directGas * fees.maxFeePerGas)) return [{ call, directGas }]
+    if (covers(call, directGas * fees.maxFeePerGas + settings.blobCostWei))
+      return [{ call, directGas }]
     finish(call, { state: 'dropped', reason: ERROR_MESSAGES.insufficientBalance })
     return []
   }
@@ -105,7 +106,7 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
         effectiveGasPrice: BigInt(receipt.effectiveGasPrice),
       },
       ready.map(({ directGas }) => directGas),
-      settings.feeBps,
+      settings,
     )
     for (const [index, { call }] of ready.entries()) {
       const own = costs[index]
@@ -150,6 +151,11 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
     },
     batchReceipt: (hash) => batches.get(hash),
   }
+}
+
+/** Gas with which a call can use up its limit: each of two calls on the way to the target keeps a 64th back. */
+function gasFor(gasLimit: bigint): bigint {
+  return (gasLimit * 64n * 64n) / (63n * 63n) + GAS_PER_CALL
 }
 
 /** One call of each account, the lowest nonce first and then the oldest, unless that one must wait. */

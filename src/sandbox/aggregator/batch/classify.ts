@@ -1,17 +1,27 @@
 import { zeroAddress } from 'viem'
 import type { AccountCode } from '../chain/chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import { AGGREGATOR_CHAIN_ID } from '../settings.ts'
+import type { AggregatorSettings } from '../settings.ts'
 import type { Work } from './calls.ts'
-import { asksForDelegation, type RawTransaction, readSignedCall } from './raw-transaction.ts'
+import {
+  asksForDelegation,
+  isOnCall,
+  type RawTransaction,
+  readSignedCall,
+} from './raw-transaction.ts'
 
 /** What is to be done with a transaction, or why nothing is. */
 export type Classified = Work | { readonly kind: 'refused'; readonly reason: string }
 
+/** The network that a transaction must be for, and what is deployed there. */
+export type Network = Pick<AggregatorSettings, 'chainId' | 'gasLimit'> & {
+  readonly contracts: AggregatorContracts
+}
+
 type Sender = { readonly code: AccountCode; readonly nonce: number }
 
 const GAS_MAX = 10_000_000n
-/** What the TrustlessProposer needs for its own checks, over the gas that the owner allows to the call. */
+/** What the TrustlessProposer needs for its own checks, where the owner's limit leaves them out. */
 const VERIFICATION_GAS = 150_000n
 
 /**
@@ -21,25 +31,26 @@ const VERIFICATION_GAS = 150_000n
 export function classify(
   transaction: RawTransaction,
   sender: Sender,
-  contracts: AggregatorContracts,
+  network: Network,
 ): Classified {
   const { chainId, nonce, gas } = transaction
-  if (chainId !== AGGREGATOR_CHAIN_ID) return refused(`invalid chain id ${chainId ?? 'none'}`)
+  if (chainId !== network.chainId) return refused(`invalid chain id ${chainId ?? 'none'}`)
+  if (gas > GAS_MAX) return refused(`gas limit above ${GAS_MAX}`)
+  // An authorization has a nonce of its own, and whoever sponsors it does not use that of the transaction around it.
+  if (asksForDelegation(transaction)) return delegation(transaction, sender, network)
   if (nonce < sender.nonce)
     return refused(`nonce too low: ${nonce}, the account is at ${sender.nonce}`)
-  if (gas > GAS_MAX) return refused(`gas limit above ${GAS_MAX}`)
-  if (asksForDelegation(transaction)) return delegation(transaction, sender, contracts)
-  if (isAddressedTo(transaction, contracts.trustlessProposer)) {
-    return trustless(transaction, sender, contracts)
+  if (asksForSignedCall(transaction, sender, network)) {
+    return trustless(transaction, sender, network)
   }
-  const isTrusted = isDelegatedTo(sender, contracts.trustedProposer)
+  const isTrusted = isDelegatedTo(sender, network.contracts.trustedProposer)
   return isTrusted ? trusted(transaction) : { kind: 'direct' }
 }
 
 function delegation(
   transaction: RawTransaction,
   sender: Sender,
-  contracts: AggregatorContracts,
+  { chainId, contracts }: Network,
 ): Classified {
   const [authorization, ...others] = transaction.authorizations
   if (authorization === undefined || others.length > 0) {
@@ -48,7 +59,7 @@ function delegation(
   if (authorization.signer !== transaction.sender) {
     return refused('the authorization is not signed by the sender of the transaction')
   }
-  if (authorization.chainId !== 0 && authorization.chainId !== AGGREGATOR_CHAIN_ID) {
+  if (authorization.chainId !== 0 && authorization.chainId !== chainId) {
     return refused('the authorization is for another chain')
   }
   const known = [contracts.trustedProposer, contracts.trustlessProposer, zeroAddress]
@@ -57,18 +68,31 @@ function delegation(
   }
   if (authorization.nonce === sender.nonce) return { kind: 'delegation', authorization }
   // Signed for a transaction that the account sends itself: only that very transaction makes it valid.
-  const isForOwn = authorization.nonce === sender.nonce + 1 && transaction.nonce === sender.nonce
+  const isForOwn = authorization.nonce === transaction.nonce + 1
   return isForOwn
     ? { kind: 'direct' }
     : refused(`authorization nonce ${authorization.nonce}, the account is at ${sender.nonce}`)
 }
 
-function trustless(
+/**
+ * Whether a transaction carries a call that its owner signed: it is addressed to the TrustlessProposer, or to the account
+ * itself, where it would pass as it is too.
+ */
+function asksForSignedCall(
   transaction: RawTransaction,
   sender: Sender,
-  contracts: AggregatorContracts,
-): Classified {
-  if (!isDelegatedTo(sender, contracts.trustlessProposer)) {
+  { contracts }: Network,
+): boolean {
+  const { to, data } = transaction
+  if (to === contracts.trustlessProposer.toLowerCase()) return true
+  if (to !== transaction.sender || cannotShare(transaction)) return false
+  // Without the right code such a call would do nothing on the chain, or something that nobody signed for.
+  const isTrustless = isDelegatedTo(sender, contracts.trustlessProposer)
+  return isTrustless ? isOnCall(data) : readSignedCall(data) !== undefined
+}
+
+function trustless(transaction: RawTransaction, sender: Sender, network: Network): Classified {
+  if (!isDelegatedTo(sender, network.contracts.trustlessProposer)) {
     return refused('the account is not delegated to the TrustlessProposer')
   }
   const signed = readSignedCall(transaction.data)
@@ -81,7 +105,7 @@ function trustless(
     target: signed.target,
     data: signed.payload,
     value: signed.value,
-    gasLimit: signed.gasLimit + VERIFICATION_GAS,
+    gasLimit: signed.gasLimit + (network.gasLimit === 'whole' ? 0n : VERIFICATION_GAS),
     direct: { to: signed.target, data: signed.callData, value: signed.value },
     nonce: signed.nonce,
     deadline: signed.deadline,
@@ -90,9 +114,7 @@ function trustless(
 
 function trusted(transaction: RawTransaction): Classified {
   const { to, data, value, gas, nonce } = transaction
-  const cannotShare =
-    to === undefined || transaction.carriesBlobs || transaction.authorizations.length > 0
-  if (cannotShare) return { kind: 'direct' }
+  if (to === undefined || cannotShare(transaction)) return { kind: 'direct' }
   return {
     kind: 'aggregated',
     proposer: 'trusted',
@@ -106,8 +128,9 @@ function trusted(transaction: RawTransaction): Classified {
   }
 }
 
-function isAddressedTo({ to }: RawTransaction, address: string): boolean {
-  return to === address.toLowerCase()
+/** Blobs and authorizations belong to the transaction that carries them. */
+function cannotShare({ carriesBlobs, authorizations }: RawTransaction): boolean {
+  return carriesBlobs || authorizations.length > 0
 }
 
 function isDelegatedTo({ code }: Sender, address: string): boolean {

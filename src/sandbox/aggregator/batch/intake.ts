@@ -3,8 +3,9 @@ import { ERROR_MESSAGES } from '../../../wire/aggregator.ts'
 import { type Rpc, RpcError } from '../../evm/rpc.ts'
 import type { Faults } from '../../faults.ts'
 import type { Accounts } from '../account/accounts.ts'
-import { currentFees, gasOf, readAccount } from '../chain/chain.ts'
+import { currentFees, gasOf, nextNonce, readAccount } from '../chain/chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
+import type { AggregatorSettings } from '../settings.ts'
 import type { Batcher } from './batcher.ts'
 import { type AggregatedCall, type Call, type CallBook, faultOf, type Work } from './calls.ts'
 import { type Classified, classify } from './classify.ts'
@@ -26,6 +27,7 @@ export type Intake = (raw: Hex, earliestBlock: bigint) => Promise<IntakeResult>
 
 export type IntakeDeps = {
   readonly rpc: Rpc
+  readonly settings: Pick<AggregatorSettings, 'chainId' | 'gasLimit' | 'blobCostWei'>
   readonly contracts: AggregatorContracts
   readonly relayer: Hex
   readonly accounts: Accounts
@@ -64,7 +66,9 @@ async function take(
     return refused('accountNotFound', ERROR_MESSAGES.accountNotFound)
   }
   const sender = await readAccount(deps.rpc, transaction.sender)
-  const classified = classify(transaction, sender, deps.contracts)
+  const { chainId, gasLimit } = deps.settings
+  const network = { chainId, gasLimit, contracts: deps.contracts }
+  const classified = classify(transaction, sender, network)
   switch (classified.kind) {
     case 'refused':
       return refused('refused', classified.reason)
@@ -79,11 +83,15 @@ async function take(
 
 /** What cannot share a transaction goes to the chain as it is. Its sender pays there, and nothing here. */
 async function broadcast(deps: IntakeDeps, transaction: RawTransaction): Promise<IntakeResult> {
+  const next = await nextNonce(deps.rpc, transaction.sender)
+  // The node would keep it and wait for the ones in between, which the service has no reason to expect.
+  if (transaction.nonce > next) {
+    return refused('refused', `nonce too high: ${transaction.nonce}, the account is at ${next}`)
+  }
   try {
-    // The node's answer, because the hash of a blob transaction is not that of its bytes on the wire.
-    const hash = await deps.rpc.call<Hex>('eth_sendRawTransaction', [transaction.raw])
-    deps.book.add(newCall(deps, { ...transaction, hash }, { kind: 'direct' }))
-    return { ok: true, hash }
+    await deps.rpc.call<Hex>('eth_sendRawTransaction', [transaction.raw])
+    deps.book.add(newCall(deps, transaction, { kind: 'direct' }))
+    return { ok: true, hash: transaction.hash }
   } catch (error) {
     if (error instanceof RpcError) return refused('refused', error.message)
     throw error
@@ -121,7 +129,8 @@ async function enqueue(
     gasOf(rpc, { from: account, ...work.direct }),
     currentFees(rpc),
   ])
-  const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas
+  const gasCost = (direct ?? work.gasLimit) * fees.maxFeePerGas
+  const reserved = gasCost + deps.settings.blobCostWei
   if (!accounts.reserve(account, reserved)) return insufficient()
   // Behind another call of the account, or ahead of its turn, it may well pass when its turn comes.
   if (batcher.queued(account).length === 0) {

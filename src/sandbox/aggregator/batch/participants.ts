@@ -6,7 +6,6 @@ import { type Accounts, lower } from '../account/accounts.ts'
 import { demoTargetAbi } from '../chain/abi.ts'
 import { executeData } from '../chain/chain.ts'
 import { type AggregatorDeployment, depositFor } from '../chain/deploy.ts'
-import { AGGREGATOR_CHAIN_ID } from '../settings.ts'
 import type { Batcher } from './batcher.ts'
 import type { AggregatedCall } from './calls.ts'
 
@@ -18,19 +17,19 @@ const RESERVED = 10n ** 16n
 /** Makes accounts of strangers: delegated to the TrustedProposer in one transaction, with a deposit each. */
 export async function createParticipants(
   deployment: AggregatorDeployment,
-  count: number,
+  { chainId, count }: { readonly chainId: number; readonly count: number },
 ): Promise<Hex[]> {
   const { contracts } = deployment
   const keys = Array.from({ length: count }, () => privateKeyToAccount(generatePrivateKey()))
   const authorizations = await Promise.all(
     keys.map(async (account): Promise<RpcAuthorization> => {
       const { r, s, yParity } = await account.signAuthorization({
-        chainId: AGGREGATOR_CHAIN_ID,
+        chainId,
         contractAddress: contracts.trustedProposer,
         nonce: 0,
       })
       return {
-        chainId: `0x${AGGREGATOR_CHAIN_ID.toString(16)}`,
+        chainId: `0x${chainId.toString(16)}`,
         address: contracts.trustedProposer,
         nonce: '0x0',
         yParity: yParity === 1 ? '0x1' : '0x0',

@@ -1,6 +1,7 @@
 import {
   decodeAbiParameters,
   decodeFunctionData,
+  getAbiItem,
   type Hex,
   hexToBytes,
   keccak256,
@@ -8,6 +9,7 @@ import {
   type Signature,
   serializeTransaction,
   type TransactionSerialized,
+  toFunctionSelector,
   zeroAddress,
 } from 'viem'
 import { hashAuthorization } from 'viem/utils'
@@ -19,7 +21,7 @@ import { trustlessProposerAbi } from '../chain/abi.ts'
 /** A signed transaction taken apart; addresses in lower case. */
 export type RawTransaction = {
   readonly raw: Hex
-  /** Keccak-256 of the raw bytes. */
+  /** Keccak-256 of the raw bytes; of a transaction with blobs, of the bytes without them, as the chain has it. */
   readonly hash: Hex
   readonly sender: Hex
   readonly chainId: number | undefined
@@ -66,19 +68,23 @@ const SIGNED_CALL = [
 export function readRawTransaction(raw: Hex): RawTransaction | undefined {
   try {
     const { r, s, v, yParity, ...unsigned } = parseTransaction(raw as TransactionSerialized)
-    const digest = keccak256(serializeTransaction({ ...unsigned, sidecars: undefined }))
+    const withoutBlobs = { ...unsigned, sidecars: undefined }
+    const carriesBlobs = unsigned.type === 'eip4844'
+    const signature = { r, s, v, yParity }
     const list = 'authorizationList' in unsigned ? (unsigned.authorizationList ?? []) : []
     return {
       raw,
-      hash: keccak256(raw),
-      sender: signerOf(digest, { r, s, v, yParity }),
+      hash: keccak256(
+        carriesBlobs ? serializeTransaction(withoutBlobs, signature as Signature) : raw,
+      ),
+      sender: signerOf(keccak256(serializeTransaction(withoutBlobs)), signature),
       chainId: unsigned.chainId,
       nonce: unsigned.nonce ?? 0,
       gas: unsigned.gas ?? 0n,
       to: unsigned.to ? lower(unsigned.to) : undefined,
       data: unsigned.data ?? '0x',
       value: unsigned.value ?? 0n,
-      carriesBlobs: unsigned.type === 'eip4844',
+      carriesBlobs,
       authorizations: list.map(readAuthorization),
     }
   } catch {
@@ -106,6 +112,13 @@ function signerOf(digest: Hex, { r, s, v, yParity }: SomeSignature): Hex {
 /** A transaction to the zero address that carries authorizations asks for nothing but delegation. */
 export function asksForDelegation({ to, authorizations }: RawTransaction): boolean {
   return authorizations.length > 0 && to === zeroAddress
+}
+
+const ON_CALL = toFunctionSelector(getAbiItem({ abi: trustlessProposerAbi, name: 'onCall' }))
+
+/** Whether calldata calls `onCall`, with arguments of whatever kind. */
+export function isOnCall(data: Hex): boolean {
+  return data.toLowerCase().startsWith(ON_CALL)
 }
 
 /** The signed call inside onCall calldata; undefined if it is something else. */

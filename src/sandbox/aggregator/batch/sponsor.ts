@@ -50,6 +50,7 @@ export function createSponsor(deps: {
         directGas: BigInt(gasUsed),
         effectiveGasPrice: BigInt(effectiveGasPrice),
         executionCost: cost,
+        blobCost: 0n,
         directCost: cost,
         fee: 0n,
         charged: cost,

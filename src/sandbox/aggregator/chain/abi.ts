@@ -1,11 +1,15 @@
 import { parseAbi } from 'viem'
 
 /** What the sandbox calls on the aggregation contracts; a test compares each entry with the compiled artifacts. */
-export const gasTankAbi = parseAbi([
+export const gasTankBalancesAbi = parseAbi([
+  'function deposit(address account) payable',
+  'event Deposited(address indexed account, address indexed from, uint256 amount)',
+])
+
+export const gasTankBalanceOfAbi = parseAbi([
   'struct Charge { address account; uint256 amount; }',
   'constructor(address operator_)',
   'function depositFor(address account) payable',
-  'function balanceOf(address account) view returns (uint256)',
   'function charge(Charge[] charges)',
   'event Deposited(address indexed account, address indexed from, uint256 amount)',
 ])
@@ -14,18 +18,20 @@ export const multicallAbi = parseAbi([
   'struct Call { address account; address target; bytes data; uint256 value; uint256 gasLimit; }',
   'constructor(address operator_)',
   'function execute(Call[] calls)',
+  'error OnlyOperator()',
   'error NotDelegated(uint256 index, address account)',
   'error CallFailed(uint256 index, address account, bytes reason)',
-  'error GasLimitExceeded(uint256 index, address account, uint256 gasUsed, uint256 gasLimit)',
+  'error GasLimitExceeded()',
 ])
 
 export const trustedProposerAbi = parseAbi([
   'constructor(address multicall_)',
   'function onCall(address _target, bytes _data, uint256 _value) returns (bool)',
+  'error OnlyMulticallOrSelf(address caller)',
 ])
 
 export const trustlessProposerAbi = parseAbi([
-  'constructor(address multicall_, bool proposerInDomain)',
+  'constructor(address multicall_, bool proposerInDomain, bool limitsWhole_)',
   'function onCall(address _target, bytes _data, uint256 _value) returns (bool)',
   'function nestedNonce() view returns (uint256)',
   'error OnlyMulticallOrSelf(address caller)',
@@ -33,9 +39,11 @@ export const trustlessProposerAbi = parseAbi([
   'error WrongNonce(uint256 nonce, uint256 expected)',
   'error WrongSigner(address signer)',
   'error NotEnoughGas(uint256 available, uint256 gasLimit)',
+  'error GasLimitExceeded()',
 ])
 
 export const demoTargetAbi = parseAbi([
   'function record(bytes32 memo) payable',
   'function fail() view',
+  'error Refused(address caller)',
 ])

@@ -2,7 +2,7 @@ import { BaseError, decodeErrorResult, encodeFunctionData, type Hex, parseAbi } 
 import { type Rpc, RpcError } from '../../evm/rpc.ts'
 import type { SentTransaction } from '../../evm/sender.ts'
 import type { AggregatedCall, NodeReceipt } from '../batch/calls.ts'
-import { multicallAbi, trustlessProposerAbi } from './abi.ts'
+import { demoTargetAbi, multicallAbi, trustedProposerAbi, trustlessProposerAbi } from './abi.ts'
 
 /** What an account's code says: nothing there, an EIP-7702 delegation, or a contract. */
 export type AccountCode =
@@ -21,6 +21,11 @@ export async function readAccount(
     rpc.call<Hex>('eth_getTransactionCount', [address, 'latest']),
   ])
   return { code: accountCode(code), nonce: Number(nonce) }
+}
+
+/** The nonce of the next transaction that the account can have mined, after those that wait for a block. */
+export async function nextNonce(rpc: Rpc, address: Hex): Promise<number> {
+  return Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'pending']))
 }
 
 function accountCode(code: Hex): AccountCode {
@@ -104,9 +109,11 @@ export function nodeReceipt(rpc: Rpc, hash: Hex): Promise<NodeReceipt | null> {
 
 const REASON_ABI = [
   ...multicallAbi,
+  ...trustedProposerAbi,
   ...trustlessProposerAbi,
-  // What a contract reverts with when it gives a text.
-  ...parseAbi(['error Error(string text)']),
+  ...demoTargetAbi,
+  // What a contract reverts with when it gives a text, and what the compiler's own checks do.
+  ...parseAbi(['error Error(string text)', 'error Panic(uint256 code)']),
 ]
 const NO_REASON = 'no reason given'
 

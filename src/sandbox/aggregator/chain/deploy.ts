@@ -1,6 +1,7 @@
 import { encodeDeployData, encodeFunctionData, type Hex } from 'viem'
 import demoTarget from '../../artifacts/demo-target.json' with { type: 'json' }
-import gasTank from '../../artifacts/gas-tank.json' with { type: 'json' }
+import gasTankBalanceOf from '../../artifacts/gas-tank-balance-of.json' with { type: 'json' }
+import gasTankBalances from '../../artifacts/gas-tank-balances.json' with { type: 'json' }
 import multicall3 from '../../artifacts/multicall3.json' with { type: 'json' }
 import multicall from '../../artifacts/proposer-multicall.json' with { type: 'json' }
 import trustedProposer from '../../artifacts/trusted-proposer.json' with { type: 'json' }
@@ -8,7 +9,13 @@ import trustlessProposer from '../../artifacts/trustless-proposer.json' with { t
 import { deploy, MULTICALL3_ADDRESS } from '../../evm/deploy.ts'
 import type { Rpc } from '../../evm/rpc.ts'
 import { createSender, type Sender, sendOrThrow } from '../../evm/sender.ts'
-import { gasTankAbi, multicallAbi, trustedProposerAbi, trustlessProposerAbi } from './abi.ts'
+import {
+  gasTankBalanceOfAbi,
+  gasTankBalancesAbi,
+  multicallAbi,
+  trustedProposerAbi,
+  trustlessProposerAbi,
+} from './abi.ts'
 
 /** Addresses on the aggregator's chain. */
 export type AggregatorContracts = {
@@ -22,6 +29,7 @@ export type AggregatorContracts = {
 
 export type AggregatorDeployment = {
   readonly contracts: AggregatorContracts
+  readonly gasTank: GasTankGeneration
   /** Deploys, and pays for the other participants. */
   readonly deployer: Sender
   /** The service itself: the only account that may execute batches and take charges. */
@@ -31,12 +39,28 @@ export type AggregatorDeployment = {
 /** Which address the EIP-712 domain of the TrustlessProposer names: its own, or that of the delegated account. */
 export type ProposerDomain = 'proposer' | 'account'
 
+/**
+ * How a GasTank is deposited into and read: by `deposit(address)` and `balances(address)`, with charges that never leave
+ * it; or by `deposit()` and `balanceOf(address)`, with charges taken out.
+ */
+export type GasTankGeneration = 'balances' | 'balanceOf'
+
+/** What a signed gasLimit bounds: all of `onCall`, or the call to the target alone. */
+export type GasLimitScope = 'whole' | 'target'
+
+/** Which of the contracts that are in use get deployed. */
+export type DeploymentTerms = {
+  readonly domain: ProposerDomain
+  readonly gasTank: GasTankGeneration
+  readonly gasLimit: GasLimitScope
+}
+
 const PLENTY_OF_COIN = 10n ** 30n
 
 /** Puts every contract of the aggregation service on a fresh chain. */
 export async function deployAggregatorContracts(
   rpc: Rpc,
-  domain: ProposerDomain,
+  terms: DeploymentTerms,
 ): Promise<AggregatorDeployment> {
   const [deployerAddress, relayerAddress] = await rpc.call<Hex[]>('eth_accounts')
   if (deployerAddress === undefined || relayerAddress === undefined) {
@@ -53,7 +77,7 @@ export async function deployAggregatorContracts(
   const gasTankAddress = await deploy(
     deployer,
     'GasTank',
-    creation(gasTankAbi, gasTank, [relayerAddress]),
+    gasTankCode(terms.gasTank, relayerAddress),
   )
   const multicallAddress = await deploy(
     deployer,
@@ -71,18 +95,22 @@ export async function deployAggregatorContracts(
     trustlessProposer: await deploy(
       deployer,
       'TrustlessProposer',
-      trustlessProposerCode(multicallAddress, domain),
+      trustlessProposerCode(multicallAddress, terms),
     ),
     demoTarget: await deploy(deployer, 'DemoTarget', demoTarget.bytecode as Hex),
   }
-  return { contracts, deployer, relayer: createSender(rpc, relayerAddress) }
+  return { contracts, gasTank: terms.gasTank, deployer, relayer: createSender(rpc, relayerAddress) }
 }
 
-/** Creation code of either variant of the TrustlessProposer. */
-export function trustlessProposerCode(multicallAddress: Hex, domain: ProposerDomain): Hex {
+/** Creation code of any variant of the TrustlessProposer. */
+export function trustlessProposerCode(
+  multicallAddress: Hex,
+  { domain, gasLimit }: Pick<DeploymentTerms, 'domain' | 'gasLimit'>,
+): Hex {
   return creation(trustlessProposerAbi, trustlessProposer, [
     multicallAddress,
     domain === 'proposer',
+    gasLimit === 'whole',
   ])
 }
 
@@ -95,8 +123,20 @@ export async function depositFor(
   await sendOrThrow(deployment.deployer, 'depositing', {
     to: deployment.contracts.gasTank,
     value: wei,
-    data: encodeFunctionData({ abi: gasTankAbi, functionName: 'depositFor', args: [account] }),
+    data: depositData(deployment.gasTank, account),
   })
+}
+
+function depositData(generation: GasTankGeneration, account: Hex): Hex {
+  return generation === 'balances'
+    ? encodeFunctionData({ abi: gasTankBalancesAbi, functionName: 'deposit', args: [account] })
+    : encodeFunctionData({ abi: gasTankBalanceOfAbi, functionName: 'depositFor', args: [account] })
+}
+
+function gasTankCode(generation: GasTankGeneration, operator: Hex): Hex {
+  return generation === 'balances'
+    ? (gasTankBalances.bytecode as Hex)
+    : creation(gasTankBalanceOfAbi, gasTankBalanceOf, [operator])
 }
 
 function creation(

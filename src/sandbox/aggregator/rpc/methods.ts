@@ -7,6 +7,7 @@ import {
   getTransactionReceiptParams,
   METHODS,
   prefixedMethods,
+  sendBundleObjectParams,
   sendBundleParams,
   sendRawTransactionParams,
   transactionStatusParams,
@@ -51,10 +52,7 @@ export function createMethods(deps: MethodDeps, prefix: string): ReadonlyMap<str
       METHODS.sendRawTransaction,
       method('sendRawTransaction', sendRawTransactionParams, ([raw]) => submit(deps, raw, 0n)),
     ],
-    [
-      METHODS.sendBundle,
-      method('sendBundle', sendBundleParams, ([[raw], block]) => submit(deps, raw, BigInt(block))),
-    ],
+    [METHODS.sendBundle, sendBundle(deps)],
     [
       METHODS.getTransactionReceipt,
       method('transactionReceipt', getTransactionReceiptParams, ([hash]) => receipt(deps, hash)),
@@ -76,6 +74,31 @@ export function createMethods(deps: MethodDeps, prefix: string): ReadonlyMap<str
       ),
     ],
   ])
+}
+
+/** Takes both shapes of parameters, and complains about the one that was meant. */
+function sendBundle(deps: MethodDeps): Method {
+  const listed = method('sendBundle', sendBundleParams, ([[raw], block]) =>
+    submit(deps, raw, BigInt(block)),
+  )
+  const named = method(
+    'sendBundle',
+    sendBundleObjectParams,
+    ([
+      {
+        txs: [raw],
+        blockNumber,
+      },
+    ]) => submit(deps, raw, BigInt(blockNumber ?? 0)),
+  )
+  return {
+    route: 'sendBundle',
+    run: (params, envelope) => (isListed(params) ? listed : named).run(params, envelope),
+  }
+}
+
+function isListed([first]: readonly unknown[]): boolean {
+  return typeof first !== 'object' || first === null || Array.isArray(first)
 }
 
 function method<T>(
@@ -154,5 +177,7 @@ async function accountInfo(
   return succeed({
     balance: info.balance.toString(),
     outstanding_charge: info.outstanding.toString(),
+    // Services in use say more than the interface describes; a client must not mind.
+    ...{ whitelisted: false, gas_unit_discount: 0 },
   })
 }

@@ -8,6 +8,18 @@ type Parameter = { readonly name: string; readonly required: boolean; readonly s
 const HEX: Schema = { type: 'string', pattern: '^0x([0-9a-fA-F]{2})+$' }
 const HASH: Schema = { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' }
 const ADDRESS: Schema = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' }
+const BLOCK: Schema = {
+  oneOf: [
+    { type: 'string', pattern: '^0x[0-9a-fA-F]+$' },
+    { type: 'integer', minimum: 0 },
+  ],
+}
+const TXS: Schema = { type: 'array', items: HEX, minItems: 1, maxItems: 1 }
+const BUNDLE: Schema = {
+  type: 'object',
+  properties: { txs: TXS, blockNumber: { oneOf: [BLOCK, { type: 'null' }] } },
+  required: ['txs'],
+}
 const WEI: Schema = { type: 'string', pattern: '^(0|[1-9][0-9]*)$' }
 const RECEIPT: Schema = {
   oneOf: [
@@ -43,10 +55,11 @@ export function openRpcDocument(options: {
       }),
       method({
         name: METHODS.sendBundle,
-        summary: 'Takes exactly one signed transaction, for the given block or a later one.',
+        summary:
+          'Takes exactly one signed transaction, for the given block or a later one, as two parameters or as one object.',
         params: [
-          parameter('txs', { type: 'array', items: HEX, minItems: 1, maxItems: 1 }),
-          parameter('blockNumber', { oneOf: [HEX, { type: 'integer', minimum: 0 }] }),
+          parameter('txs', { oneOf: [TXS, BUNDLE] }),
+          { name: 'blockNumber', required: false, schema: BLOCK },
         ],
         result: { name: 'transactionHash', schema: HASH },
         errors: submitErrors(),
@@ -59,7 +72,12 @@ export function openRpcDocument(options: {
           name: 'accountInfo',
           schema: {
             type: 'object',
-            properties: { balance: WEI, outstanding_charge: WEI },
+            properties: {
+              balance: WEI,
+              outstanding_charge: WEI,
+              whitelisted: { type: 'boolean' },
+              gas_unit_discount: { type: 'number' },
+            },
             required: ['balance', 'outstanding_charge'],
           },
         },

@@ -17,7 +17,8 @@ import {
 import { createMethods, type Envelope, type Method, type MethodDeps } from './methods.ts'
 import { openRpcDocument } from './openrpc.ts'
 
-const BODY_BYTES_MAX = 256 * 1024
+/** Room for a transaction with six blobs, each of which takes a quarter of a mebibyte in hex. */
+const BODY_BYTES_MAX = 2 * 1024 * 1024
 
 /** Request handler of the JSON-RPC interface, with every rule, limit and fault in it. */
 export function createAggregatorService(

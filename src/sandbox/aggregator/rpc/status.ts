@@ -43,7 +43,7 @@ export function statusOf(call: Call, directReceipt: NodeReceipt | null): StatusR
     status: receipt === null ? waitingStatus(call) : chainStatus(receipt),
     route: call.work.kind,
     reason: progress.state === 'dropped' ? progress.reason : null,
-    costs: landed?.costs === undefined ? null : costFields(landed.costs),
+    costs: costsOf(call, directReceipt),
     savings: landed?.costs === undefined ? null : savingFields(landed.costs),
     tracking: {
       batched_transaction_hash: receipt?.transactionHash ?? null,
@@ -63,15 +63,42 @@ function chainStatus({ status }: NodeReceipt): 'landed' | 'reverted' {
   return status === '0x1' ? 'landed' : 'reverted'
 }
 
+function costsOf(
+  { progress, work }: Call,
+  directReceipt: NodeReceipt | null,
+): StatusResult['costs'] {
+  if (work.kind === 'direct') return directReceipt === null ? null : directCosts(directReceipt)
+  const costs = progress.state === 'landed' ? progress.costs : undefined
+  return costs === undefined ? null : costFields(costs)
+}
+
 function costFields(costs: CallCosts): NonNullable<StatusResult['costs']> {
   return {
     execution_gas: costs.executionGas.toString(),
     effective_gas_price: costs.effectiveGasPrice.toString(),
     execution_cost: costs.executionCost.toString(),
-    blob_cost: '0',
+    blob_cost: costs.blobCost.toString(),
     service_fee: costs.fee.toString(),
     charged: costs.charged.toString(),
   }
+}
+
+/** What a transaction cost its sender on the chain. Nothing of it is charged to the deposit. */
+function directCosts(receipt: NodeReceipt): NonNullable<StatusResult['costs']> {
+  const { gasUsed, effectiveGasPrice, blobGasUsed, blobGasPrice } = receipt
+  return {
+    execution_gas: quantity(gasUsed).toString(),
+    effective_gas_price: quantity(effectiveGasPrice).toString(),
+    execution_cost: (quantity(gasUsed) * quantity(effectiveGasPrice)).toString(),
+    blob_cost: (quantity(blobGasUsed) * quantity(blobGasPrice)).toString(),
+    service_fee: '0',
+    charged: '0',
+  }
+}
+
+/** A number of a receipt; nodes leave out, or give as null, what a transaction has no part in. */
+function quantity(value: unknown): bigint {
+  return typeof value === 'string' ? BigInt(value) : 0n
 }
 
 function savingFields(costs: CallCosts): NonNullable<StatusResult['savings']> {

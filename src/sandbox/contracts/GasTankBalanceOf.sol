@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.30;
 
-/// @notice Holds deposits from which the aggregation service takes what it charged. A deposit buys transactions:
-/// whoever made it cannot take it out again.
-contract GasTank {
+/// @notice The generation of the GasTank that keeps the service's books: charges are taken out of it, and
+/// `balanceOf` is what is left. A deposit buys transactions: whoever made it cannot take it out again.
+contract GasTankBalanceOf {
     struct Charge {
         address account;
         uint256 amount;

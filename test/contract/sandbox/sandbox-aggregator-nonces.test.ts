@@ -1,0 +1,137 @@
+import { type Hex, keccak256, zeroAddress } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { describe, expect, test } from 'vitest'
+import {
+  callsOf,
+  delegatedAccount,
+  delegationTransaction,
+  landed,
+  newAccount,
+  nonceOf,
+  QUIET,
+  rawTransaction,
+  recordData,
+  result,
+  sepoliaClient,
+  submit,
+  submitAndLand,
+  trustlessTransaction,
+} from '../../support/aggregator/aggregator.ts'
+import { sandboxForSuite } from '../../support/sandbox.ts'
+
+const sandbox = sandboxForSuite({ aggregator: QUIET })
+const contracts = () => sandbox().sepolia.contracts
+/** As published clients make them up, one of them the largest that a number of JavaScript holds. */
+const FAR_AHEAD = [1_000, Date.now(), Number.MAX_SAFE_INTEGER]
+
+const recordBy = (account: PrivateKeyAccount, byte: string, nonce: number): Promise<Hex> =>
+  rawTransaction(sandbox(), account, {
+    ...{ to: contracts().demoTarget, data: recordData(byte), nonce },
+  })
+
+async function refusal(raw: Hex): Promise<string | undefined> {
+  return (await submit(sandbox(), raw)).body.error?.message
+}
+
+describe('a nonce far ahead of the account’s', () => {
+  test('is no reason to wait for calls through the TrustedProposer', async () => {
+    const account = await delegatedAccount(sandbox(), 'trusted')
+    for (const [index, nonce] of FAR_AHEAD.entries()) {
+      const raw = await recordBy(account, `2${index}`, nonce)
+      expect((await submitAndLand(sandbox(), raw)).status).toBe('0x1')
+    }
+    // And one that is behind those, but not behind the account's.
+    const present = await nonceOf(sandbox(), account)
+    await submitAndLand(sandbox(), await recordBy(account, '2f', present))
+    expect(await callsOf(sandbox(), account)).toBe(4n)
+    expect(await nonceOf(sandbox(), account)).toBe(present)
+  })
+
+  test('orders calls of an account that wait together', async () => {
+    const account = await delegatedAccount(sandbox(), 'trusted')
+    sandbox().faults.set({ rules: [{ kind: 'lateInclusion', delayMs: 300, count: 2 }] })
+    const late = await recordBy(account, '31', 9_000)
+    const early = await recordBy(account, '30', 8_000)
+    const hashes: Hex[] = []
+    for (const raw of [late, early])
+      hashes.push(await result(sandbox(), 'eth_sendRawTransaction', [raw]))
+    const [last, first] = await Promise.all(hashes.map((hash) => landed(sandbox(), hash)))
+    expect(Number(first.blockNumber)).toBeLessThan(Number(last.blockNumber))
+  })
+
+  test.each(['account', 'proposer'] as const)(
+    'is no reason to wait for signed calls sent to the %s',
+    async (to) => {
+      const account = await delegatedAccount(sandbox(), 'trustless')
+      for (const [index, nonce] of FAR_AHEAD.entries()) {
+        const changes = { nonce: BigInt(index) }
+        const raw = await trustlessTransaction(sandbox(), account, changes, { to, nonce })
+        expect((await submitAndLand(sandbox(), raw)).status).toBe('0x1')
+      }
+      expect(await callsOf(sandbox(), account)).toBe(3n)
+    },
+  )
+
+  test('is refused by both numbers where the transaction would be broadcast as it is', async () => {
+    const plain = await newAccount(sandbox())
+    const trustless = await delegatedAccount(sandbox(), 'trustless')
+    const trusted = await delegatedAccount(sandbox(), 'trusted')
+    const creation = await rawTransaction(sandbox(), trusted, { data: '0x00', nonce: 9 })
+    expect(await refusal(await recordBy(plain, '40', 5))).toBe(
+      'nonce too high: 5, the account is at 0',
+    )
+    expect(await refusal(await recordBy(trustless, '41', 2))).toBe(
+      'nonce too high: 2, the account is at 1',
+    )
+    expect(await refusal(creation)).toBe('nonce too high: 9, the account is at 1')
+    const pool = await sepoliaClient(sandbox()).request({ method: 'txpool_status' } as never)
+    expect(pool).toEqual({ pending: '0x0', queued: '0x0' })
+  })
+
+  test('is none where only the one before it still waits for its block', async () => {
+    const account = await newAccount(sandbox())
+    const raws = [await recordBy(account, '50', 0), await recordBy(account, '51', 1)]
+    for (const raw of raws) await result(sandbox(), 'eth_sendRawTransaction', [raw])
+    for (const raw of raws)
+      expect((await landed(sandbox(), keccak256(raw))).transactionHash).toBe(keccak256(raw))
+  })
+})
+
+describe('a delegation', () => {
+  test.each([
+    ['far ahead', 4_711],
+    ['used up already', 0],
+  ])('for the present nonce works in a transaction whose own is %s', async (_, envelopeNonce) => {
+    const account = await delegatedAccount(sandbox(), 'trusted')
+    const delegate = contracts().trustlessProposer
+    const raw = await delegationTransaction(sandbox(), account, { delegate, envelopeNonce })
+    await submitAndLand(sandbox(), raw)
+    const code = await sepoliaClient(sandbox()).getCode({ address: account.address })
+    expect(code).toBe(`0xef0100${delegate.slice(2).toLowerCase()}`)
+    expect(await nonceOf(sandbox(), account)).toBe(2)
+  })
+
+  test('for the transaction around it is refused by both numbers unless that is next', async () => {
+    const account = await delegatedAccount(sandbox(), 'trusted')
+    const delegate = zeroAddress
+    const ahead = await delegationTransaction(sandbox(), account, {
+      ...{ delegate, envelopeNonce: 5, nonceAhead: 5 },
+    })
+    expect(await refusal(ahead)).toBe('nonce too high: 5, the account is at 1')
+    const other = await delegationTransaction(sandbox(), account, {
+      ...{ delegate, envelopeNonce: 5, nonceAhead: 1 },
+    })
+    expect(await refusal(other)).toBe('authorization nonce 2, the account is at 1')
+    const next = await delegationTransaction(sandbox(), account, { delegate, nonceAhead: 1 })
+    expect((await submitAndLand(sandbox(), next)).transactionHash).toBe(keccak256(next))
+  })
+
+  test('for a nonce that the account has passed is refused', async () => {
+    const account = await delegatedAccount(sandbox(), 'trusted')
+    const delegate = contracts().trustlessProposer
+    const raw = await delegationTransaction(sandbox(), account, {
+      ...{ delegate, nonceAhead: -1, envelopeNonce: 30 },
+    })
+    expect(await refusal(raw)).toBe('authorization nonce 0, the account is at 1')
+  })
+})
