@@ -49,6 +49,14 @@ export function pollDelayMs(policy: ExecutionPolicy, orderAgeMs: number, jitter:
   return Math.round(Math.min(policy.pollMsMax, slow))
 }
 
+/**
+ * Least time between two looks at the chain for an order of which the service says nothing: three of the quickest polls. A
+ * settled order is proven within seconds then, and a service that is gone for hours costs one batched read in three seconds.
+ */
+export function silenceMs(policy: ExecutionPolicy): number {
+  return policy.pollMsMin * 3
+}
+
 export type TimeSources = {
   readonly localMs: number
   /** Service clock minus local clock, from its Date header; undefined before the first reply. */

@@ -47,6 +47,8 @@ export type DaemonControl = {
 /** What still hangs in a request or a blocked queue this long after the stop is left to the journal. */
 const ABANDON_MS = 12_000
 
+const IDENTIFYING = { route: 'identity', doing: 'identifying the chain' } as const
+
 /** The wallet or the chain is not the one that the state directory belongs to. */
 export class WrongStateError extends OperatorError {
   override readonly name = 'WrongStateError'
@@ -127,8 +129,10 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
         }),
       reload: (others) =>
         errands.run(async () => {
-          const identity = await askChain(context, 'reading the newest block', () =>
-            context.ports.chain.identity(),
+          const identity = await askChain(
+            context,
+            { route: 'identity', doing: 'reading the newest block' },
+            () => context.ports.chain.identity(),
           )
           if (!identity.ok) throw new Error('the chain cannot be read now; try again')
           strategies.clear()
@@ -169,7 +173,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
 async function bind(input: DaemonInput, context: OrderContext): Promise<number | undefined> {
   const { chain, clock } = context.ports
   for (;;) {
-    const reply = await askChain(context, 'identifying the chain', () => chain.identity())
+    const reply = await askChain(context, IDENTIFYING, () => chain.identity())
     if (context.closing.aborted) return undefined
     if (!reply.ok) {
       await clock.sleep(context.policy.backoffMsMax, context.closing)

@@ -165,7 +165,7 @@ async function recordMissed(
 
 /** One batched read for all strategies that are due. */
 async function readMarket(context: OrderContext, wanted: Wanted): Promise<ChainView | undefined> {
-  const reply = await askChain(context, 'reading the market', () =>
+  const reply = await askChain(context, { route: 'view', doing: 'reading the market' }, () =>
     context.ports.chain.view({
       owner: context.ports.signer.address,
       ...marketOf(wanted, context.pricePath),

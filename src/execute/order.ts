@@ -1,6 +1,7 @@
 import type { OpenIntent } from '../domain/book/state.ts'
 import { assertNever } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
+import type { RetryCause } from '../domain/observation.ts'
 import { closeIntent, type End } from './close.ts'
 import type { OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
@@ -13,21 +14,20 @@ import { venueOf } from './venues.ts'
  */
 export async function executeIntent(context: OrderContext, id: IntentId): Promise<void> {
   const { intents } = context.ports.journal.state
+  let cause: RetryCause | undefined
   for (;;) {
     const open = intents.get(id)
     if (open === undefined || context.stop.aborted) return
-    const venue = venueOf(open)
     switch (open.state) {
       case 'planned': {
         if (context.closing.aborted) return
-        const end = await venue.attempt(context, open)
-        if (end !== undefined) await finish(context, open, end)
+        cause = await attempt(context, open)
         break
       }
       case 'exposed':
       case 'accepted':
       case 'lapsing':
-        await followOrder(context, open, venue.steps(context, open))
+        await followOrder(context, open, venueOf(open).steps(context, open, cause))
         break
       case 'filled':
         await finish(context, open, { outcome: 'filled', reason: 'filled' })
@@ -38,6 +38,15 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
         assertNever(open.state)
     }
   }
+}
+
+/** One attempt, with the end if there is to be no other. Gives why its submission is to be repeated, if it is. */
+async function attempt(context: OrderContext, open: OpenIntent): Promise<RetryCause | undefined> {
+  const ended = await venueOf(open).attempt(context, open)
+  if (ended?.tag === 'unanswered') return ended.cause
+  // What a drain has cut short decides nothing: the next start tries again.
+  if (ended !== undefined && !context.closing.aborted) await finish(context, open, ended)
+  return undefined
 }
 
 /** What our own after-work leaves to do, then the end; or neither, when the daemon stops before. */

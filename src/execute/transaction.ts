@@ -87,13 +87,14 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   const { context, wallet } = sending
   const { chain, signer } = wallet
   const { purpose, intentId, to, data, value } = wanted
-  const draft = await askChain(context, `drafting a transaction (${purpose})`, () =>
+  const question = { route: 'draft', doing: `drafting a transaction (${purpose})` } as const
+  const draft = await askChain(context, question, () =>
     chain.draft({ from: signer.address, to, data, value }),
   )
-  if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   // While draining only what finishes a filled order is still worth a transaction.
   const end = purpose === 'unwrap' ? context.stop : context.closing
   if (end.aborted) return { tag: 'stopped' }
+  if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
   const { hash } = signer.signTransaction(draft.value)
   const record = { ...draft.value, id, purpose, intentId, hash }

@@ -1,21 +1,28 @@
 import type { OpenIntent } from '../domain/book/state.ts'
+import type { RetryCause } from '../domain/observation.ts'
 import type { Closing } from './close.ts'
 import type { OrderContext } from './context.ts'
 
 /** What a service is to the one path of an order. Each step journals what it finds. */
 export type Venue<Open extends OpenIntent> = {
   /**
-   * One attempt of a planned intent. Gives how the intent ends if there is to be no other; nothing once an authorization
-   * is on record, or when the daemon drains.
+   * One attempt of a planned intent. Gives how the intent ends if there is to be no other, or that its submission was not
+   * answered; nothing once an authorization is on record, or when the daemon drains.
    */
-  attempt(context: OrderContext, open: Open): Promise<Closing | undefined>
-  /** Following an authorization that may be live. */
-  steps(context: OrderContext, open: Open): FollowSteps
+  attempt(context: OrderContext, open: Open): Promise<Closing | Unanswered | undefined>
+  /**
+   * Following an authorization that may be live. `cause` says why the submission before is to be repeated, as far as this
+   * process knows.
+   */
+  steps(context: OrderContext, open: Open, cause?: RetryCause): FollowSteps
   /** Asks the chain once what became of the authorization on record. */
   resolve(context: OrderContext, open: Open): Promise<unknown>
   /** Our own after-work before the intent may be closed; false when the daemon stops before it is done. */
   finish(context: OrderContext, open: Open): Promise<boolean>
 }
+
+/** A submission whose answer says nothing: it is repeated. */
+export type Unanswered = { readonly tag: 'unanswered'; readonly cause: RetryCause }
 
 /** The three things that an authorization on record may need. */
 export type FollowSteps = {

@@ -11,6 +11,7 @@ import { verify } from '../authority/verify.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
+import type { Unanswered } from '../venue.ts'
 import { tooCostly } from './cost.ts'
 import { paidFor, paperOf } from './paper.ts'
 import { ensureAllowance, isUnwrapping, wrapIfNative } from './prepare.ts'
@@ -23,7 +24,9 @@ type Signable = {
   readonly view: ChainView
 }
 
-type Step = { readonly tag: 'again' | 'stopped' | 'sent' } | Closing
+type Step = { readonly tag: 'again' | 'stopped' | 'sent' } | Unanswered | Closing
+
+const READING = { route: 'view', doing: 'reading the chain before signing' } as const
 
 /**
  * One attempt of a planned intent: quote, verify, journal, sign, submit. Ends with a permit on record and its first
@@ -32,12 +35,12 @@ type Step = { readonly tag: 'again' | 'stopped' | 'sent' } | Closing
 export async function attemptSwap(
   context: OrderContext,
   open: OpenSwap,
-): Promise<Closing | undefined> {
+): Promise<Closing | Unanswered | undefined> {
   const barred = mayNotTrade(context, open)
   if (barred !== undefined) return barred
   for (let quotes = 1; quotes <= context.policy.quotesPerAttemptMax; quotes += 1) {
     const step = await tryOnce(context, open)
-    if (step.tag === 'closing') return step
+    if (step.tag === 'closing' || step.tag === 'unanswered') return step
     if (step.tag !== 'again') return undefined
   }
   return failure('quote-stale', 'every quote was too old by the time it could be signed')
@@ -56,12 +59,16 @@ async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
   const wrapped = await wrapIfNative(context, intent)
   if (wrapped.tag === 'closing' || wrapped.tag === 'stopped') return wrapped
   const quoted = await askService(context, 'quote', () => ports.gasless.quote(quoteRequest(intent)))
-  if (!quoted.ok) return context.closing.aborted ? { tag: 'stopped' } : quoteFailure(quoted.fault)
+  if (context.closing.aborted) return { tag: 'stopped' }
+  if (!quoted.ok) return quoteFailure(quoted.fault)
   const step = await signable(context, intent, quoted.value)
   if (step.tag !== 'signable') return step
   if (context.closing.aborted) return { tag: 'stopped' }
   if (context.mode === 'dry-run') return book(context, open, step)
-  return ports.queue.run('submit', () => signAndSubmit(context, open, step))
+  const submitted = await ports.queue.runUnless(context.closing, 'submit', () =>
+    signAndSubmit(context, open, step),
+  )
+  return submitted ?? { tag: 'stopped' }
 }
 
 /** What the service is asked for an intent. */
@@ -90,7 +97,7 @@ async function signable(
   const { ports, gasless, account, chainId } = context
   const path = context.pricePath(intent.sell.token, intent.buy.token)
   const nonce = wireNonce(quote)
-  const read = await askChain(context, 'reading the chain before signing', () =>
+  const read = await askChain(context, READING, () =>
     ports.chain.view({
       owner: intent.owner,
       tokens: [intent.sell.token],
@@ -98,6 +105,7 @@ async function signable(
       ...(nonce === undefined ? {} : { permitNonce: nonce }),
     }),
   )
+  if (context.closing.aborted) return { tag: 'stopped' }
   if (!read.ok) return failure('chain-unavailable', read.fault.message)
   const view = read.value
   const time = timeOf(context, view)
@@ -194,8 +202,10 @@ async function signAndSubmit(
     signature: signer.signDigest(digest),
     clientOrderId: record.clientOrderId,
   })
-  await recordReply(context, open, { attempt, reply: firstReply(reply) })
-  return { tag: 'sent' }
+  const meant = firstReply(reply)
+  await recordReply(context, open, { attempt, reply: meant })
+  const isUnanswered = !reply.ok && meant.tag === 'unknown'
+  return isUnanswered ? { tag: 'unanswered', cause: reply.fault.tag } : { tag: 'sent' }
 }
 
 /** Only the very first answer may be a rejection; from then on a 400 says nothing (rule G7). */
