@@ -27,6 +27,8 @@ export type RetryCause =
   | 'transactionNotFound'
   | 'unauthenticated'
   | 'rejected'
+  | 'refused'
+  | 'insufficientFunds'
 
 type Subject = { readonly strategy: string; readonly intentId: IntentId }
 

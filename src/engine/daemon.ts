@@ -184,6 +184,9 @@ async function bind(input: DaemonInput, context: OrderContext): Promise<number |
     if (context.closing.aborted) return undefined
     if (!reply.ok) {
       await clock.sleep(context.policy.backoffMsMax, context.closing)
+      if (context.closing.aborted) return undefined
+      const { tag: cause } = reply.fault
+      context.ports.observe({ type: 'retry', service: 'rpc', route: IDENTIFYING.route, cause })
       continue
     }
     const { chainId, genesisHash, blockTimeSeconds } = reply.value

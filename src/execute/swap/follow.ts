@@ -1,9 +1,12 @@
 import type { OpenSwap } from '../../domain/book/state.ts'
 import type { RetryCause } from '../../domain/observation.ts'
+import type { PermitRecord } from '../../domain/permit.ts'
 import { silenceMs } from '../../domain/policy.ts'
 import type { ServiceOrder } from '../../domain/quote.ts'
+import type { Hex } from '../../domain/units.ts'
+import type { PermitView } from '../../ports.ts'
 import { LATE, within } from '../ask.ts'
-import { recordReply, tellUnknown } from '../authorization.ts'
+import { type Resolution, recordReply, tellUnknown } from '../authorization.ts'
 import { haltedNow } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import type { FollowSteps } from '../venue.ts'
@@ -19,11 +22,17 @@ export function swapSteps(
   open: OpenSwap,
   unanswered: RetryCause = 'unavailable',
 ): FollowSteps {
-  const following = { context, open, submission: { cause: unanswered }, polls: {} }
+  const following: Following = {
+    context,
+    open,
+    submission: { cause: unanswered },
+    polls: {},
+    chain: { isSilent: false },
+  }
   return {
     replay: () => replay(following),
     poll: () => poll(following),
-    resolve: () => resolveSwap(context, open),
+    resolve: () => look(following),
   }
 }
 
@@ -34,6 +43,21 @@ type Following = {
   readonly submission: { cause: RetryCause }
   /** Why the last poll said nothing, and when the chain was asked instead. */
   readonly polls: { cause?: RetryCause | undefined; chainAskedAtMs?: number }
+  /** Whether the chain did not answer the last look at it. */
+  readonly chain: { isSilent: boolean }
+}
+
+/** Asks the chain what became of the permit. `hint` is the service's word for where it was settled. */
+async function look(
+  { context, open, chain }: Following,
+  hint?: Hex,
+): Promise<Resolution<PermitView>> {
+  const { observe } = context.ports
+  if (chain.isSilent)
+    observe({ type: 'retry', service: 'rpc', route: 'permit', cause: 'unavailable' })
+  const found = await resolveSwap(context, open, hint)
+  chain.isSilent = found.tag === 'unknown'
+  return found
 }
 
 function isPastDeadline({ context, open }: Following): boolean {
@@ -49,12 +73,12 @@ async function replay(following: Following): Promise<void> {
   const { context, open, submission } = following
   const { gasless, observe, queue, signer } = context.ports
   const { permit } = open
-  const found = await resolveSwap(context, open)
+  const found = await look(following)
   if (permit === undefined || found.tag !== 'open' || found.view.ownerHasCode) return
-  if (mayNotReplay(following)) return
+  if (mayNotReplay(following, permit)) return
   const sent = queue.runUnless(context.stop, 'submit', async () => {
     // It may have waited for its turn for minutes.
-    if (mayNotReplay(following)) return undefined
+    if (mayNotReplay(following, permit)) return undefined
     observe({ type: 'retry', service: 'gasless', route: 'submit', cause: submission.cause })
     return gasless.submit({
       quoteId: permit.quoteId,
@@ -74,9 +98,10 @@ async function replay(following: Following): Promise<void> {
   return recordReply(context, open, { attempt, reply: { tag: 'unknown', message } })
 }
 
-function mayNotReplay(following: Following): boolean {
+function mayNotReplay(following: Following, permit: PermitRecord): boolean {
   const { context, open } = following
-  return open.state !== 'exposed' || isPastDeadline(following) || haltedNow(context) !== undefined
+  const isOver = open.permit !== permit || open.state !== 'exposed'
+  return isOver || isPastDeadline(following) || haltedNow(context) !== undefined
 }
 
 /**
@@ -103,7 +128,7 @@ async function poll(following: Following): Promise<void> {
   const { orderId } = open
   if (orderId === undefined) return
   const asked = queue.runUnless(context.stop, 'poll', async () => {
-    if (open.state !== 'accepted') return undefined
+    if (open.orderId !== orderId || open.state !== 'accepted') return undefined
     const { cause } = polls
     if (cause !== undefined) observe({ type: 'retry', service: 'gasless', route: 'poll', cause })
     return gasless.order(orderId)
@@ -121,7 +146,8 @@ async function poll(following: Following): Promise<void> {
  * What stands in for a service that says nothing: a settled order is found on the chain as well. At once the first time, then
  * no sooner than `silenceMs` after the time before; an unused nonce changes nothing before the deadline.
  */
-async function askChainAgain({ context, open, polls }: Following): Promise<void> {
+async function askChainAgain(following: Following): Promise<void> {
+  const { context, polls } = following
   const { chainAskedAtMs } = polls
   const nowMs = context.ports.clock.now()
   // The distance and not the difference: a clock that was set back must not keep the chain from being asked.
@@ -129,7 +155,7 @@ async function askChainAgain({ context, open, polls }: Following): Promise<void>
     chainAskedAtMs !== undefined && Math.abs(nowMs - chainAskedAtMs) < silenceMs(context.policy)
   if (isSoon) return
   polls.chainAskedAtMs = nowMs
-  await resolveSwap(context, open)
+  await look(following)
 }
 
 /** What the service says, checked: a fill wants proof, and the end of an order does not end its permit. */
@@ -137,10 +163,10 @@ async function settle(following: Following, order: ServiceOrder): Promise<void> 
   const { context, open } = following
   switch (order.status) {
     case 'pending':
-      if (isPastDeadline(following)) await resolveSwap(context, open)
+      if (isPastDeadline(following)) await look(following)
       return
     case 'filled':
-      await resolveSwap(context, open, order.txHash)
+      await look(following, order.txHash)
       return
     case 'failed':
     case 'expired':

@@ -17,9 +17,14 @@ function silentWorld(silence: Silence | undefined): World {
   return world
 }
 
+async function startBeforeSlot(world: World): Promise<void> {
+  world.start()
+  await world.runFor(HOUR - 1)
+}
+
 /** Lets the world run, in steps that decide nothing, until something is so; gives the true time. */
 async function until(world: World, isSo: () => boolean): Promise<number> {
-  const giveUpMs = world.clock.trueMs + 2 * HOUR
+  const giveUpMs = world.clock.trueMs + 10 * MINUTE
   while (!isSo() && world.clock.trueMs < giveUpMs) await world.runFor(25)
   expect(isSo()).toBe(true)
   return world.clock.trueMs
@@ -43,7 +48,7 @@ async function untilSettled(world: World): Promise<number> {
 describe('an order that settles while the service says nothing of it', () => {
   test.each(SILENCES)('is proven by the chain within seconds (%s)', async (silence) => {
     const world = silentWorld(silence)
-    world.start()
+    await startBeforeSlot(world)
     const acceptedMs = await untilEvent(world, 'order-accepted')
     const chainAsked = countReads(world)
     const settledMs = await untilSettled(world)
@@ -57,7 +62,7 @@ describe('an order that settles while the service says nothing of it', () => {
 
   test('is proven within seconds while a limit holds the polls back for minutes', async () => {
     const world = silentWorld('limit')
-    world.start()
+    await startBeforeSlot(world)
     await untilEvent(world, 'order-accepted')
     world.queueDelaysMs = { poll: LIFETIME_MS }
     const settledMs = await untilSettled(world)
@@ -69,7 +74,7 @@ describe('an order that settles while the service says nothing of it', () => {
   test('is proven within seconds while a limit holds its second submission back for minutes', async () => {
     const world = silentWorld(undefined)
     Object.assign(world.serviceFaults, { silent: 0 })
-    world.start()
+    await startBeforeSlot(world)
     await until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
     Object.assign(world.serviceFaults, { failsAfter: 1 })
     await untilEvent(world, 'permit-recorded')
@@ -85,7 +90,7 @@ describe('an order that settles while the service says nothing of it', () => {
 test('an order that never settles has the chain asked no more often than the pace allows, and nothing is believed before the deadline', async () => {
   const world = silentWorld('not-found')
   Object.assign(world.serviceFaults, { neverFills: 1 })
-  world.start()
+  await startBeforeSlot(world)
   const acceptedMs = await untilEvent(world, 'order-accepted')
   const chainAsked = countReads(world)
   await world.runFor(LIFETIME_MS - MINUTE)
@@ -100,7 +105,7 @@ test('an order that never settles has the chain asked no more often than the pac
 test('a service that answers has the chain asked only for the proof', async () => {
   const world = silentWorld('not-found')
   Object.assign(world.serviceFaults, { silent: 0 })
-  world.start()
+  await startBeforeSlot(world)
   await untilEvent(world, 'order-accepted')
   const chainAsked = countReads(world)
   await untilEvent(world, 'fill-proven')
@@ -112,7 +117,7 @@ test('a poll after one that said nothing counts as made again, by what was wrong
   for (const [silence, cause] of Object.entries(causes)) {
     const world = silentWorld(silence as Silence)
     Object.assign(world.serviceFaults, { neverFills: 1 })
-    world.start()
+    await startBeforeSlot(world)
     await untilEvent(world, 'order-accepted')
     await world.runFor(20_000)
     const retries = world.observations.filter(({ type }) => type === 'retry')
