@@ -87,6 +87,24 @@ describe('an order that settles while the service says nothing of it', () => {
   })
 })
 
+test('a repeated submission whose turn comes after its permit is dead is not made', async () => {
+  const world = silentWorld(undefined)
+  Object.assign(world.serviceFaults, { silent: 0, neverFills: 1, quoteLifetimeMs: MINUTE })
+  await startBeforeSlot(world)
+  await until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
+  Object.assign(world.serviceFaults, { failsAfter: 1 })
+  await untilEvent(world, 'permit-recorded')
+  world.queueDelayMs = LIFETIME_MS
+  await untilEvent(world, 'authorization-dead')
+  Object.assign(world.serviceFaults, { failsAfter: 0, neverFills: 0 })
+  world.queueDelayMs = 0
+  await world.runFor(2 * LIFETIME_MS)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expect(world.watch.signatures).toBe(2)
+  expect(world.observations.filter(({ type }) => type === 'retry')).toEqual([])
+  expectSound(world)
+})
+
 test('an order that never settles has the chain asked no more often than the pace allows, and nothing is believed before the deadline', async () => {
   const world = silentWorld('not-found')
   Object.assign(world.serviceFaults, { neverFills: 1 })
