@@ -114,7 +114,7 @@ test('a drain waits for a transaction of our own that is on its way, and signs n
   expect(world.watch.signatures).toBe(0)
 })
 
-test('a call that waits for its turn, or for what its account holds, is let go at once', async () => {
+test('calls whose account cannot be read are let go at once, and made after the next start', async () => {
   const names = ['a', 'b']
   const world = callWorld({
     seed: 'calls',
