@@ -299,4 +299,13 @@ export type Journal = {
 /** Paced and bounded requests to a service, by route. A task that has begun always runs to its end. */
 export type Queue<Route extends string> = {
   run<Result>(route: Route, task: () => Promise<Result>): Promise<Result>
+  /**
+   * The same for what is worth nothing once `end` is aborted: a task that has not begun by then never does, and undefined
+   * is the answer at once.
+   */
+  runUnless<Result>(
+    end: AbortSignal,
+    route: Route,
+    task: () => Promise<Result>,
+  ): Promise<Result | undefined>
 }

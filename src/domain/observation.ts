@@ -2,6 +2,7 @@ import type { TransactionPurpose } from './book/journal.ts'
 import type { Pause } from './book/state.ts'
 import type { Fact } from './book/tell.ts'
 import type { IntentId } from './intent.ts'
+import type { ServiceFault } from './quote.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
 /** Routes of the gasless service that are paced apart. */
@@ -17,6 +18,17 @@ export type AggregatorRoute =
   | 'transactionStatus'
 
 export type Route = GaslessRoute | AggregatorRoute
+
+/** Why a request is made again: the tags of the faults that the services and nodes answer with. */
+export type RetryCause =
+  | ServiceFault['tag']
+  | 'accountNotFound'
+  | 'insufficientBalance'
+  | 'transactionNotFound'
+  | 'unauthenticated'
+  | 'rejected'
+  | 'refused'
+  | 'insufficientFunds'
 
 type Subject = { readonly strategy: string; readonly intentId: IntentId }
 

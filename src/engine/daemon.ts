@@ -13,6 +13,7 @@ import { executeIntent } from '../execute/order.ts'
 import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
 import { type Controlled, halt, pause, resume } from './control.ts'
+import { drain, untilAborted } from './drain.ts'
 import { createErrands } from './errands.ts'
 import { keepGasTank } from './gas-tank.ts'
 import { type Agenda, createAgenda, type Triggered } from './tick.ts'
@@ -44,8 +45,12 @@ export type DaemonControl = {
   reload(strategies: readonly Strategy[]): Promise<void>
 }
 
-/** What still hangs in a request or a blocked queue this long after the stop is left to the journal. */
+/** What is signed and still hangs in a request this long after the stop is left to the journal. */
 const ABANDON_MS = 12_000
+/** What has signed nothing gets this long to notice the stop. Whatever it hangs in, nothing comes of it any more. */
+const LET_GO_MS = 250
+
+const IDENTIFYING = { route: 'identity', doing: 'identifying the chain' } as const
 
 /** The wallet or the chain is not the one that the state directory belongs to. */
 export class WrongStateError extends OperatorError {
@@ -127,8 +132,10 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
         }),
       reload: (others) =>
         errands.run(async () => {
-          const identity = await askChain(context, 'reading the newest block', () =>
-            context.ports.chain.identity(),
+          const identity = await askChain(
+            context,
+            { route: 'identity', doing: 'reading the newest block' },
+            () => context.ports.chain.identity(),
           )
           if (!identity.ok) throw new Error('the chain cannot be read now; try again')
           strategies.clear()
@@ -138,9 +145,12 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
           fillTank()
         }),
     })
-    while (!closing.signal.aborted) {
+    const takeTurn = async (): Promise<void> => {
       await errands.attend()
       for (const id of await agenda.tick()) launch(id)
+    }
+    while (!closing.signal.aborted) {
+      await untilAborted(closing.signal, takeTurn())
       input.onTick()
       await clock.wake(agenda.nextDueMs(), errands.nextSignal())
     }
@@ -149,13 +159,14 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       cause: String(closing.signal.reason),
       openIntents: journal.state.intents.size,
     })
-    await drain(input, context, running)
+    await drain(context, running, input.drainMs)
   } catch (error) {
     fail(error)
   } finally {
     input.shutdown.removeEventListener('abort', close)
     stop.abort()
-    await Promise.race([Promise.all(running.values()), clock.sleep(ABANDON_MS)])
+    await drain(context, running, ABANDON_MS)
+    await Promise.race([Promise.all(running.values()), clock.sleep(LET_GO_MS)])
   }
   if (fatal !== undefined) throw fatal.error
   observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
@@ -169,10 +180,13 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
 async function bind(input: DaemonInput, context: OrderContext): Promise<number | undefined> {
   const { chain, clock } = context.ports
   for (;;) {
-    const reply = await askChain(context, 'identifying the chain', () => chain.identity())
+    const reply = await askChain(context, IDENTIFYING, () => chain.identity())
     if (context.closing.aborted) return undefined
     if (!reply.ok) {
       await clock.sleep(context.policy.backoffMsMax, context.closing)
+      if (context.closing.aborted) return undefined
+      const { tag: cause } = reply.fault
+      context.ports.observe({ type: 'retry', service: 'rpc', route: IDENTIFYING.route, cause })
       continue
     }
     const { chainId, genesisHash, blockTimeSeconds } = reply.value
@@ -254,16 +268,4 @@ async function reconcile(context: OrderContext): Promise<void> {
   const open = [...context.ports.journal.state.intents.values()]
   const live = open.filter(({ state }) => hasLiveAuthorization(state))
   await Promise.all(live.map((each) => venueOf(each).resolve(context, each)))
-}
-
-/** Follows what is in flight until it ends or the time is up. */
-async function drain(
-  input: DaemonInput,
-  context: OrderContext,
-  running: ReadonlyMap<IntentId, Promise<void>>,
-): Promise<void> {
-  const timeUp = new AbortController()
-  const time = context.ports.clock.sleep(input.drainMs, timeUp.signal)
-  await Promise.race([Promise.all(running.values()), time])
-  timeUp.abort()
 }

@@ -78,6 +78,8 @@ class Attendant {
     if (this.#mayWait(due, nowMs)) return []
     this.retryAtMs = 0
     const view = await this.#read(due, nowMs)
+    // What is due by now stays owed: nobody would wait for it.
+    if (context.closing.aborted) return []
     const owed =
       view === undefined
         ? due.filter(({ strategy }) => !readsMarket(strategy))
@@ -148,6 +150,7 @@ async function trigger(
   if (isAhead || (owedSlot !== undefined && owedSlot <= slotSeconds))
     return { ok: false, detail: `${name} has a slot of its own at this very moment` }
   const view = await readMarket(context, wantedBy([strategy]))
+  if (context.closing.aborted) return { ok: false, detail: 'the daemon is stopping' }
   if (view === undefined && readsMarket(strategy))
     return { ok: false, detail: 'the market could not be read' }
   const intents = await takeSlot({ context, strategy, slotSeconds, view, nowMs })
@@ -165,7 +168,7 @@ async function recordMissed(
 
 /** One batched read for all strategies that are due. */
 async function readMarket(context: OrderContext, wanted: Wanted): Promise<ChainView | undefined> {
-  const reply = await askChain(context, 'reading the market', () =>
+  const reply = await askChain(context, { route: 'view', doing: 'reading the market' }, () =>
     context.ports.chain.view({
       owner: context.ports.signer.address,
       ...marketOf(wanted, context.pricePath),

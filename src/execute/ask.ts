@@ -6,23 +6,29 @@ import type { OrderContext, SendingContext } from './context.ts'
 
 /**
  * Asks the service through its queue, again with backoff while it is rate limited or unavailable, at most
- * `requestTriesMax` times. For what changes nothing; submissions have their own rules.
+ * `requestTriesMax` times; not any more once the daemon drains. For what changes nothing; submissions have their own
+ * rules.
  */
 export async function askService<Value>(
   context: OrderContext,
   route: GaslessRoute,
   ask: () => Promise<Reply<Value>>,
 ): Promise<Reply<Value>> {
-  const { ports, policy } = context
+  const { ports, policy, closing } = context
   for (let tries = 1; ; tries += 1) {
-    const reply = await ports.queue.run(route, ask)
+    const reply = (await ports.queue.runUnless(closing, route, ask)) ?? NOT_ASKED
     const pauseMs = reply.ok ? undefined : retryPauseMs(context, reply.fault, tries)
-    if (reply.ok || pauseMs === undefined) return reply
-    if (tries >= policy.requestTriesMax || context.closing.aborted) return reply
+    if (reply.ok || pauseMs === undefined || tries >= policy.requestTriesMax) return reply
+    await ports.clock.sleep(pauseMs, closing)
+    if (closing.aborted) return reply
     ports.observe({ type: 'retry', service: 'gasless', route, cause: reply.fault.tag })
-    await ports.clock.sleep(pauseMs, context.closing)
   }
 }
+
+const NOT_ASKED = {
+  ok: false,
+  fault: { tag: 'unavailable', message: 'not asked, as the daemon is stopping' },
+} as const
 
 function retryPauseMs(
   context: OrderContext,
@@ -34,19 +40,48 @@ function retryPauseMs(
   return fault.tag === 'unavailable' ? backoff : undefined
 }
 
-/** Asks the node, again with backoff while it is unavailable, at most `requestTriesMax` times. */
+/** What is asked of a node: its route in the metrics, and what it is for in the log. */
+export type ChainQuestion = {
+  readonly route: 'identity' | 'view' | 'draft' | 'account' | 'simulate'
+  readonly doing: string
+}
+
+/**
+ * Asks the node, again with backoff while it is unavailable, at most `requestTriesMax` times; not any more once the
+ * daemon drains.
+ */
 export async function askChain<Value>(
   context: SendingContext,
-  doing: string,
+  { route, doing }: ChainQuestion,
   ask: () => Promise<ChainReply<Value>>,
 ): Promise<ChainReply<Value>> {
-  const { ports, policy } = context
+  const { ports, policy, closing } = context
   for (let tries = 1; ; tries += 1) {
     const reply = await ask()
     if (reply.ok || reply.fault.tag !== 'unavailable') return reply
     ports.observe({ type: 'chain-trouble', doing, message: reply.fault.message })
-    if (tries >= policy.requestTriesMax || context.closing.aborted) return reply
-    await ports.clock.sleep(backoffMs(policy, tries, ports.random.jitter()), context.closing)
+    if (tries >= policy.requestTriesMax) return reply
+    await ports.clock.sleep(backoffMs(policy, tries, ports.random.jitter()), closing)
+    if (closing.aborted) return reply
+    ports.observe({ type: 'retry', service: 'rpc', route, cause: reply.fault.tag })
+  }
+}
+
+/** Stands for an answer that has not come in time; the request goes on. */
+export const LATE = Symbol('late')
+
+/** Waits at most `ms` for an answer that is under way. */
+export async function within<Answer>(
+  { clock }: Pick<OrderContext['ports'], 'clock'>,
+  ms: number,
+  answer: Promise<Answer>,
+): Promise<Answer | typeof LATE> {
+  const answered = new AbortController()
+  const late = clock.sleep(ms, answered.signal).then((): typeof LATE => LATE)
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    answered.abort()
   }
 }
 

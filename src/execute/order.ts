@@ -16,18 +16,16 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
   for (;;) {
     const open = intents.get(id)
     if (open === undefined || context.stop.aborted) return
-    const venue = venueOf(open)
     switch (open.state) {
       case 'planned': {
         if (context.closing.aborted) return
-        const end = await venue.attempt(context, open)
-        if (end !== undefined) await finish(context, open, end)
+        await attempt(context, open)
         break
       }
       case 'exposed':
       case 'accepted':
       case 'lapsing':
-        await followOrder(context, open, venue.steps(context, open))
+        await followOrder(context, open, venueOf(open).steps(context, open))
         break
       case 'filled':
         await finish(context, open, { outcome: 'filled', reason: 'filled' })
@@ -38,6 +36,13 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
         assertNever(open.state)
     }
   }
+}
+
+/** One attempt, with the end if there is to be no other. */
+async function attempt(context: OrderContext, open: OpenIntent): Promise<void> {
+  const end = await venueOf(open).attempt(context, open)
+  // What a drain has cut short decides nothing: the next start tries again.
+  if (end !== undefined && !context.closing.aborted) await finish(context, open, end)
 }
 
 /** What our own after-work leaves to do, then the end; or neither, when the daemon stops before. */

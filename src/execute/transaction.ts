@@ -1,6 +1,7 @@
 import type { TransactionPurpose, TransactionRecord } from '../domain/book/journal.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { type Address, type Hex, mulDivUp } from '../domain/units.ts'
+import type { ChainFault } from '../ports.ts'
 import { askChain } from './ask.ts'
 import type { SendingContext, WalletContext } from './context.ts'
 
@@ -89,13 +90,14 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   const { context, wallet } = sending
   const { chain, signer } = wallet
   const { purpose, intentId, to, data, value, availableBefore } = wanted
-  const draft = await askChain(context, `drafting a transaction (${purpose})`, () =>
+  const question = { route: 'draft', doing: `drafting a transaction (${purpose})` } as const
+  const draft = await askChain(context, question, () =>
     chain.draft({ from: signer.address, to, data, value }),
   )
-  if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   // While draining only what finishes a filled order is still worth a transaction.
   const end = purpose === 'unwrap' ? context.stop : context.closing
   if (end.aborted) return { tag: 'stopped' }
+  if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
   const { hash } = signer.signTransaction(draft.value)
   const record = { ...draft.value, id, purpose, intentId, hash, availableBefore }
@@ -106,16 +108,33 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
 async function follow(sending: Sending, id: string): Promise<TransactionOutcome> {
   const { context } = sending
   const { clock } = context.ports
-  let sentAtMs: number | undefined
-  let seenUsed = 0
+  const tries: Tries = { seenUsed: 0 }
   for (;;) {
-    const seen = await look(sending, id, seenUsed)
+    const seen = await look(sending, id, tries)
     if (isFate(seen)) return { tag: seen }
     if (context.stop.aborted) return { tag: 'stopped' }
-    seenUsed = seen === 'nonce-used' ? seenUsed + 1 : 0
-    if (seenUsed === 0 && (await sendAgain(sending, id, sentAtMs))) sentAtMs = clock.now()
+    tries.seenUsed = seen === 'nonce-used' ? tries.seenUsed + 1 : 0
+    if (tries.seenUsed === 0) await sendAgain(sending, id, tries)
     await clock.sleep(Math.min(1_000, context.policy.pollMsMin), context.stop)
   }
+}
+
+/** What following one transaction has come to in this process. */
+type Tries = {
+  sentAtMs?: number
+  /** Looks in a row that saw the nonce used without a receipt. */
+  seenUsed: number
+  /** Why the last look, and the last broadcast, have to be made again. */
+  lookFault?: ChainFault['tag'] | undefined
+  broadcastFault?: ChainFault['tag'] | undefined
+}
+
+function tellRetry(
+  { context }: Sending,
+  route: 'transaction' | 'broadcast',
+  cause: ChainFault['tag'] | undefined,
+): void {
+  if (cause !== undefined) context.ports.observe({ type: 'retry', service: 'rpc', route, cause })
 }
 
 type Fate = 'mined' | 'reverted' | 'lost'
@@ -125,34 +144,36 @@ function isFate(seen: Fate | 'nonce-used' | 'pending'): seen is Fate {
 }
 
 /** Broadcasts what this process has not sent yet, or a dearer replacement of what stays unmined. */
-async function sendAgain(
-  sending: Sending,
-  id: string,
-  sentAtMs: number | undefined,
-): Promise<boolean> {
+async function sendAgain(sending: Sending, id: string, tries: Tries): Promise<void> {
   const { ports, policy } = sending.context
+  const { sentAtMs } = tries
   const open = ports.journal.state.transactions.get(id)
   const overdue =
     sentAtMs !== undefined && ports.clock.now() - sentAtMs > policy.transactionPatienceMs
-  if (open === undefined || (sentAtMs !== undefined && !overdue)) return false
+  if (open === undefined || (sentAtMs !== undefined && !overdue)) return
   const raised =
     overdue && open.hashes.length <= REPLACEMENTS_MAX
       ? await replace(sending, open.record)
       : open.record
-  return broadcast(sending, raised)
+  tellRetry(sending, 'broadcast', tries.broadcastFault)
+  tries.broadcastFault = await broadcast(sending, raised)
+  // What the node did not take is sent again at the next look.
+  if (tries.broadcastFault === undefined) tries.sentAtMs = ports.clock.now()
 }
 
 /** One look at the chain; a fate that is certain is journaled and returned. */
 async function look(
   sending: Sending,
   id: string,
-  seenUsed: number,
+  tries: Tries,
 ): Promise<Fate | 'nonce-used' | 'pending'> {
   const { journal, observe } = sending.context.ports
   const open = journal.state.transactions.get(id)
   if (open === undefined) return 'pending'
   const { record, hashes } = open
+  tellRetry(sending, 'transaction', tries.lookFault)
   const reply = await sending.wallet.chain.transaction({ from: record.from, hashes })
+  tries.lookFault = reply.ok ? undefined : reply.fault.tag
   if (!reply.ok) {
     observe({ type: 'chain-trouble', doing: `following ${id}`, message: reply.fault.message })
     return 'pending'
@@ -160,7 +181,7 @@ async function look(
   const { receipt, latestNonce } = reply.value
   const used = latestNonce > record.nonce
   if (receipt === undefined && !used) return 'pending'
-  if (receipt === undefined && seenUsed + 1 < LOST_POLLS) return 'nonce-used'
+  if (receipt === undefined && tries.seenUsed + 1 < LOST_POLLS) return 'nonce-used'
   const status = statusOf(receipt)
   const hash = receipt?.hash ?? record.hash
   const { blockNumber } = receipt ?? { blockNumber: undefined }
@@ -173,8 +194,11 @@ function statusOf(receipt: { success: boolean } | undefined): Fate {
   return receipt.success ? 'mined' : 'reverted'
 }
 
-/** False when the node did not take it, so that it is sent again at the next look. */
-async function broadcast(sending: Sending, record: TransactionRecord): Promise<boolean> {
+/** Gives what was wrong when the node did not take it. */
+async function broadcast(
+  sending: Sending,
+  record: TransactionRecord,
+): Promise<ChainFault['tag'] | undefined> {
   const { chain, signer } = sending.wallet
   const { raw, hash } = signer.signTransaction(record)
   const reply = await chain.broadcast(raw)
@@ -182,7 +206,7 @@ async function broadcast(sending: Sending, record: TransactionRecord): Promise<b
   const { id, intentId, purpose } = record
   if (reply.ok) observe({ type: 'transaction-sent', intentId, purpose, hash })
   else observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
-  return reply.ok
+  return reply.ok ? undefined : reply.fault.tag
 }
 
 /** The same under the same nonce for a quarter more, recorded before it is sent. */

@@ -1,5 +1,5 @@
 import type { DaemonState } from '../domain/book/state.ts'
-import type { Observation } from '../domain/observation.ts'
+import type { GaslessRoute, Observation } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
 import { createPricePaths } from '../domain/price.ts'
 import { createRandom, type SeededRandom } from '../domain/random.ts'
@@ -81,6 +81,8 @@ export class World {
   strategies: readonly Strategy[]
   /** How long each submission waits in the queue. */
   queueDelayMs = 0
+  /** How long each other request waits there. */
+  queueDelaysMs: Partial<Record<GaslessRoute, number>> = {}
   /** How long the machine is down after a crash point. */
   restartAfterMs = 3_000
   readonly #random: SeededRandom
@@ -256,13 +258,27 @@ export class World {
         crash: () => this.#crashPoint(),
         observe,
       }),
-      queue: {
-        run: async (route, task) => {
-          if (route === 'submit') await clock.asPort().sleep(this.queueDelayMs)
-          return process.alive ? task() : never()
-        },
-      },
+      queue: this.#queueOf(process),
       observe,
+    }
+  }
+
+  #queueOf(process: SimulatedProcess): Ports['queue'] {
+    const { clock } = this
+    const turn = async (route: GaslessRoute, end?: AbortSignal): Promise<void> => {
+      const waitMs = route === 'submit' ? this.queueDelayMs : this.queueDelaysMs[route]
+      if (waitMs !== undefined) await clock.asPort().sleep(waitMs, end)
+    }
+    return {
+      run: async (route, task) => {
+        await turn(route)
+        return process.alive ? task() : never()
+      },
+      runUnless: async (end, route, task) => {
+        await turn(route, end)
+        if (end.aborted) return undefined
+        return process.alive ? task() : never()
+      },
     }
   }
 

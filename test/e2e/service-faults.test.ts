@@ -42,13 +42,15 @@ async function untilApplied(rehearsal: Rehearsal, times: number): Promise<void> 
   )
 }
 
-/** Waits until the daemon's metrics count a request that was tried again for this cause. */
-async function untilRetriedFor(daemon: Running, cause: string): Promise<void> {
+/** Waits until the daemon's metrics count a request that was made again, with labels like these. */
+async function untilRetried(daemon: Running, ...labels: readonly string[]): Promise<void> {
   await vi.waitFor(
     async () => {
       const names = [...(await metricsOf(daemon)).keys()]
       const retries = names.filter((name) => name.startsWith('tranched_retries_total'))
-      expect(retries.filter((name) => name.includes(`cause="${cause}"`))).not.toEqual([])
+      expect(retries.filter((name) => labels.every((label) => name.includes(label)))).not.toEqual(
+        [],
+      )
     },
     { timeout: 20_000, interval: 100 },
   )
@@ -64,7 +66,7 @@ test('limits, errors, lost and slow replies on every route leave the accounts in
   await rehearsal.fault(BAD_LUCK.map((rule) => ({ probability: 0.06, ...rule })))
   const daemon = rehearsal.daemon()
   await untilApplied(rehearsal, 3)
-  await untilRetriedFor(daemon, 'rateLimited')
+  await untilRetried(daemon, 'cause="rateLimited"')
   await rehearsal.fault([])
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
@@ -87,3 +89,26 @@ test('a service that lies about its orders, hides them or fills them late is not
   expect(books.fills).toBeGreaterThanOrEqual(3)
   expect(books.livePermits).toBe(0)
 }, 120_000)
+
+test('an order that the service never finds again is proven by the chain within seconds, and the requests made again are counted', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  await rehearsal.fault([
+    { kind: 'notFoundYet', forMs: 3_600_000 },
+    // Without it the first look at the chain is enough, and no poll is made again.
+    { kind: 'lateFill', delayMs: 4_000 },
+    { kind: 'errorAfter', route: 'orders', count: 1 },
+  ])
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/placed buy-weth/)
+  const placedAt = performance.now()
+  await daemon.sees(/filled buy-weth/)
+  // The permit lives for a minute.
+  expect(performance.now() - placedAt).toBeLessThan(20_000)
+  await untilRetried(daemon, 'service="gasless",route="poll",cause="notFound"')
+  await untilRetried(daemon, 'service="gasless",route="submit",cause="unavailable"')
+  expect((await daemon.stop()).code).toBe(0)
+
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  expect(books.livePermits).toBe(0)
+}, 60_000)

@@ -46,3 +46,33 @@ test('a second signal ends the daemon at once, and the next start finishes the o
   expect(books.livePermits).toBe(0)
   expect(books.orders.every(({ clientOrderId }) => clientOrderId?.endsWith(':1'))).toBe(true)
 }, 60_000)
+
+const HOLDS = [
+  ['a limit holds the quotes', { kind: 'rateLimit', route: 'quote', retryAfterSeconds: 120 }],
+  ['quotes hang', { kind: 'slow', route: 'quote', delayMs: 60_000 }],
+] as const
+
+for (const [name, rule] of HOLDS) {
+  test(`SIGTERM while ${name} ends within seconds, and the next start takes up what was decided`, async () => {
+    const rehearsal = await rehearse(everySecond('buy-weth'))
+    await rehearsal.fault([rule])
+    const daemon = rehearsal.daemon()
+    await daemon.sees(/opened buy-weth/)
+    const stoppedAt = performance.now()
+    daemon.signal('SIGTERM')
+    const { code, stdout } = await daemon.ended()
+    expect(performance.now() - stoppedAt).toBeLessThan(4_000)
+    expect(code).toBe(0)
+    const [, left] = /stopped with (\d+) open intents/.exec(stdout) ?? []
+    expect(Number(left)).toBeGreaterThan(0)
+    expect((await audit(rehearsal)).orders).toEqual([])
+
+    await rehearsal.fault([])
+    const next = rehearsal.daemon()
+    await next.sees(/filled buy-weth/)
+    expect((await next.stop()).code).toBe(0)
+    const books = await audit(rehearsal)
+    expect(books.discrepancies).toEqual([])
+    expect(books.livePermits).toBe(0)
+  }, 60_000)
+}

@@ -22,6 +22,7 @@ export async function disturb(world: World, random: SeededRandom): Promise<void>
     rejects: often(0.1, 0.3),
     rejectsButTakes: often(0.2, 0.5),
     forgets: often(0.3, 0.5),
+    silent: often(0.3, 0.5),
     neverFills: often(0.3, 0.5),
     fillsLate: often(0.3, 0.6),
     saysFailedButFills: often(0.3, 0.5),

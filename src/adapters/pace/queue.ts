@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
 import type { Observation, Route } from '../../domain/observation.ts'
 import type { Clock, Queue } from '../../ports.ts'
@@ -76,14 +77,19 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Queu
     observe({ type: 'queue-depth', route: lane.route, depth: lane.depth })
   }
 
-  return {
-    async run(route, task) {
-      const lane = lanes[route]
-      if (lane.tasks.size >= waitingMax)
-        throw new Error(`the queue of route ${route} is full: ${waitingMax} tasks wait`)
-      const queuedMs = monotonicMs()
-      regulate(lane)
-      const result = lane.tasks.add(async () => {
+  async function run<Result>(
+    route: Own,
+    task: () => Promise<Result>,
+    { begun, leave }: { readonly begun?: () => void; readonly leave?: AbortSignal } = {},
+  ): Promise<Result> {
+    const lane = lanes[route]
+    if (lane.tasks.size >= waitingMax)
+      throw new Error(`the queue of route ${route} is full: ${waitingMax} tasks wait`)
+    const queuedMs = monotonicMs()
+    regulate(lane)
+    const result = lane.tasks.add(
+      async () => {
+        begun?.()
         pacer.started(route)
         regulate(lane)
         observe({ type: 'queue-wait', route, waitMs: monotonicMs() - queuedMs })
@@ -94,9 +100,41 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Queu
           pacer.finished(route)
           regulate(lane)
         }
-      })
-      reportDepth(lane)
-      return result
+      },
+      leave === undefined ? {} : { signal: leave },
+    )
+    reportDepth(lane)
+    return result
+  }
+
+  /** Nobody waits any more for what the alarm is set for; the next task to come sets it again. */
+  function settleLane(lane: Lane<Own>): void {
+    reportDepth(lane)
+    if (lane.tasks.size > 0) return
+    lane.alarm?.cancel.abort()
+    lane.alarm = undefined
+  }
+
+  return {
+    run: (route, task) => run(route, task),
+    async runUnless(end, route, task) {
+      if (end.aborted) return undefined
+      // p-queue would also give up a task that has begun, so it is not given `end` itself.
+      const leave = new AbortController()
+      const giveUp = (): void => leave.abort()
+      const begun = (): void => end.removeEventListener('abort', giveUp)
+      // Every order that waits does so on the one signal that ends them all.
+      setMaxListeners(0, end)
+      end.addEventListener('abort', giveUp, { once: true })
+      try {
+        return await run(route, task, { begun, leave: leave.signal })
+      } catch (error) {
+        if (!leave.signal.aborted) throw error
+        settleLane(lanes[route])
+        return undefined
+      } finally {
+        begun()
+      }
     },
   }
 }

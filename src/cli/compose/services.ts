@@ -33,8 +33,12 @@ export type ComposeInput = ServiceInput & {
   readonly policy?: ExecutionPolicy
 }
 
+/** Requests that hang longer than this when all else has ended are nobody's: what they were for is drained or given up. */
+const HANGING_MS_MAX = 500
+
 export type Composed = {
   readonly context: Omit<OrderContext, 'closing' | 'stop'>
+  /** Closes connections, and waits a moment for the requests under way. */
   close(): Promise<void>
 }
 
@@ -71,7 +75,10 @@ export function compose(input: ComposeInput): Composed {
   return {
     context,
     async close() {
-      await Promise.all([service.gasless.close(), chain.close(), aggregator?.close()])
+      const closed = new AbortController()
+      const all = Promise.all([service.gasless.close(), chain.close(), aggregator?.close()])
+      await Promise.race([all, clock.sleep(HANGING_MS_MAX, closed.signal)])
+      closed.abort()
     },
   }
 }

@@ -71,7 +71,7 @@ async function tryCall(
     return refusal('owner-mismatch', `it was decided for ${intent.owner}`)
   if (![...settings.targets.values()].includes(intent.target))
     return refusal('target-not-allowed', `${intent.target} is not in aggregator.targets`)
-  const read = await askChain(context, 'reading the account', () =>
+  const read = await askChain(context, { route: 'account', doing: 'reading the account' }, () =>
     chain.account({ account: intent.owner, gasTank: settings.contracts.gasTank }),
   )
   if (!read.ok) return failure('chain-unavailable', read.fault.message)
@@ -80,13 +80,16 @@ async function tryCall(
   if (undelegated !== undefined) return undelegated
   if (view.balance < intent.value)
     return failure('insufficient-balance', `the account holds ${view.balance} wei`)
-  const simulated = await askChain(context, 'simulating the call', () =>
-    chain.simulate({
-      from: intent.owner,
-      to: intent.target,
-      data: intent.calldata,
-      value: intent.value,
-    }),
+  const simulated = await askChain(
+    context,
+    { route: 'simulate', doing: 'simulating the call' },
+    () =>
+      chain.simulate({
+        from: intent.owner,
+        to: intent.target,
+        data: intent.calldata,
+        value: intent.value,
+      }),
   )
   if (!simulated.ok) return simulationFailure(simulated.fault)
   const { gasUsed: directGas } = simulated.value

@@ -26,6 +26,8 @@ type Signable = {
 
 type Step = { readonly tag: 'again' | 'stopped' | 'sent' } | Closing
 
+const READING = { route: 'view', doing: 'reading the chain before signing' } as const
+
 /**
  * One attempt of a planned intent: quote, verify, journal, sign, submit. Ends with a permit on record and its first
  * submission answered (or not), with why the intent is to be closed, or with nothing done because the daemon drains.
@@ -57,12 +59,16 @@ async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
   const wrapped = await wrapIfNative(context, intent)
   if (wrapped.tag === 'closing' || wrapped.tag === 'stopped') return wrapped
   const quoted = await askService(context, 'quote', () => ports.gasless.quote(quoteRequest(intent)))
-  if (!quoted.ok) return context.closing.aborted ? { tag: 'stopped' } : quoteFailure(quoted.fault)
+  if (context.closing.aborted) return { tag: 'stopped' }
+  if (!quoted.ok) return quoteFailure(quoted.fault)
   const step = await signable(context, intent, quoted.value)
   if (step.tag !== 'signable') return step
   if (context.closing.aborted) return { tag: 'stopped' }
   if (context.mode === 'dry-run') return book(context, open, step)
-  return ports.queue.run('submit', () => signAndSubmit(context, open, step))
+  const submitted = await ports.queue.runUnless(context.closing, 'submit', () =>
+    signAndSubmit(context, open, step),
+  )
+  return submitted ?? { tag: 'stopped' }
 }
 
 /** What the service is asked for an intent. */
@@ -91,7 +97,7 @@ async function signable(
   const { ports, gasless, account, chainId } = context
   const path = context.pricePath(intent.sell.token, intent.buy.token)
   const nonce = wireNonce(quote)
-  const read = await askChain(context, 'reading the chain before signing', () =>
+  const read = await askChain(context, READING, () =>
     ports.chain.view({
       owner: intent.owner,
       tokens: [intent.sell.token],
@@ -99,6 +105,7 @@ async function signable(
       ...(nonce === undefined ? {} : { permitNonce: nonce }),
     }),
   )
+  if (context.closing.aborted) return { tag: 'stopped' }
   if (!read.ok) return failure('chain-unavailable', read.fault.message)
   const view = read.value
   const time = timeOf(context, view)

@@ -1,21 +1,61 @@
 import type { OpenSwap } from '../../domain/book/state.ts'
+import type { RetryCause } from '../../domain/observation.ts'
+import type { PermitRecord } from '../../domain/permit.ts'
+import { silenceMs } from '../../domain/policy.ts'
 import type { ServiceOrder } from '../../domain/quote.ts'
-import { recordReply, type SubmitReply, tellUnknown } from '../authorization.ts'
+import type { Hex } from '../../domain/units.ts'
+import type { PermitView } from '../../ports.ts'
+import { LATE, within } from '../ask.ts'
+import { type Resolution, recordReply, tellUnknown } from '../authorization.ts'
 import { haltedNow } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import type { FollowSteps } from '../venue.ts'
 import { resolveSwap } from './resolve.ts'
 
-/** Following a swap: replay the identical submission, poll the order by its id, ask the chain past the deadline. */
+/**
+ * Following a swap: replay the identical submission, poll the order by its id, and ask the chain past the deadline or while
+ * the service says nothing.
+ */
 export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
+  const following: Following = {
+    context,
+    open,
+    submission: { cause: 'unavailable' },
+    polls: {},
+    chain: { isSilent: false },
+  }
   return {
-    replay: () => replay(context, open),
-    poll: () => poll(context, open),
-    resolve: () => resolveSwap(context, open),
+    replay: () => replay(following),
+    poll: () => poll(following),
+    resolve: () => look(following),
   }
 }
 
-function isPastDeadline(context: OrderContext, open: OpenSwap): boolean {
+type Following = {
+  readonly context: OrderContext
+  readonly open: OpenSwap
+  /** Why the last submission has to be repeated, as far as this process knows. */
+  readonly submission: { cause: RetryCause }
+  /** Why the last poll said nothing, and when the chain was asked instead. */
+  readonly polls: { cause?: RetryCause | undefined; chainAskedAtMs?: number }
+  /** Whether the chain did not answer the last look at it. */
+  readonly chain: { isSilent: boolean }
+}
+
+/** Asks the chain what became of the permit. `hint` is the service's word for where it was settled. */
+async function look(
+  { context, open, chain }: Following,
+  hint?: Hex,
+): Promise<Resolution<PermitView>> {
+  const { observe } = context.ports
+  if (chain.isSilent)
+    observe({ type: 'retry', service: 'rpc', route: 'permit', cause: 'unavailable' })
+  const found = await resolveSwap(context, open, hint)
+  chain.isSilent = found.tag === 'unknown'
+  return found
+}
+
+function isPastDeadline({ context, open }: Following): boolean {
   return context.ports.clock.now() > (open.permit?.deadlineSeconds ?? 0) * 1000
 }
 
@@ -24,46 +64,104 @@ function isPastDeadline(context: OrderContext, open: OpenSwap): boolean {
  * while the chain is silent, past the deadline, or when the wallet has got code (rule A5): it may never have been
  * signed before a crash. Not while everything is halted: it may never have reached the service.
  */
-async function replay(context: OrderContext, open: OpenSwap): Promise<void> {
-  const { gasless, queue, signer } = context.ports
+async function replay(following: Following): Promise<void> {
+  const { context, open, submission } = following
+  const { gasless, observe, queue, signer } = context.ports
   const { permit } = open
-  const found = await resolveSwap(context, open)
+  const found = await look(following)
   if (permit === undefined || found.tag !== 'open' || found.view.ownerHasCode) return
-  if (isPastDeadline(context, open) || haltedNow(context) !== undefined) return
-  const answer = await queue.run('submit', () =>
-    gasless.submit({
+  if (mayNotReplay(following, permit)) return
+  const sent = queue.runUnless(context.stop, 'submit', async () => {
+    // It may have waited for its turn for minutes.
+    if (mayNotReplay(following, permit)) return undefined
+    observe({ type: 'retry', service: 'gasless', route: 'submit', cause: submission.cause })
+    return gasless.submit({
       quoteId: permit.quoteId,
       signature: signer.signDigest(permit.digest),
       clientOrderId: permit.clientOrderId,
-    }),
-  )
-  const reply: SubmitReply = answer.ok
-    ? { tag: 'accepted', orderId: answer.value.orderId }
-    : { tag: 'unknown', message: answer.fault.message }
-  await recordReply(context, open, { attempt: permit.attempt, reply })
+    })
+  })
+  const reply = await attended(following, sent)
+  if (reply === undefined) return
+  const { attempt } = permit
+  if (reply.ok) {
+    const { orderId } = reply.value
+    return recordReply(context, open, { attempt, reply: { tag: 'accepted', orderId } })
+  }
+  const { tag, message } = reply.fault
+  submission.cause = tag
+  return recordReply(context, open, { attempt, reply: { tag: 'unknown', message } })
 }
 
-async function poll(context: OrderContext, open: OpenSwap): Promise<void> {
+function mayNotReplay(following: Following, permit: PermitRecord): boolean {
+  const { context, open } = following
+  const isOver = open.permit !== permit || open.state !== 'exposed'
+  return isOver || isPastDeadline(following) || haltedNow(context) !== undefined
+}
+
+/**
+ * Waits for the service, and asks the chain meanwhile: a queue that is held by a limit, or a request that hangs, must not
+ * hide what became of the order. Undefined when there is nothing to answer any more.
+ */
+async function attended<Answer>(
+  following: Following,
+  answer: Promise<Answer>,
+): Promise<Answer | undefined> {
+  const { context, open } = following
+  const { state } = open
+  for (;;) {
+    const reply = await within(context.ports, silenceMs(context.policy), answer)
+    if (reply !== LATE) return reply
+    if (!context.stop.aborted) await askChainAgain(following)
+    if (open.state !== state) return undefined
+  }
+}
+
+async function poll(following: Following): Promise<void> {
+  const { context, open, polls } = following
   const { gasless, observe, queue } = context.ports
   const { orderId } = open
   if (orderId === undefined) return
-  const reply = await queue.run('poll', () => gasless.order(orderId))
-  if (reply.ok) return settle(context, open, reply.value)
+  const asked = queue.runUnless(context.stop, 'poll', async () => {
+    if (open.orderId !== orderId || open.state !== 'accepted') return undefined
+    const { cause } = polls
+    if (cause !== undefined) observe({ type: 'retry', service: 'gasless', route: 'poll', cause })
+    return gasless.order(orderId)
+  })
+  const reply = await attended(following, asked)
+  if (reply === undefined) return
+  polls.cause = reply.ok ? undefined : reply.fault.tag
+  if (reply.ok) return settle(following, reply.value)
   const { tag, message } = reply.fault
-  if (tag === 'rateLimited')
-    observe({ type: 'retry', service: 'gasless', route: 'poll', cause: tag })
-  else tellUnknown(context, open, message)
-  if (isPastDeadline(context, open)) await resolveSwap(context, open)
+  if (tag !== 'rateLimited') tellUnknown(context, open, message)
+  await askChainAgain(following)
+}
+
+/**
+ * What stands in for a service that says nothing: a settled order is found on the chain as well. At once the first time, then
+ * no sooner than `silenceMs` after the time before; an unused nonce changes nothing before the deadline.
+ */
+async function askChainAgain(following: Following): Promise<void> {
+  const { context, polls } = following
+  const { chainAskedAtMs } = polls
+  const nowMs = context.ports.clock.now()
+  // The distance and not the difference: a clock that was set back must not keep the chain from being asked.
+  const isSoon =
+    chainAskedAtMs !== undefined && Math.abs(nowMs - chainAskedAtMs) < silenceMs(context.policy)
+  if (isSoon) return
+  polls.chainAskedAtMs = nowMs
+  await look(following)
 }
 
 /** What the service says, checked: a fill wants proof, and the end of an order does not end its permit. */
-async function settle(context: OrderContext, open: OpenSwap, order: ServiceOrder): Promise<void> {
+async function settle(following: Following, order: ServiceOrder): Promise<void> {
+  const { context, open } = following
   switch (order.status) {
     case 'pending':
-      if (isPastDeadline(context, open)) await resolveSwap(context, open)
+      if (isPastDeadline(following)) await look(following)
       return
     case 'filled':
-      await resolveSwap(context, open, order.txHash)
+      await look(following, order.txHash)
       return
     case 'failed':
     case 'expired':

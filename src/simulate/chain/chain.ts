@@ -14,6 +14,8 @@ const GAS_LIMIT = 100_000n
 /** What is wrong with the node. Probabilities are per request; all may be changed while the world runs. */
 export type ChainFaults = {
   down: boolean
+  /** How much longer a request or its answer may be on its way. */
+  slowMs: number
   unavailable: number
   /** How far behind the newest block the node answers from. */
   lagSeconds: number
@@ -26,6 +28,7 @@ export type ChainFaults = {
 export function noChainFaults(): ChainFaults {
   return {
     down: false,
+    slowMs: 0,
     unavailable: 0,
     lagSeconds: 0,
     indexingSeconds: 0,
@@ -57,7 +60,7 @@ export function createSimulatedChain(options: NodeOptions): Chain {
     process.ask(() => {
       if (faults.down || random.chance(faults.unavailable)) return fault('unavailable', 'no answer')
       return answer()
-    }, LATENCY_MS_MAX)
+    }, LATENCY_MS_MAX + faults.slowMs)
 
   return {
     identity: () =>

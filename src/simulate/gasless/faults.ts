@@ -1,8 +1,14 @@
 import type { Quote } from '../../domain/quote.ts'
 
+/** What says nothing of an order. An error or bytes that nobody can read are alike; a hanging poll ends with nothing. */
+export const SILENCES = ['not-found', 'error', 'limit', 'hang'] as const
+export type Silence = (typeof SILENCES)[number]
+
 /** What is wrong with the service. Probabilities are per request or per order; all may be changed while the world runs. */
 export type ServiceFaults = {
   down: boolean
+  /** How much longer a request or its answer may be on its way. */
+  slowMs: number
   rateLimited: number
   /** Fails a request before it took effect, or after it did: nobody can tell from the answer. */
   failsBefore: number
@@ -12,6 +18,9 @@ export type ServiceFaults = {
   rejectsButTakes: number
   /** Answers 404 for an order that it knows. */
   forgets: number
+  /** Takes an order and answers no poll of it ever after, in the way of `silence`, or else in one of its own for each. */
+  silent: number
+  silence: Silence | undefined
   /** Accepted orders are never settled, or only in the last seconds before their deadline. */
   neverFills: number
   fillsLate: number
@@ -35,12 +44,15 @@ export type ServiceFaults = {
 export function noServiceFaults(): ServiceFaults {
   return {
     down: false,
+    slowMs: 0,
     rateLimited: 0,
     failsBefore: 0,
     failsAfter: 0,
     rejects: 0,
     rejectsButTakes: 0,
     forgets: 0,
+    silent: 0,
+    silence: undefined,
     neverFills: 0,
     fillsLate: 0,
     saysFailedButFills: 0,

@@ -4,11 +4,13 @@ import type { Token } from '../../domain/token.ts'
 import type { Gasless } from '../../ports.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
-import type { ServiceFaults } from './faults.ts'
+import type { ServiceFaults, Silence } from './faults.ts'
 import type { SimulatedService } from './service.ts'
 
 const LATENCY_MS_MAX = 150
 const RETRY_AFTER_MS_MAX = 3_000
+/** After so long a client gives a request up. */
+const TIMEOUT_MS = 10_000
 
 export type GaslessOptions = {
   readonly service: SimulatedService
@@ -27,7 +29,7 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
   const ask = async <Value>(answer: () => Reply<Value>): Promise<Reply<Value>> => {
     const { reply, dateMs } = await process.ask(
       () => ({ reply: disturbed(answer), dateMs: service.nowMs }),
-      LATENCY_MS_MAX,
+      LATENCY_MS_MAX + faults.slowMs,
     )
     if (reply.ok || reply.fault.tag !== 'unavailable')
       offsetMs = dateMs - (clock.trueMs + clock.offsetMs)
@@ -36,13 +38,7 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
 
   const disturbed = <Value>(answer: () => Reply<Value>): Reply<Value> => {
     if (faults.down || random.chance(faults.failsBefore)) return unavailable()
-    if (random.chance(faults.rateLimited)) {
-      const retryAfterMs = random.between(100, RETRY_AFTER_MS_MAX)
-      return {
-        ok: false,
-        fault: { tag: 'rateLimited', retryAfterMs, message: 'too many requests' },
-      }
-    }
+    if (random.chance(faults.rateLimited)) return limited(random.between(100, RETRY_AFTER_MS_MAX))
     const reply = answer()
     return random.chance(faults.failsAfter) ? unavailable() : reply
   }
@@ -52,12 +48,14 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
       ask(() => ({ ok: true, value: tokens.map((token) => ({ ...token, name: token.symbol })) })),
     quote: (request) => ask(() => service.quote(request)),
     submit: async (order) => namedAs(order.quoteId, await ask(() => service.submit(order))),
-    order: (orderId) =>
-      ask(() =>
-        random.chance(faults.forgets)
-          ? { ok: false, fault: { tag: 'notFound', message: 'unknown order' } }
-          : service.order(orderId),
-      ),
+    async order(orderId) {
+      const silence = service.silenceOn(orderId)
+      if (silence === 'hang') await clock.asPort().sleep(TIMEOUT_MS)
+      return ask(() => {
+        if (silence !== undefined) return saysNothing(silence)
+        return random.chance(faults.forgets) ? notFound() : service.order(orderId)
+      })
+    },
     clockOffsetMs: () => offsetMs,
   }
 }
@@ -65,6 +63,26 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
 /** The order of another quote is no answer that a client can read: the submitted order's fate is unknown. */
 function namedAs(quoteId: string, reply: Reply<ServiceOrder>): Reply<ServiceOrder> {
   return reply.ok && reply.value.quoteId !== quoteId ? unavailable() : reply
+}
+
+function saysNothing(silence: Silence): Reply<never> {
+  switch (silence) {
+    case 'not-found':
+      return notFound()
+    case 'limit':
+      return limited(RETRY_AFTER_MS_MAX)
+    case 'error':
+    case 'hang':
+      return unavailable()
+  }
+}
+
+function notFound(): Reply<never> {
+  return { ok: false, fault: { tag: 'notFound', message: 'unknown order' } }
+}
+
+function limited(retryAfterMs: number): Reply<never> {
+  return { ok: false, fault: { tag: 'rateLimited', retryAfterMs, message: 'too many requests' } }
 }
 
 function unavailable(): { ok: false; fault: { tag: 'unavailable'; message: string } } {

@@ -6,7 +6,7 @@ import type { Address, Hex, Ratio } from '../../domain/units.ts'
 import type { Ledger, SettlementItem } from '../chain/ledger.ts'
 import { simulatedSignature } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
-import type { ServiceFaults } from './faults.ts'
+import { type ServiceFaults, SILENCES, type Silence } from './faults.ts'
 import { makeOffer, type Offer } from './offer.ts'
 
 const FILL_MS_MIN = 2_000
@@ -20,6 +20,8 @@ type TakenOrder = {
   readonly offer: Offer
   readonly plan: Plan
   readonly lie: Lie
+  /** How it answers polls of this order, if it does not. */
+  readonly silence: Silence | undefined
   status: ServiceOrder['status']
   txHash: Hex | undefined
 }
@@ -100,6 +102,11 @@ export class SimulatedService {
     return { ok: true, value: { ...taken.order, ...told, error } }
   }
 
+  /** How polls of an order are answered that says nothing of it; undefined where they are answered. */
+  silenceOn(orderId: string): Silence | undefined {
+    return this.#orders.get(orderId)?.silence
+  }
+
   #told(taken: TakenOrder): Pick<ServiceOrder, 'status' | 'txHash'> {
     const { status, txHash } = taken
     switch (taken.lie) {
@@ -132,6 +139,7 @@ export class SimulatedService {
       offer,
       plan: lie === 'filled' ? 'never' : this.#choosePlan(),
       lie,
+      silence: this.#chooseSilence(),
       status: 'pending',
       txHash: undefined,
     }
@@ -158,6 +166,12 @@ export class SimulatedService {
     if (random.chance(faults.saysFailedButFills)) return 'failed'
     if (random.chance(faults.namesForeignHash)) return 'foreign-hash'
     return random.chance(faults.saysFilledButDoesNot) ? 'filled' : 'none'
+  }
+
+  #chooseSilence(): Silence | undefined {
+    const { random, faults } = this.#options
+    if (!random.chance(faults.silent)) return undefined
+    return faults.silence ?? SILENCES[random.between(0, SILENCES.length - 1)]
   }
 
   #enqueue(taken: TakenOrder, atMs: number): void {

@@ -98,6 +98,84 @@ describe('a task', () => {
   })
 })
 
+describe('a task that is worth nothing after a signal', () => {
+  test('passes its result and its error through as any other', async () => {
+    const { queue } = world()
+    const { signal } = new AbortController()
+    expect(await queue.runUnless(signal, 'quote', async () => 7)).toBe(7)
+    const failure = new Error('task failed')
+    await expect(queue.runUnless(signal, 'quote', () => Promise.reject(failure))).rejects.toBe(
+      failure,
+    )
+  })
+
+  test('is given up at once while a limit holds its route, and leaves no timer behind', async () => {
+    const { queue, pacer, observed } = world()
+    await queue.run('submit', async () => pacer.onRetryAfter('submit', 300_000))
+    const end = new AbortController()
+    const begun: number[] = []
+    const waiting = [1, 2, 3].map((n) =>
+      queue.runUnless(end.signal, 'submit', async () => begun.push(n)),
+    )
+    await vi.advanceTimersByTimeAsync(1_000)
+    end.abort()
+    expect(await Promise.all(waiting)).toEqual([undefined, undefined, undefined])
+    expect(vi.getTimerCount()).toBe(0)
+    await vi.advanceTimersByTimeAsync(300_000)
+    expect(begun).toEqual([])
+    const depths = observed.flatMap((event) => (event.type === 'queue-depth' ? [event.depth] : []))
+    expect(depths).toEqual([1, 2, 3, 0])
+  })
+
+  test('is given up without a trace in the turn of those that stay', async () => {
+    const { queue, pacer, start } = world()
+    await queue.run('poll', async () => pacer.onRetryAfter('poll', 5_000))
+    const end = new AbortController()
+    const given = queue.runUnless(end.signal, 'poll', async () => 1)
+    const polls = start('poll', 2)
+    end.abort()
+    expect(await given).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(5_001)
+    expect(polls.times).toEqual([5_000, 5_000])
+  })
+
+  test('runs to its end once it has begun, whatever that is', async () => {
+    const { queue } = world()
+    const end = new AbortController()
+    const result = queue.runUnless(end.signal, 'submit', () => sleep(10_000).then(() => 'late'))
+    const failing = queue.runUnless(end.signal, 'submit', async () => {
+      await sleep(10_000)
+      throw new Error('late failure')
+    })
+    const failed = expect(failing).rejects.toThrow('late failure')
+    await vi.advanceTimersByTimeAsync(1)
+    end.abort()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await result).toBe('late')
+    await failed
+  })
+
+  test('is not even queued after the signal', async () => {
+    const { queue, observed } = world()
+    expect(
+      await queue.runUnless(AbortSignal.abort(), 'quote', () => Promise.reject(new Error('ran'))),
+    ).toBeUndefined()
+    expect(observed).toEqual([])
+  })
+
+  test('has a route that works as before when the given up are gone', async () => {
+    const { queue, pacer, start } = world()
+    await queue.run('submit', async () => pacer.onRetryAfter('submit', 2_000))
+    const end = new AbortController()
+    const given = queue.runUnless(end.signal, 'submit', async () => 1)
+    end.abort()
+    await given
+    const submits = start('submit', 1)
+    await vi.advanceTimersByTimeAsync(2_001)
+    expect(submits.times).toEqual([2_000])
+  })
+})
+
 describe('the ceiling', () => {
   test('holds over every sliding second, not only between windows', async () => {
     const { start } = world({ requestsPerSecond: 20 })

@@ -1,4 +1,9 @@
 import { expect, test } from 'vitest'
+import {
+  AGGREGATOR_SHARES,
+  GASLESS_SHARES,
+  routesOf,
+} from '../../../../src/adapters/pace/route-shares.ts'
 import { closedLabels, createMetrics } from '../../../../src/adapters/tell/metrics.ts'
 
 test('the exposition starts with the build version and the process metrics', async () => {
@@ -26,7 +31,7 @@ test('registered strategies count fills and every outcome from zero', async () =
 
 test('a queue that nobody waited in has depth zero', async () => {
   const text = await createMetrics({ version: '1' }).render()
-  for (const route of ['tokens', 'quote', 'submit', 'poll'])
+  for (const route of [...routesOf(GASLESS_SHARES), ...routesOf(AGGREGATOR_SHARES)])
     expect(text).toContain(`tranched_queue_depth{route="${route}"} 0`)
 })
 

@@ -212,6 +212,26 @@ test('requests are measured, and logged only at debug', async () => {
   expect(loud.lines()[0]).toMatchObject({ level: 'debug', msg: 'gasless quote: 200 in 12.0 ms' })
 })
 
+test('requests that are made again count by service, route and cause', async () => {
+  const { observe, metrics } = await rig()
+  const retries = [
+    ['gasless', 'submit', 'unavailable'],
+    ['gasless', 'submit', 'unavailable'],
+    ['gasless', 'poll', 'notFound'],
+    ['rpc', 'view', 'unavailable'],
+    ['aggregator', 'sendRawTransaction', 'rateLimited'],
+  ] as const
+  for (const [service, route, cause] of retries) observe({ type: 'retry', service, route, cause })
+  const text = await metrics.render()
+  const samples = text.split('\n').filter((line) => line.startsWith('tranched_retries_total{'))
+  expect(samples).toEqual([
+    'tranched_retries_total{service="gasless",route="submit",cause="unavailable"} 2',
+    'tranched_retries_total{service="gasless",route="poll",cause="notFound"} 1',
+    'tranched_retries_total{service="rpc",route="view",cause="unavailable"} 1',
+    'tranched_retries_total{service="aggregator",route="sendRawTransaction",cause="rateLimited"} 1',
+  ])
+})
+
 test('ids in a route or status never become label values', async () => {
   const { observe, metrics } = await rig()
   for (let id = 0; id < 50; id += 1)

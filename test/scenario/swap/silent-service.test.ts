@@ -1,0 +1,146 @@
+import { describe, expect, test, vi } from 'vitest'
+import { DEFAULT_POLICY, silenceMs } from '../../../src/domain/policy.ts'
+import { SILENCES, type Silence } from '../../../src/simulate/gasless/faults.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+const LIFETIME_MS = 5 * MINUTE
+const PACE_MS = silenceMs(DEFAULT_POLICY)
+/** From settlement to proof: the chain's pace, a poll's pause, a block and the way there and back. */
+const PROVEN_MS_MAX = 10_000
+
+/** A service that takes orders and never says a word about them; permits live for minutes. */
+function silentWorld(silence: Silence | undefined): World {
+  const world = new World({ seed: `silent ${silence}`, strategies: [aStrategy()] })
+  Object.assign(world.serviceFaults, { silent: 1, silence, quoteLifetimeMs: LIFETIME_MS })
+  return world
+}
+
+async function startBeforeSlot(world: World): Promise<void> {
+  world.start()
+  await world.runFor(HOUR - 1)
+}
+
+/** Lets the world run, in steps that decide nothing, until something is so; gives the true time. */
+async function until(world: World, isSo: () => boolean): Promise<number> {
+  const giveUpMs = world.clock.trueMs + 10 * MINUTE
+  while (!isSo() && world.clock.trueMs < giveUpMs) await world.runFor(25)
+  expect(isSo()).toBe(true)
+  return world.clock.trueMs
+}
+
+/** Counts from now on how often the daemon asks whether a nonce is used; the ledger itself names no block. */
+function countReads({ ledger }: World): () => number {
+  const asked = vi.spyOn(ledger, 'nonceUsed')
+  return () => asked.mock.calls.filter(([, , block]) => block !== undefined).length
+}
+
+async function untilEvent(world: World, type: string): Promise<number> {
+  return until(world, () => eventTypes(world).includes(type))
+}
+
+async function untilSettled(world: World): Promise<number> {
+  const { ledger } = world
+  return until(world, () => ledger.transactions.some(({ settled }) => settled.length > 0))
+}
+
+describe('an order that settles while the service says nothing of it', () => {
+  test.each(SILENCES)('is proven by the chain within seconds (%s)', async (silence) => {
+    const world = silentWorld(silence)
+    await startBeforeSlot(world)
+    const acceptedMs = await untilEvent(world, 'order-accepted')
+    const chainAsked = countReads(world)
+    const settledMs = await untilSettled(world)
+    const provenMs = await untilEvent(world, 'fill-proven')
+    expect(provenMs - settledMs).toBeLessThan(PROVEN_MS_MAX)
+    expect(chainAsked()).toBeLessThanOrEqual(1 + (provenMs - acceptedMs) / PACE_MS)
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+
+  test('is proven within seconds while a limit holds the polls back for minutes', async () => {
+    const world = silentWorld('limit')
+    await startBeforeSlot(world)
+    await untilEvent(world, 'order-accepted')
+    world.queueDelaysMs = { poll: LIFETIME_MS }
+    const settledMs = await untilSettled(world)
+    const provenMs = await untilEvent(world, 'fill-proven')
+    expect(provenMs - settledMs).toBeLessThan(PROVEN_MS_MAX)
+    expectSound(world)
+  })
+
+  test('is proven within seconds while a limit holds its second submission back for minutes', async () => {
+    const world = silentWorld(undefined)
+    Object.assign(world.serviceFaults, { silent: 0 })
+    await startBeforeSlot(world)
+    await until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
+    Object.assign(world.serviceFaults, { failsAfter: 1 })
+    await untilEvent(world, 'permit-recorded')
+    world.queueDelayMs = LIFETIME_MS
+    const settledMs = await untilSettled(world)
+    const provenMs = await untilEvent(world, 'fill-proven')
+    expect(provenMs - settledMs).toBeLessThan(PROVEN_MS_MAX)
+    expect(eventTypes(world)).not.toContain('order-accepted')
+    expectSound(world)
+  })
+})
+
+test('a repeated submission whose turn comes after its permit is dead is not made', async () => {
+  const world = silentWorld(undefined)
+  Object.assign(world.serviceFaults, { silent: 0, neverFills: 1, quoteLifetimeMs: MINUTE })
+  await startBeforeSlot(world)
+  await until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
+  Object.assign(world.serviceFaults, { failsAfter: 1 })
+  await untilEvent(world, 'permit-recorded')
+  world.queueDelayMs = LIFETIME_MS
+  await untilEvent(world, 'authorization-dead')
+  Object.assign(world.serviceFaults, { failsAfter: 0, neverFills: 0 })
+  world.queueDelayMs = 0
+  await world.runFor(2 * LIFETIME_MS)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expect(world.watch.signatures).toBe(2)
+  expect(world.observations.filter(({ type }) => type === 'retry')).toEqual([])
+  expectSound(world)
+})
+
+test('an order that never settles has the chain asked no more often than the pace allows, and nothing is believed before the deadline', async () => {
+  const world = silentWorld('not-found')
+  Object.assign(world.serviceFaults, { neverFills: 1 })
+  await startBeforeSlot(world)
+  const acceptedMs = await untilEvent(world, 'order-accepted')
+  const chainAsked = countReads(world)
+  await world.runFor(LIFETIME_MS - MINUTE)
+  expect(eventTypes(world).at(-1)).toBe('order-accepted')
+  expect(chainAsked()).toBeGreaterThan(10)
+  expect(chainAsked()).toBeLessThanOrEqual(1 + (world.clock.trueMs - acceptedMs) / PACE_MS)
+  const deadMs = await untilEvent(world, 'authorization-dead')
+  expect(deadMs - acceptedMs).toBeGreaterThan(LIFETIME_MS - MINUTE)
+  expectSound(world)
+})
+
+test('a service that answers has the chain asked only for the proof', async () => {
+  const world = silentWorld('not-found')
+  Object.assign(world.serviceFaults, { silent: 0 })
+  await startBeforeSlot(world)
+  await untilEvent(world, 'order-accepted')
+  const chainAsked = countReads(world)
+  await untilEvent(world, 'fill-proven')
+  expect(chainAsked()).toBe(1)
+})
+
+test('a poll after one that said nothing counts as made again, by what was wrong with the one before', async () => {
+  const causes = { 'not-found': 'notFound', error: 'unavailable', limit: 'rateLimited' } as const
+  for (const [silence, cause] of Object.entries(causes)) {
+    const world = silentWorld(silence as Silence)
+    Object.assign(world.serviceFaults, { neverFills: 1 })
+    await startBeforeSlot(world)
+    await untilEvent(world, 'order-accepted')
+    await world.runFor(20_000)
+    const retries = world.observations.filter(({ type }) => type === 'retry')
+    expect(retries.length).toBeGreaterThan(3)
+    for (const retry of retries)
+      expect(retry).toEqual({ type: 'retry', service: 'gasless', route: 'poll', cause })
+  }
+})

@@ -1,0 +1,99 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createClock } from '../../../../src/adapters/clock.ts'
+import { createSigner } from '../../../../src/adapters/keys/signer.ts'
+import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
+import { createObserver } from '../../../../src/adapters/tell/observe.ts'
+import { composeAggregator } from '../../../../src/cli/compose/services.ts'
+import type { Settings } from '../../../../src/domain/settings.ts'
+import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
+import { ACCOUNT, HASH, RAW, results } from '../../../support/aggregator/aggregator-rpc-rig.ts'
+import { captureLog } from '../../../support/capture-log.ts'
+import {
+  type ScriptedReply,
+  startScriptedServer,
+} from '../../../support/process/scripted-server.ts'
+
+const LIMITS = { 'x-ratelimit-limit': '600', 'x-ratelimit-reset': '10000' }
+
+/** The service as a daemon composes it, with its queue, before a server that answers what each method is due. */
+async function rig(replyTo: (method: keyof typeof results, asked: number) => ScriptedReply) {
+  const server = await startScriptedServer()
+  const asked = new Map<string, number>()
+  server.answerWith((request) => {
+    const { id, method: name } = JSON.parse(request.body) as { id: number; method: string }
+    const method = name.replace(/^(agg|eth)_/, '') as keyof typeof results
+    const times = (asked.get(method) ?? 0) + 1
+    asked.set(method, times)
+    return { body: { jsonrpc: '2.0', id, result: results[method] }, ...replyTo(method, times) }
+  })
+  const { log } = await captureLog()
+  const metrics = createMetrics({ version: '1' })
+  const clock = createClock()
+  const aggregator = { ...AGGREGATOR, rpcUrl: server.url }
+  const chains = new Map([
+    ['sepolia', { name: 'sepolia', chainId: 11_155_111, rpcUrls: [server.url] }],
+  ])
+  const composed = composeAggregator({
+    settings: { aggregator, chains } as Partial<Settings> as Settings,
+    clock,
+    observe: createObserver({ log, metrics, notify: () => undefined }),
+    operator: createSigner(Buffer.from('11'.repeat(32), 'hex')),
+  })
+  if (composed === undefined) throw new Error('the settings have an aggregator')
+  onTestFinished(async () => {
+    await composed.close()
+    await clock.close()
+    await server.close()
+  })
+  return { service: composed.context.service, metrics, server }
+}
+
+test('every route of the aggregation service has its depth, its waits, its limit and its requests among the metrics', async () => {
+  const { service, metrics } = await rig(() => ({
+    headers: { ...LIMITS, 'x-ratelimit-remaining': '599' },
+  }))
+  await service.sendRawTransaction(RAW)
+  await service.receipt(HASH)
+  await service.batchedReceipt(HASH)
+  await service.accountInfo(ACCOUNT)
+  await service.transactionStatus(HASH)
+  const text = await metrics.render()
+  for (const route of [
+    'sendRawTransaction',
+    'getTransactionReceipt',
+    'getBatchedTransactionReceipt',
+    'accountInfo',
+    'transactionStatus',
+  ])
+    for (const line of [
+      `tranched_queue_depth{route="${route}"} 0`,
+      `tranched_queue_wait_seconds_count{route="${route}"} 1`,
+      `tranched_ratelimit_remaining{service="aggregator",route="${route}"} 599`,
+      `tranched_requests_total{service="aggregator",route="${route}",status="200"} 1`,
+    ])
+      expect(text).toContain(line)
+})
+
+test('a limit of the aggregation service shows as a queue before the limited route alone', async () => {
+  const { service, metrics } = await rig((method, asked) =>
+    method === 'accountInfo' && asked === 1
+      ? { status: 429, headers: { 'retry-after': '1' }, body: 'too many requests' }
+      : {},
+  )
+  expect(await service.accountInfo(ACCOUNT)).toMatchObject({ fault: { tag: 'rateLimited' } })
+  const waiting = [service.accountInfo(ACCOUNT), service.accountInfo(ACCOUNT)]
+  expect((await service.receipt(HASH)).ok).toBe(true)
+  const held = await metrics.render()
+  expect(held).toContain('tranched_queue_depth{route="accountInfo"} 2')
+  expect(held).toContain('tranched_queue_depth{route="getTransactionReceipt"} 0')
+  expect(held).toContain(
+    'tranched_requests_total{service="aggregator",route="accountInfo",status="429"} 1',
+  )
+  await Promise.all(waiting)
+  await vi.waitFor(async () => {
+    expect(await metrics.render()).toContain('tranched_queue_depth{route="accountInfo"} 0')
+  })
+  const waits = /tranched_queue_wait_seconds_sum{route="accountInfo"} ([\d.]+)/
+  const [, waited] = waits.exec(await metrics.render()) ?? []
+  expect(Number(waited)).toBeGreaterThan(1.5)
+})
