@@ -8,7 +8,6 @@ import {
   accountInfo,
   callsOf,
   delegatedAccount,
-  delegationTransaction,
   ETHER,
   funds,
   newAccount,
@@ -186,7 +185,7 @@ describe('charges', () => {
   })
 
   test('carry blob gas where the service says that there is some', async () => {
-    const blobCostWei = 12_345_678_901n
+    const blobCostWei = ETHER / 100n + 7n
     const blobs = await startSandbox({
       feedIntervalMs: 0,
       aggregator: { ...QUIET, blobCostWei },
@@ -204,11 +203,10 @@ describe('charges', () => {
     expect(BigInt(savings.direct_cost)).toBe(directExecution + blobCostWei)
     const { outstanding } = await funds(blobs, account)
     expect(outstanding - before.outstanding).toBe(BigInt(costs.charged))
-    // The deposit must cover it before anything is taken.
-    const poor = await newAccount(blobs, { deposit: blobCostWei })
-    const delegate = blobs.sepolia.contracts.trustlessProposer
-    const delegation = await delegationTransaction(blobs, poor, { delegate })
-    expect((await submit(blobs, delegation)).body.error.message).toBe('Insufficient balance.')
+    // Enough for the gas alone is not enough.
+    const poor = await delegatedAccount(blobs, 'trustless', { deposit: blobCostWei / 2n })
+    const refused = await submit(blobs, await trustlessTransaction(blobs, poor))
+    expect(refused.body.error.message).toBe('Insufficient balance.')
   })
 
   test('cannot exceed the deposit: what is reserved for calls under way is not available', async () => {

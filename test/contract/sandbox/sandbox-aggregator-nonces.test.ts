@@ -1,6 +1,8 @@
 import { type Hex, keccak256, zeroAddress } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import {
   callsOf,
   delegatedAccount,
@@ -89,11 +91,23 @@ describe('a nonce far ahead of the account’s', () => {
   })
 
   test('is none where only the one before it still waits for its block', async () => {
-    const account = await newAccount(sandbox())
-    const raws = [await recordBy(account, '50', 0), await recordBy(account, '51', 1)]
-    for (const raw of raws) await result(sandbox(), 'eth_sendRawTransaction', [raw])
-    for (const raw of raws)
-      expect((await landed(sandbox(), keccak256(raw))).transactionHash).toBe(keccak256(raw))
+    const slow = await startSandbox({ feedIntervalMs: 0, aggregator: QUIET })
+    const rpc = createRpc(slow.sepolia.rpcUrl)
+    onTestFinished(async () => {
+      await rpc.close()
+      await slow.stop()
+    })
+    const account = await newAccount(slow)
+    const to = slow.sepolia.contracts.demoTarget
+    await rpc.call('evm_setIntervalMining', [3_600])
+    const hashes: Hex[] = []
+    for (const nonce of [0, 1]) {
+      const raw = await rawTransaction(slow, account, { to, nonce })
+      hashes.push(await result(slow, 'eth_sendRawTransaction', [raw]))
+    }
+    expect(await nonceOf(slow, account)).toBe(0)
+    await rpc.call('evm_mine')
+    for (const hash of hashes) expect((await landed(slow, hash)).transactionHash).toBe(hash)
   })
 })
 

@@ -191,6 +191,25 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     }
   })
 
+  test('may come with the delegation that they need, in one transaction, which goes as it is', async () => {
+    const account = await newAccount(sandbox())
+    const { address } = account
+    const { trustlessProposer } = contracts()
+    const contract = reading === 'deployed' ? address : trustlessProposer
+    const payload = await signedPayload(account, contract, termsOf(sandbox()))
+    const chainId = sandbox().sepolia.chainId
+    const authorization = await account.signAuthorization({
+      ...{ chainId, contractAddress: trustlessProposer, nonce: 1 },
+    })
+    const raw = await account.signTransaction({
+      ...{ type: 'eip7702', chainId, nonce: 0, to: address, data: onCall(payload) },
+      ...{ gas: 400_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 9n },
+      authorizationList: [authorization],
+    })
+    expect((await submitAndLand(sandbox(), raw)).transactionHash).toBe(keccak256(raw))
+    expect(await callsOf(sandbox(), account)).toBe(1n)
+  })
+
   test('with a burn of nearly all that may be signed for have the gas they need', async () => {
     const account = await delegatedAccount(sandbox(), 'trustless', { deposit: ETHER })
     const calldata = encodeFunctionData({ abi: DEMO, functionName: 'burn', args: [9_700_000n] })
