@@ -8,6 +8,11 @@ import type { MarketSettings } from './market/market.ts'
 /** What a sandbox can be told; everything has a default. */
 export type SandboxOptions = {
   readonly log?: SandboxLog
+  /**
+   * `deployed` (default), or `described`: the plain reading of the interface description, which is gasTank balanceOf,
+   * gasLimit target, domain proposer and no listDomainType, each unless it is given itself.
+   */
+  readonly reading?: 'deployed' | 'described'
   /** Seed of the price process. Default 1. */
   readonly seed?: number
   /** EVM node binary. Default: the optional npm package, then `anvil` on the PATH. */
@@ -36,7 +41,7 @@ export type SandboxOptions = {
   /** Default epoch. */
   readonly rateLimitReset?: ResetStyle
   /** Words on the wire; default the neutral ones. */
-  readonly routingWords?: { readonly preferOwn: string; readonly onlyOwn: string }
+  readonly routingWords?: { readonly preferOwn?: string; readonly onlyOwn?: string }
   readonly settlement?: {
     /** Default 8. */
     readonly ordersPerTransaction?: number
