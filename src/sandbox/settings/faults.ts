@@ -110,7 +110,7 @@ function at(path: Path, fault: Fault): Fault {
   return { ...fault, path: [...path, ...fault.path] }
 }
 
-const NUMBER = /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/
+const NUMBER = /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?([eE][-+]?\d{1,2})?$/
 
 function plainOf(tree: Tree): unknown {
   if (typeof tree === 'string') return plainScalar(tree)
