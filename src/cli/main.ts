@@ -1,29 +1,12 @@
 #!/usr/bin/env node
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { durationMs } from '../domain/duration.ts'
+import { Command, CommanderError } from 'commander'
 import { OperatorError } from '../domain/errors.ts'
+import { count, duration } from './arguments.ts'
 import { keepHeapSmall } from './heap.ts'
 import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from './io.ts'
 import type { ConfigOptions } from './load.ts'
-import { addSettingFlags } from './sandbox-flags.ts'
+import { addSandboxFlags } from './sandbox-flags.ts'
 import { VERSION } from './version.ts'
-
-function duration(text: string): number {
-  const ms = durationMs(text)
-  if (ms === undefined) throw new InvalidArgumentError('expected a duration such as 30s or 5m')
-  return ms
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('expected a positive number')
-  return Number.parseInt(text, 10)
-}
-
-function port(text: string): number {
-  const number = /^(0|[1-9]\d{0,4})$/.test(text) ? Number.parseInt(text, 10) : Number.NaN
-  if (!(number <= 65_535)) throw new InvalidArgumentError('expected a port from 0 to 65535')
-  return number
-}
 
 const io: Io = {
   stdout: process.stdout,
@@ -163,26 +146,7 @@ function sandboxCommand(root: Command): void {
   const command = root
     .command('sandbox')
     .description('run the services and the local chains alone, for any client')
-    .option('--settings <file>', 'settings of the sandbox, YAML; flags come before it')
-    .option(
-      '--config-out <file>',
-      'write a complete live config for this sandbox, and its keys beside it',
-    )
-    .option('--force', 'let --config-out replace files that are there')
-    .option(
-      '--strategies-dir <dir>',
-      'strategies directory to name in that config',
-      'strategies/sandbox',
-    )
-    .option('--state-dir <dir>', 'state directory to name in that config', 'data/sandbox-live')
-    .option(
-      '--http-port <port>',
-      'port of the metrics server to name in that config (default: 9464)',
-      port,
-    )
-    .option('--for <duration>', 'stop by itself after this long', duration)
-    .option('--json', 'print data')
-  const typed = addSettingFlags(command)
+  const typed = addSandboxFlags(command)
   command.action((options) => {
     exitCode = import('./commands/sandbox.ts').then(({ sandbox }) =>
       sandbox({ ...options, forMs: options.for, typed }, io),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { settingFlags, type TypedFlag } from '../sandbox/settings/flags.ts'
+import { duration, port } from './arguments.ts'
 
 /** Headings in the help above the settings of each section. */
 const HEADINGS: Readonly<Record<string, string>> = {
@@ -8,6 +9,31 @@ const HEADINGS: Readonly<Record<string, string>> = {
   market: 'Market:',
   gasless: 'Gasless swap service:',
   aggregator: 'Transaction aggregation service:',
+}
+
+/** Adds everything that `tranched sandbox` takes; see `addSettingFlags` for the list that comes back. */
+export function addSandboxFlags(command: Command): readonly TypedFlag[] {
+  command
+    .option('--settings <file>', 'settings of the sandbox, YAML; flags come before it')
+    .option(
+      '--config-out <file>',
+      'write a complete live config for this sandbox, and its keys beside it',
+    )
+    .option('--force', 'let --config-out replace files that are there')
+    .option(
+      '--strategies-dir <dir>',
+      'strategies directory to name in that config',
+      'strategies/sandbox',
+    )
+    .option('--state-dir <dir>', 'state directory to name in that config', 'data/sandbox-live')
+    .option(
+      '--http-port <port>',
+      'port of the metrics server to name in that config (default: 9464)',
+      port,
+    )
+    .option('--for <duration>', 'stop by itself after this long', duration)
+    .option('--json', 'print data')
+  return addSettingFlags(command)
 }
 
 /**
