@@ -220,6 +220,12 @@ test('the commands that are printed at the start work as they stand', async () =
     const { code, stderr } = await run([...words, ...leash], { cwd: dir })
     expect([command, code, code === 0 ? '' : stderr]).toEqual([command, 0, ''])
   }
+  expect(running.output()).not.toContain('Before anything else')
+
+  const elsewhere = ['--strategies-dir', 'none', ...args, '--force']
+  const again = start(['sandbox', ...LEASH, ...elsewhere], { cwd: dir })
+  await again.sees(/^ {2}data\/sandbox-live holds the state of another chain: .*--state-dir$/m)
+  await again.sees(/^ {2}none is not there: .*--strategies-dir$/m)
 }, 60_000)
 
 describe('nothing starts, and the text says what to do,', () => {

@@ -55,9 +55,15 @@ const COLUMNS = 100
 /** Pays for a good number of calls at the sandbox's gas prices. */
 const DEPOSIT = '0.05'
 
-/** The same for a person, with what to do next, in lines of at most 100 columns unless a path is longer. */
-export function sandboxText(report: SandboxReport, workingDirectory: string): string {
-  const config = report.config === null ? undefined : shortest(report.config, workingDirectory)
+/**
+ * The same for a person, with what to do next, in lines of at most 100 columns unless a path is longer. `obstacles` are what
+ * would keep the next commands from working, a line each.
+ */
+export function sandboxText(
+  report: SandboxReport,
+  from: { readonly workingDirectory: string; readonly obstacles: readonly string[] },
+): string {
+  const config = report.config === null ? undefined : shortest(report.config, from.workingDirectory)
   const rows: readonly (readonly [name: string, value: string, note?: string])[] = [
     ['gasless swap service', report.gaslessUrl, 'REST, under /api/v1'],
     [`its chain, id ${report.chainId}`, report.rpcUrl],
@@ -74,9 +80,15 @@ export function sandboxText(report: SandboxReport, workingDirectory: string): st
     '',
     ...aligned(rows),
     '',
+    ...obstacleLines(from.obstacles),
     ...(config === undefined ? WITHOUT_CONFIG : nextSteps(config)),
     '',
   ].join('\n')
+}
+
+function obstacleLines(obstacles: readonly string[]): readonly string[] {
+  if (obstacles.length === 0) return []
+  return ['Before anything else:', '', ...obstacles.map((text) => `  ${text}`), '']
 }
 
 const WITHOUT_CONFIG = [

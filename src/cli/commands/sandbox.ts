@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import {
   requireNewFiles,
   sandboxConfigFiles,
@@ -8,6 +9,7 @@ import type { TypedFlag } from '../../sandbox/settings/flags.ts'
 import { loadSandboxOptions } from '../../sandbox/settings/load.ts'
 import { requireFreePorts } from '../../sandbox/settings/ports.ts'
 import { isOfFlag } from '../../sandbox/settings/typed.ts'
+import { isInState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
 import { reportProblems } from '../load.ts'
 import { sandboxReport, sandboxText } from './sandbox-report.ts'
@@ -50,13 +52,30 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
           })
     const report = sandboxReport(running, written?.file)
     if (options.json) printJson(io, report)
-    else io.stdout.write(sandboxText(report, process.cwd()))
+    else {
+      const obstacles = written === undefined ? [] : await obstaclesOf(options)
+      io.stdout.write(sandboxText(report, { workingDirectory: process.cwd(), obstacles }))
+    }
     io.signalReady()
     await untilStopped(options.forMs, io)
   } finally {
     await running.stop()
   }
   return EXIT.done
+}
+
+/** What would make a daemon refuse the config that was just written: a person learns of it before and not after. */
+async function obstaclesOf({
+  stateDir,
+  strategiesDir,
+}: Pick<SandboxCommandOptions, 'stateDir' | 'strategiesDir'>): Promise<readonly string[]> {
+  const obstacles: string[] = []
+  // The chain of this sandbox is new: whatever state there is belongs to another.
+  if (await isInState(stateDir, 'journal.jsonl'))
+    obstacles.push(`${stateDir} holds the state of another chain: move it, or give --state-dir`)
+  if (!existsSync(strategiesDir))
+    obstacles.push(`${strategiesDir} is not there: run \`tranched init\`, or give --strategies-dir`)
+  return obstacles
 }
 
 function untilStopped(forMs: number | undefined, io: Io): Promise<void> {

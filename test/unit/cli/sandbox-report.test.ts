@@ -49,7 +49,7 @@ const SANDBOX = {
 
 const CONFIG = '/home/me/config/sandbox-live.yaml'
 const text = (config: string | undefined = CONFIG) =>
-  sandboxText(sandboxReport(SANDBOX, config), '/home/me')
+  sandboxText(sandboxReport(SANDBOX, config), { workingDirectory: '/home/me', obstacles: [] })
 
 test('a person is told every address and the next commands, in aligned lines of at most 100 columns', () => {
   const lines = text().split('\n')
@@ -75,7 +75,10 @@ test('a command that is too long for a line goes on in the next, and a path stay
 })
 
 test('without a config it says how to get one', () => {
-  const bare = sandboxText(sandboxReport(SANDBOX, undefined), '/home/me')
+  const bare = sandboxText(sandboxReport(SANDBOX, undefined), {
+    workingDirectory: '/home/me',
+    obstacles: [],
+  })
   expect(bare).toContain('tranched sandbox --config-out config/sandbox-live.yaml')
   expect(bare).not.toContain('gastank')
 })
