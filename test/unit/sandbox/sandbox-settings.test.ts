@@ -1,41 +1,13 @@
-import { resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { AGGREGATOR_DEFAULTS } from '../../../src/sandbox/aggregator/settings.ts'
-import { MARKET_DEFAULTS } from '../../../src/sandbox/market/market.ts'
+import { expect, test } from 'vitest'
+import {
+  AGGREGATOR_DEFAULTS,
+  type AggregatorSettings,
+} from '../../../src/sandbox/aggregator/settings.ts'
+import { MARKET_DEFAULTS, type MarketSettings } from '../../../src/sandbox/market/market.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
-import { SETTING_ROWS, type TypedFlag } from '../../../src/sandbox/settings/flags.ts'
+import { SETTING_ROWS } from '../../../src/sandbox/settings/flags.ts'
 import { loadSandboxOptions } from '../../../src/sandbox/settings/load.ts'
-import { isOfFlag } from '../../../src/sandbox/settings/typed.ts'
-import { brief, plain } from '../config/config-fixture.ts'
-
-const FILE = '/etc/sandbox/settings.yaml'
-
-/** Loads a settings file from its text, with flags such as `--seed 3`. */
-function load(text: string, flags: readonly string[] = [], others: Record<string, string> = {}) {
-  const files: Record<string, string> = { [FILE]: text, ...others }
-  const readFile = (path: string): string => {
-    const found = files[path]
-    if (found === undefined) throw Object.assign(new Error(path), { code: 'ENOENT' })
-    return found
-  }
-  return loadSandboxOptions({ file: FILE, typed: flags.map(typed), readFile })
-}
-
-function typed(line: string): TypedFlag {
-  const [flag = '', text = ''] = line.split(' ')
-  return { flag, text }
-}
-
-function optionsOf(...given: Parameters<typeof load>): SandboxOptions {
-  const loaded = load(...given)
-  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
-  return loaded.options
-}
-
-function problemsOf(...given: Parameters<typeof load>) {
-  const loaded = load(...given)
-  return loaded.ok ? [] : loaded.problems
-}
+import { load, optionsOf } from './sandbox-settings-fixture.ts'
 
 const EVERYTHING = `
 reading: described
@@ -74,7 +46,19 @@ aggregator:
 faults: { seed: 2, rules: [{ kind: slow, delayMs: 5, probability: 1e-1 }, { kind: batchReverted, retry: false }] }
 `
 
-const EVERY_OPTION: SandboxOptions = {
+/** Not settings: the log, the node's binary (an environment variable), and keys, which nobody may bring along. */
+type NoSettings = 'log' | 'anvilBin' | 'traderKey' | 'operatorKey'
+/** Whoever gives the sandbox a new option has to make it a setting too, or this does not compile. */
+type EveryOption = Required<Omit<SandboxOptions, NoSettings>> & {
+  readonly ports: Required<NonNullable<SandboxOptions['ports']>>
+  readonly market: Omit<MarketSettings, 'seed'>
+  readonly rateLimits: Required<NonNullable<SandboxOptions['rateLimits']>>
+  readonly routingWords: Required<NonNullable<SandboxOptions['routingWords']>>
+  readonly settlement: Required<NonNullable<SandboxOptions['settlement']>>
+  readonly aggregator: AggregatorSettings
+}
+
+const EVERY_OPTION: EveryOption = {
   reading: 'described',
   seed: 7,
   ports: { rpc: 8545, gasless: 8080, admin: 8081, sepoliaRpc: 8546, aggregator: 8082 },
@@ -122,7 +106,7 @@ const EVERY_OPTION: SandboxOptions = {
   },
 }
 
-test('every key of a settings file reaches the sandbox', () => {
+test('every key of a settings file reaches the sandbox, and every option has a key', () => {
   expect(optionsOf(EVERYTHING)).toEqual(EVERY_OPTION)
 })
 
@@ -157,135 +141,4 @@ test('a flag comes before the file, the last of its kind before the others, and 
   expect(rateLimits?.orders).toEqual({ limit: 3, windowMs: 3_000 })
   expect([aggregator?.domain, aggregator?.gasTank]).toEqual(['account', 'balanceOf'])
   expect(quoteLifetimeSeconds).toBe(120)
-})
-
-describe('a problem', () => {
-  test('with the file names line, column, what was expected and the nearest name', () => {
-    const problems = problemsOf('gasless:\n  quoteLifetim: 60s\n  feeBps: 0x5\n')
-    expect(problems.map(brief)).toEqual([
-      '2:3 gasless.quoteLifetim: unknown key',
-      '3:11 gasless.feeBps: this is no whole number',
-    ])
-    expect(problems.map(({ suggestion }) => suggestion)).toEqual(['quoteLifetime', undefined])
-    expect(problems[1]?.expected).toBe('a whole number from 0 to 5000')
-  })
-
-  test('with a flag names the flag and no line', () => {
-    const problems = problemsOf('seed: 1\n', ['--quote-lifetime 1500ms', '--rate-limit quot=1/1s'])
-    expect(problems.map(plain)).toEqual([
-      'flag --quote-lifetime gasless.quoteLifetime: this is no whole number of seconds\n' +
-        '  expected: a duration of whole seconds such as 30s or 10m, from 1s to 1d',
-      'flag --rate-limit nothing has this name\n' +
-        '  expected: route=limit/window such as tokens=600/10s, the first word one of: tokens, quote, orders, order\n' +
-        '  did you mean `quote`?',
-    ])
-    expect(problems.every(isOfFlag)).toBe(true)
-    expect(problemsOf('sed: 1\n').some(isOfFlag)).toBe(false)
-  })
-
-  test.each([
-    ['gasless: { quoteLifetime: 0s }', 'gasless.quoteLifetime: this duration is out of range'],
-    [
-      'gasless: { rateLimits: { quote: 0/10s } }',
-      'gasless.rateLimits.quote: this is no rate limit',
-    ],
-    ['gasless: { rateLimits: { quote: 9/1d } }', 'gasless.rateLimits.quote: this is no rate limit'],
-    [
-      'gasless: { rateLimits: { quote: 9/1s/1 } }',
-      'gasless.rateLimits.quote: this is no rate limit',
-    ],
-    [
-      'gasless: { rateLimits: { quote: { limit: 1 } } }',
-      'gasless.rateLimits.quote.window: this key is missing',
-    ],
-    ['gasless: { logoURI: icon.svg }', 'gasless.logoURI: this is not well formed'],
-    ['aggregator: { chainId: 5 }', 'aggregator.chainId: the service is on no such chain'],
-    ['aggregator: { blobCost: -1 }', 'aggregator.blobCost: this is no plain amount of ether'],
-    [
-      'aggregator: { traffic: { participants: 0 } }',
-      'aggregator.traffic.participants: this number is out of range',
-    ],
-    ['ports: { rpc: 65536 }', 'ports.rpc: this number is out of range'],
-    ['ports: { rpc: 81, admin: 81 }', 'ports.admin: ports.rpc has this port already'],
-    [
-      'gasless: { wire: { onlyOwn: preferOwn } }',
-      'gasless.wire.onlyOwn: this word is that of preferOwn already',
-    ],
-    [
-      'gasless: { wire: { preferOwn: auto } }',
-      'gasless.wire.preferOwn: this word means that the service chooses',
-    ],
-    ['gasless:', 'gasless: this value is empty'],
-    ['seed: [1', 'this is not YAML'],
-  ])('with `%s` is told', (text, told) => {
-    expect(problemsOf(text).map(brief).join('\n')).toContain(told)
-  })
-
-  test('with a settings file that is not there says what was expected', () => {
-    const missing = loadSandboxOptions({ file: '/nowhere/at-all.yaml', typed: [] })
-    expect(missing.ok ? [] : missing.problems.map(plain)).toEqual([
-      '/nowhere/at-all.yaml there is no such file\n' +
-        '  expected: the path of a settings file; docs/sandbox.md has its keys',
-    ])
-  })
-
-  test('any number of free ports is no problem', () => {
-    expect(problemsOf('ports: { rpc: 0, gasless: 0, admin: 0 }')).toEqual([])
-  })
-})
-
-describe('faults', () => {
-  test('come from a file that starts at the directory of the settings, or where the flag was typed', () => {
-    const rules = [{ kind: 'neverFill' }]
-    const beside = { '/etc/sandbox/faults.json': JSON.stringify({ rules }) }
-    expect(optionsOf('faults: faults.json\n', [], beside).faults).toEqual({ rules })
-    const here = { [resolve('other.yaml')]: 'rules: []\n' }
-    expect(optionsOf('faults: faults.json\n', ['--faults other.yaml'], here).faults).toEqual({
-      rules: [],
-    })
-  })
-
-  test('that are wrong are told by place, in the settings as in a file of their own', () => {
-    const rules = `rules:
-  - { kind: slow, delayMs: soon, rout: quote }
-  - { kind: rateLimt }
-  - { kind: errorAfter, route: ordres, probability: 2 }
-  - { route: quote }
-  - often
-`
-    const told = [
-      'rules[0].delayMs: this is a single value (a number)',
-      'rules[0].rout: unknown key (route)',
-      'rules[1].kind: there is no such fault (rateLimit)',
-      'rules[2].route: this word is not known here (orders)',
-      'rules[2].probability: this number is out of range (a number of at most 1)',
-      'rules[3].kind: this rule says no kind',
-      'rules[4]: this is no rule',
-    ]
-    const texts = (problems: ReturnType<typeof problemsOf>) =>
-      problems.map(
-        ({ path, message, suggestion, expected }) =>
-          `${path}: ${message} (${suggestion ?? expected})`,
-      )
-    const own = problemsOf('faults: own.yaml\n', [], { '/etc/sandbox/own.yaml': rules })
-    expect(own.map(({ file }) => file)).toEqual(told.map(() => '/etc/sandbox/own.yaml'))
-    const inside = problemsOf(`faults:\n${rules.replace(/^/gm, '  ')}`)
-    expect(inside.map(({ line }) => line)).toEqual([3, 3, 4, 5, 5, 6, 7])
-    for (const [index, text] of told.entries()) {
-      expect(texts(own)[index]).toContain(text.replace(/ \(.*/, ''))
-      expect(texts(own)[index]).toContain(/\((.*)\)/.exec(text)?.[1] ?? '')
-      expect(texts(inside)[index]).toBe(`faults.${texts(own)[index]}`)
-    }
-    expect(problemsOf('faults: { seed: -1, rule: [] }').map(brief)).toEqual([
-      '1:17 faults.seed: this number is out of range',
-      '1:21 faults.rule: unknown key',
-    ])
-  })
-
-  test('in a file that is not there name it', () => {
-    expect(problemsOf('{}', ['--faults none.yaml']).map(plain)).toEqual([
-      `${resolve('none.yaml')} there is no such file\n` +
-        '  expected: the path of a faults file; docs/sandbox.md has its rules',
-    ])
-  })
 })
