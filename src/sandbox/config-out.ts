@@ -35,19 +35,17 @@ type ConfigSource = {
     readonly url: string
     readonly rpcUrl: string
     readonly contracts: AggregatorContracts
-    readonly settings: Pick<AggregatorSettings, 'wire' | 'chainId'>
+    readonly settings: Pick<AggregatorSettings, 'chainId' | 'wire'>
   }
 }
 
 const HTTP_PORT_DEFAULT = 9464
+/** Of a sandbox whose quotes live no longer than usual. */
 const QUOTE_SECONDS_MAX = 600
-/** What the second chain is called in a written config. */
-const AGGREGATOR_CHAIN_NAMES = { 1: 'ethereum', 11155111: 'sepolia' } as const
 
 /** A complete config in `mode: live` against this sandbox, as a plain object for YAML. */
 export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Record<string, unknown> {
   const { deployment, quoteLifetimeSeconds = 0 } = source
-  const { chainId } = source.aggregator.settings
   return {
     mode: 'live',
     stateDir: places.stateDir,
@@ -60,7 +58,10 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
     },
     chains: {
       base: { chainId: source.chainId, rpcUrls: [source.rpcUrl] },
-      [AGGREGATOR_CHAIN_NAMES[chainId]]: { chainId, rpcUrls: [source.aggregator.rpcUrl] },
+      [chainNameOf(source.aggregator)]: {
+        chainId: source.aggregator.settings.chainId,
+        rpcUrls: [source.aggregator.rpcUrl],
+      },
     },
     gasless: {
       baseUrl: source.gaslessUrl,
@@ -97,11 +98,17 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
   }
 }
 
-function aggregatorSection({ url, contracts, settings }: ConfigSource['aggregator']): unknown {
+/** A config that calls Mainnet's stand-in Sepolia would be valid, and would mislead whoever reads it. */
+function chainNameOf({ settings }: ConfigSource['aggregator']): string {
+  return settings.chainId === 1 ? 'mainnet' : 'sepolia'
+}
+
+function aggregatorSection(source: ConfigSource['aggregator']): unknown {
+  const { url, contracts, settings } = source
   const { gasTank, multicall, trustedProposer, trustlessProposer, demoTarget } = contracts
   return {
     rpcUrl: url,
-    chain: AGGREGATOR_CHAIN_NAMES[settings.chainId],
+    chain: chainNameOf(source),
     wallet: 'operator',
     proposer: 'trustless',
     contracts: { gasTank, multicall, trustedProposer, trustlessProposer },

@@ -5,14 +5,17 @@ import type { RateLimit, ResetStyle } from './http/rate-limit.ts'
 import type { SandboxLog } from './log.ts'
 import type { MarketSettings } from './market/market.ts'
 
+/**
+ * Where the interface descriptions and deployments of them differ, whom the sandbox follows: real deployments, or the plain
+ * words of the descriptions.
+ */
+export type SandboxReading = 'deployed' | 'described'
+
 /** What a sandbox can be told; everything has a default. */
 export type SandboxOptions = {
+  /** Default deployed. What it stands for can also be set one by one, and then counts. */
+  readonly reading?: SandboxReading
   readonly log?: SandboxLog
-  /**
-   * `deployed` (default), or `described`: the plain reading of the interface description, which is gasTank balanceOf,
-   * gasLimit target, domain proposer and no listDomainType, each unless it is given itself.
-   */
-  readonly reading?: 'deployed' | 'described'
   /** Seed of the price process. Default 1. */
   readonly seed?: number
   /** EVM node binary. Default: the optional npm package, then `anvil` on the PATH. */

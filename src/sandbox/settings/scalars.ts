@@ -50,7 +50,7 @@ export function wholeSeconds(bounds: { readonly min: string; readonly max: strin
 
 /** The networks that the second chain may stand in for. */
 export const aggregatorChainId = scalar<1 | 11_155_111>({
-  expected: '11155111 (Sepolia) or 1 (Ethereum)',
+  expected: '11155111 (Sepolia) or 1 (Mainnet)',
   json: { type: 'integer', enum: [11_155_111, 1] },
   read: (text) => {
     if (text === '1') return { ok: true, value: 1 }

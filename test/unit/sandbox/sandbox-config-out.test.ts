@@ -70,7 +70,7 @@ test('the daemon is told the words that the services understand', () => {
 
 test('the second chain has the id of the settings, under the name of that network', () => {
   for (const [chainId, name] of [
-    [1, 'ethereum'],
+    [1, 'mainnet'],
     [11_155_111, 'sepolia'],
   ] as const) {
     const { chains, aggregator } = settingsWith({ aggregator: { chainId } })

@@ -7,7 +7,7 @@ export const AGGREGATOR_SETTINGS = [
     flag: '--aggregator-chain-id',
     value: '11155111|1',
     byDefault: '11155111',
-    meaning: 'Chain id of the local node: Sepolia or Ethereum',
+    meaning: 'Chain id of the local node: that of Sepolia or of Mainnet',
   },
   {
     path: 'aggregator.gasTank',
