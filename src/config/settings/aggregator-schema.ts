@@ -10,6 +10,12 @@ import {
   webAddress,
 } from '../scalars.ts'
 
+/** What the service's own JSON-RPC methods begin with; may be nothing. */
+export const methodPrefix = textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits and `_`')
+
+/** The HTTP header that carries the signature over a request. */
+export const signatureHeader = textLike(/^[A-Za-z0-9-]{1,64}$/, 'the name of an HTTP header')
+
 const contracts = section({
   gasTank: address,
   multicall: address,
@@ -34,12 +40,6 @@ const gasTank = section({
     maxPerDay: ether.describe('Ether that deposits may add up to in a day'),
   }).optional(),
 })
-
-/** What the service's own JSON-RPC methods begin with; may be nothing. */
-export const methodPrefix = textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits and `_`')
-
-/** The HTTP header that carries the signature over a request. */
-export const signatureHeader = textLike(/^[A-Za-z0-9-]{1,64}$/, 'the name of an HTTP header')
 
 const wire = section({
   methodPrefix: methodPrefix.prefault('agg_').describe('Prefix of the JSON-RPC methods'),
