@@ -1,15 +1,15 @@
-// Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/strategies.md.
+// Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/strategies.md and
+// docs/sandbox.md.
 // `--check` compares instead, exit 1 on a difference.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-const reference = 'docs/strategies.md'
 const work = mkdtempSync('node_modules/.schema-')
 try {
   await build({
-    entryPoints: ['scripts/schema/json-schema.ts', 'scripts/schema/strategy-tables.ts'],
+    entryPoints: ['json-schema', 'strategy-tables', 'sandbox-table'].map((name) => `scripts/schema/${name}.ts`),
     outdir: work,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -21,11 +21,14 @@ try {
   const load = (name) => import(pathToFileURL(join(work, name)).href)
   const { jsonSchemas } = await load('json-schema.mjs')
   const { strategyTables, withTables } = await load('strategy-tables.mjs')
+  const { sandboxTable } = await load('sandbox-table.mjs')
   const files = Object.entries(jsonSchemas()).map(([name, schema]) => [
     `config/schema/${name}`,
     `${JSON.stringify(schema, null, 2)}\n`,
   ])
-  files.push([reference, withTables(readFileSync(reference, 'utf8'), strategyTables())])
+  const references = { 'docs/strategies.md': strategyTables(), 'docs/sandbox.md': { settings: sandboxTable() } }
+  for (const [file, tables] of Object.entries(references))
+    files.push([file, withTables(readFileSync(file, 'utf8'), tables)])
   let stale = 0
   for (const [file, text] of files) {
     if (!process.argv.includes('--check')) writeFileSync(file, text)

@@ -1,15 +1,29 @@
 import * as z from 'zod'
+import { filePath } from '../../src/config/scalars.ts'
 import { settingsSchema } from '../../src/config/settings/schema.ts'
 import { strategyKinds } from '../../src/config/strategies/schema.ts'
+import { faultsSchema } from '../../src/sandbox/faults.ts'
+import { meaningOf } from '../../src/sandbox/settings/flags.ts'
+import { sandboxSettingsSchema } from '../../src/sandbox/settings/schema.ts'
 
-/** JSON Schemas for editors, by file name: of the config file, and of a strategy file of any kind. */
+/** JSON Schemas for editors, by file name: of the config file, a strategy file of any kind, and a sandbox's settings file. */
 export function jsonSchemas(): Readonly<Record<string, unknown>> {
   const kinds = Object.values(strategyKinds).map(({ schema }) => jsonSchema(schema))
   return {
     'config.json': { ...DIALECT, title: 'tranched config', ...jsonSchema(settingsSchema) },
     'strategy.json': { ...DIALECT, title: 'tranched strategy', anyOf: kinds },
+    'sandbox-settings.json': {
+      ...DIALECT,
+      title: 'tranched sandbox settings',
+      ...jsonSchema(sandboxSettings),
+    },
   }
 }
+
+/** Faults are read in a step of their own, of which the schema of a settings file says nothing. */
+const sandboxSettings = sandboxSettingsSchema.extend({
+  faults: z.union([filePath(), faultsSchema]).optional().describe(meaningOf('faults')),
+})
 
 const DIALECT = { $schema: 'https://json-schema.org/draft/2020-12/schema' }
 

@@ -81,12 +81,16 @@ function rowsOf(path: string, schema: unknown): readonly string[] {
 }
 
 function row(path: string, schema: z.ZodType, meaning: string): string {
-  const cells = [`\`${path}\``, expectationOf(schema), defaultOf(schema), meaning]
+  return rowOf([`\`${path}\``, expectationOf(schema), defaultOf(schema), meaning])
+}
+
+/** A row of a Markdown table. */
+export function rowOf(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
 /** Schemas put what they expect into zod's message: a value that nothing accepts brings it out. */
-function expectationOf(schema: z.ZodType): string {
+export function expectationOf(schema: z.ZodType): string {
   const parsed = schema.safeParse(Symbol('no value'))
   return parsed.success ? 'anything' : (parsed.error.issues[0]?.message ?? '')
 }

@@ -1,22 +1,12 @@
 #!/usr/bin/env node
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { durationMs } from '../domain/duration.ts'
+import { Command, CommanderError } from 'commander'
 import { OperatorError } from '../domain/errors.ts'
+import { count, duration } from './arguments.ts'
 import { keepHeapSmall } from './heap.ts'
 import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from './io.ts'
 import type { ConfigOptions } from './load.ts'
+import { addSandboxFlags } from './sandbox-flags.ts'
 import { VERSION } from './version.ts'
-
-function duration(text: string): number {
-  const ms = durationMs(text)
-  if (ms === undefined) throw new InvalidArgumentError('expected a duration such as 30s or 5m')
-  return ms
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('expected a positive number')
-  return Number.parseInt(text, 10)
-}
 
 const io: Io = {
   stdout: process.stdout,
@@ -153,28 +143,15 @@ function configured(command: Command): Command {
 }
 
 function sandboxCommand(root: Command): void {
-  root
+  const command = root
     .command('sandbox')
-    .description('run the services and the local chain alone, for any client')
-    .option(
-      '--config-out <file>',
-      'write a complete live config for this sandbox, and its key beside it',
+    .description('run the services and the local chains alone, for any client')
+  const typed = addSandboxFlags(command)
+  command.action((options) => {
+    exitCode = import('./commands/sandbox.ts').then(({ sandbox }) =>
+      sandbox({ ...options, forMs: options.for, typed }, io),
     )
-    .option(
-      '--strategies-dir <dir>',
-      'strategies directory to name in that config',
-      'strategies/sandbox',
-    )
-    .option('--state-dir <dir>', 'state directory to name in that config', 'data/sandbox-live')
-    .option('--faults <file>', 'faults to begin with, YAML or JSON')
-    .option('--seed <n>', 'seed of prices and faults', count, 1)
-    .option('--for <duration>', 'stop by itself after this long', durationMs)
-    .option('--json', 'print data')
-    .action((options) => {
-      exitCode = import('./commands/sandbox.ts').then(({ sandbox }) =>
-        sandbox({ ...options, forMs: options.for }, io),
-      )
-    })
+  })
 }
 
 function walletCommand(root: Command): void {

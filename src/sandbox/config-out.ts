@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Hex } from 'viem'
 import { stringify } from 'yaml'
+import { OperatorError } from '../domain/errors.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
 import type { AggregatorSettings } from './aggregator/settings.ts'
 import type { Deployment } from './evm/deploy.ts'
@@ -27,6 +29,8 @@ type ConfigSource = {
     'permit2' | 'settlement' | 'sequencerFeed' | 'tokens' | 'feeds'
   >
   readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
+  /** Seconds; undefined where the sandbox's own default holds, which is short. */
+  readonly quoteLifetimeSeconds?: number | undefined
   readonly aggregator: {
     readonly url: string
     readonly rpcUrl: string
@@ -36,10 +40,12 @@ type ConfigSource = {
 }
 
 const HTTP_PORT_DEFAULT = 9464
+/** Of a sandbox whose quotes live no longer than usual. */
+const QUOTE_SECONDS_MAX = 600
 
 /** A complete config in `mode: live` against this sandbox, as a plain object for YAML. */
 export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Record<string, unknown> {
-  const { deployment } = source
+  const { deployment, quoteLifetimeSeconds = 0 } = source
   return {
     mode: 'live',
     stateDir: places.stateDir,
@@ -66,7 +72,8 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
       slippageBps: 50,
       routingPreference: 'auto',
       approval: 'budget',
-      maxQuoteLifetime: '10m',
+      // The daemon refuses permits that live longer than this.
+      maxQuoteLifetime: `${Math.max(QUOTE_SECONDS_MAX, quoteLifetimeSeconds)}s`,
       requestsPerSecond: 50,
       wire: { ...source.routingWords },
     },
@@ -120,13 +127,14 @@ type SandboxKeys = {
   readonly operator: { readonly privateKey: Hex }
 }
 
-/** Writes both throwaway keys where a config with these places looks for them, 0600. */
+/** Writes both throwaway keys where a config with these places looks for them, 0600; keys of a run before are replaced. */
 export async function writeSandboxKeys(
   { trader, operator }: SandboxKeys,
   places: Pick<ConfigPlaces, 'keyFile' | 'operatorKeyFile'>,
+  existing: Existing = 'replace',
 ): Promise<void> {
-  await writePrivately(places.keyFile, `${trader.privateKey}\n`)
-  await writePrivately(operatorKeyFileOf(places), `${operator.privateKey}\n`)
+  await writePrivately(places.keyFile, `${trader.privateKey}\n`, existing)
+  await writePrivately(operatorKeyFileOf(places), `${operator.privateKey}\n`, existing)
 }
 
 /** Where the operator's key is: beside the trader's, unless told otherwise. */
@@ -137,9 +145,47 @@ export function operatorKeyFileOf({
   return operatorKeyFile ?? join(dirname(keyFile), 'operator.key')
 }
 
+/** The files that a written config consists of: the config itself and, beside it, both keys. */
+export type SandboxConfigFiles = {
+  readonly file: string
+  readonly keyFile: string
+  readonly operatorKeyFile: string
+}
+
+/** Absolute paths of what `writeSandboxConfig` writes for a config at `file`. */
+export function sandboxConfigFiles(file: string): SandboxConfigFiles {
+  const config = resolve(file)
+  const keyFile = join(dirname(config), 'trader.key')
+  return { file: config, keyFile, operatorKeyFile: operatorKeyFileOf({ keyFile }) }
+}
+
+/** A file that would have been overwritten. */
+class FileExistsError extends OperatorError {
+  override readonly name = 'FileExistsError'
+  readonly means = 'failed'
+  constructor(file: string) {
+    super(
+      `${file} is there already and is not overwritten; write the config elsewhere, or give --force if nothing in it is needed`,
+    )
+  }
+}
+
+/**
+ * Refuses what would overwrite a file, before a sandbox is started for it.
+ *
+ * @throws {FileExistsError} that names the file and the remedy
+ */
+export function requireNewFiles(files: SandboxConfigFiles): void {
+  const found = Object.values(files).find((file) => existsSync(file))
+  if (found !== undefined) throw new FileExistsError(found)
+}
+
 /**
  * Writes a config and, beside it, the throwaway keys (`trader.key`, `operator.key`), all 0600. Relative directories
- * are taken from the working directory, so that the config means the same wherever it is read from.
+ * are taken from the working directory, so that the config means the same wherever it is read from. A file that is there
+ * already stays, and nothing is written, unless `existing` says `replace`.
+ *
+ * @throws {FileExistsError} if one of the three files is there already
  */
 export async function writeSandboxConfig(options: {
   readonly sandbox: SandboxKeys & { config(places: ConfigPlaces): Record<string, unknown> }
@@ -147,25 +193,28 @@ export async function writeSandboxConfig(options: {
   readonly stateDir: string
   readonly strategiesDir: string
   readonly httpPort?: number | undefined
-}): Promise<{ file: string; keyFile: string; operatorKeyFile: string }> {
-  const file = resolve(options.file)
-  const keyFile = join(dirname(file), 'trader.key')
-  const places = {
+  readonly existing?: Existing
+}): Promise<SandboxConfigFiles> {
+  const { existing = 'refuse' } = options
+  const files = sandboxConfigFiles(options.file)
+  if (existing === 'refuse') requireNewFiles(files)
+  const config = options.sandbox.config({
     stateDir: resolve(options.stateDir),
     strategiesDir: resolve(options.strategiesDir),
-    keyFile,
+    keyFile: files.keyFile,
     httpPort: options.httpPort,
-  }
-  const operatorKeyFile = operatorKeyFileOf(places)
-  const config = options.sandbox.config(places)
-  await mkdir(dirname(file), { recursive: true })
-  await writeSandboxKeys(options.sandbox, places)
-  await writePrivately(file, stringify(config))
-  return { file, keyFile, operatorKeyFile }
+  })
+  await mkdir(dirname(files.file), { recursive: true })
+  await writeSandboxKeys(options.sandbox, files, existing)
+  await writePrivately(files.file, stringify(config), existing)
+  return files
 }
 
+/** What becomes of a file that is in the way. */
+type Existing = 'refuse' | 'replace'
+
 /** Whoever waits for the file sees all of it or nothing. */
-async function writePrivately(file: string, text: string): Promise<void> {
+async function writePrivately(file: string, text: string, existing: Existing): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
   try {
     const handle = await open(temporary, 'wx', 0o600)
@@ -175,7 +224,9 @@ async function writePrivately(file: string, text: string): Promise<void> {
     } finally {
       await handle.close()
     }
-    await rename(temporary, file)
+    if (existing === 'replace') await rename(temporary, file)
+    // Unlike a rename, a link fails where another program was faster.
+    else await link(temporary, file)
   } finally {
     await rm(temporary, { force: true })
   }

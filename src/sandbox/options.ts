@@ -44,7 +44,7 @@ export type SandboxOptions = {
   /** Default epoch. */
   readonly rateLimitReset?: ResetStyle
   /** Words on the wire; default the neutral ones. */
-  readonly routingWords?: { readonly preferOwn: string; readonly onlyOwn: string }
+  readonly routingWords?: { readonly preferOwn?: string; readonly onlyOwn?: string }
   readonly settlement?: {
     /** Default 8. */
     readonly ordersPerTransaction?: number

@@ -153,7 +153,14 @@ async function startParts(
     faults,
     config: (places) =>
       sandboxConfig(
-        { ...urls, chainId: GASLESS_CHAIN_ID, deployment, routingWords, aggregator },
+        {
+          ...urls,
+          chainId: GASLESS_CHAIN_ID,
+          deployment,
+          routingWords,
+          quoteLifetimeSeconds: options.quoteLifetimeSeconds,
+          aggregator,
+        },
         places,
       ),
     stop,

@@ -1,44 +1,61 @@
-import { readFile } from 'node:fs/promises'
-import { parse } from 'yaml'
-import { OperatorError } from '../../domain/errors.ts'
-import { writeSandboxConfig } from '../../sandbox/config-out.ts'
-import { faultsSchema } from '../../sandbox/faults.ts'
+import { existsSync } from 'node:fs'
+import {
+  requireNewFiles,
+  sandboxConfigFiles,
+  writeSandboxConfig,
+} from '../../sandbox/config-out.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
+import type { TypedFlag } from '../../sandbox/settings/flags.ts'
+import { loadSandboxOptions } from '../../sandbox/settings/load.ts'
+import { requireFreePorts } from '../../sandbox/settings/ports.ts'
+import { isOfFlag } from '../../sandbox/settings/typed.ts'
+import { isInState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import { reportProblems } from '../load.ts'
+import { sandboxReport, sandboxText } from './sandbox-report.ts'
 
 export type SandboxCommandOptions = {
+  /** File with settings of the sandbox. */
+  readonly settings?: string
+  /** Flags that are settings of the sandbox, in the order in which they were typed. */
+  readonly typed: readonly TypedFlag[]
   readonly configOut?: string
+  /** Lets `configOut` replace files that are there. */
+  readonly force?: boolean
   readonly stateDir: string
   readonly strategiesDir: string
-  readonly faults?: string
-  readonly seed: number
   readonly httpPort?: number
   readonly forMs?: number | undefined
   readonly json?: boolean
 }
 
-/** `tranched sandbox`: the local chain and the services alone, until told to stop. */
+/** `tranched sandbox`: the local chains and the services alone, until told to stop. */
 export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<ExitCode> {
-  const faults = options.faults === undefined ? undefined : await readFaults(options.faults)
-  const running = await startSandbox({ seed: options.seed, faults, anvilBin: io.env['ANVIL_BIN'] })
+  const loaded = loadSandboxOptions({ file: options.settings, typed: options.typed })
+  if (!loaded.ok) {
+    const code = reportProblems(loaded.problems, io, options)
+    return loaded.problems.every(isOfFlag) ? EXIT.usage : code
+  }
+  const { configOut, force = false } = options
+  if (configOut !== undefined && !force) requireNewFiles(sandboxConfigFiles(configOut))
+  await requireFreePorts(loaded.options.ports)
+  const running = await startSandbox({ ...loaded.options, anvilBin: io.env['ANVIL_BIN'] })
   try {
     const written =
-      options.configOut === undefined
+      configOut === undefined
         ? undefined
-        : await writeSandboxConfig({ ...options, sandbox: running, file: options.configOut })
-    const report = {
-      rpcUrl: running.rpcUrl,
-      gaslessUrl: running.gaslessUrl,
-      aggregatorUrl: running.aggregatorUrl,
-      sepoliaRpcUrl: running.sepolia.rpcUrl,
-      adminUrl: running.adminUrl,
-      chainId: running.chainId,
-      trader: running.trader.address,
-      operator: running.operator.address,
-      config: written?.file ?? null,
-    }
+        : await writeSandboxConfig({
+            ...options,
+            sandbox: running,
+            file: configOut,
+            existing: force ? 'replace' : 'refuse',
+          })
+    const report = sandboxReport(running, written?.file)
     if (options.json) printJson(io, report)
-    else io.stdout.write(textOf(report))
+    else {
+      const obstacles = written === undefined ? [] : await obstaclesOf(options)
+      io.stdout.write(sandboxText(report, { workingDirectory: process.cwd(), obstacles }))
+    }
     io.signalReady()
     await untilStopped(options.forMs, io)
   } finally {
@@ -47,31 +64,18 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
   return EXIT.done
 }
 
-/** A faults file that cannot be used; the text names the file and what is wrong. */
-class FaultsFileError extends OperatorError {
-  override readonly name = 'FaultsFileError'
-  readonly means = 'badConfig'
-}
-
-async function readFaults(file: string): Promise<unknown> {
-  try {
-    const faults: unknown = parse(await readFile(file, 'utf8'))
-    const checked = faultsSchema.safeParse(faults)
-    if (checked.success) return faults
-    const [issue] = checked.error.issues
-    const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `
-    throw new Error(`${where}${issue?.message ?? 'not a faults file'}`)
-  } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error)
-    throw new FaultsFileError(`${file}: ${detail} (docs/sandbox.md lists the faults)`)
-  }
-}
-
-function textOf(report: Readonly<Record<string, string | number | null>>): string {
-  const lines = Object.entries(report)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name.padEnd(14)} ${value}`)
-  return `${lines.join('\n')}\n`
+/** What would make a daemon refuse the config that was just written: a person learns of it before and not after. */
+async function obstaclesOf({
+  stateDir,
+  strategiesDir,
+}: Pick<SandboxCommandOptions, 'stateDir' | 'strategiesDir'>): Promise<readonly string[]> {
+  const obstacles: string[] = []
+  // The chain of this sandbox is new: whatever state there is belongs to another.
+  if (await isInState(stateDir, 'journal.jsonl'))
+    obstacles.push(`${stateDir} holds the state of another chain: move it, or give --state-dir`)
+  if (!existsSync(strategiesDir))
+    obstacles.push(`${strategiesDir} is not there: run \`tranched init\`, or give --strategies-dir`)
+  return obstacles
 }
 
 function untilStopped(forMs: number | undefined, io: Io): Promise<void> {

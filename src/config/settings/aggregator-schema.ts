@@ -12,6 +12,12 @@ import {
   webAddress,
 } from '../scalars.ts'
 
+/** What the service's own JSON-RPC methods begin with; may be nothing. */
+export const methodPrefix = textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits and `_`')
+
+/** The HTTP header that carries the signature over a request. */
+export const signatureHeader = textLike(/^[A-Za-z0-9-]{1,64}$/, 'the name of an HTTP header')
+
 const contracts = section({
   gasTank: address,
   multicall: address,
@@ -48,10 +54,8 @@ function statusField(common: string) {
 }
 
 const wire = section({
-  methodPrefix: textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits and `_`')
-    .prefault('agg_')
-    .describe('Prefix of the JSON-RPC methods'),
-  signatureHeader: textLike(/^[A-Za-z0-9-]{1,64}$/, 'the name of an HTTP header')
+  methodPrefix: methodPrefix.prefault('agg_').describe('Prefix of the JSON-RPC methods'),
+  signatureHeader: signatureHeader
     .prefault('X-Relay-Signature')
     .describe('Header that authenticates a request'),
   envelopeTo: oneOf(['account', 'proposer'])

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { type ConfigDocument, pathKey, type Tree } from '../yaml/document.ts'
-import { type Path, type Problem, problemOf } from '../yaml/problem.ts'
+import { type ConfigDocument, type Tree, withText } from '../yaml/document.ts'
+import { type Problem, problemOf } from '../yaml/problem.ts'
 import type { Environment } from './interpolate.ts'
 
 /** Values of command-line flags, as typed. Relative paths start at the working directory. */
@@ -47,29 +47,18 @@ export function applyOverrides(
   document: ConfigDocument,
   given: { overrides: Overrides; env: Environment },
 ): ConfigDocument {
-  const origins = new Map(document.origins)
-  let tree = document.tree
+  let changed = document
   for (const { name, path, variable, flag, isPath } of OVERRIDABLE) {
     const typed = given.overrides[name]
     const text = typed ?? (given.env[variable] || undefined)
     if (text === undefined) continue
-    tree = withValue(tree, path, isPath && text !== '' ? resolve(text) : text)
-    origins.set(
-      pathKey(path),
-      typed === undefined ? `environment variable ${variable}` : `flag ${flag}`,
-    )
+    changed = withText(changed, {
+      path,
+      text: isPath && text !== '' ? resolve(text) : text,
+      origin: typed === undefined ? `environment variable ${variable}` : `flag ${flag}`,
+    })
   }
-  return { ...document, tree, origins }
-}
-
-/** Where the file has something else than a map on the way, the file is at fault and stays as it is. */
-function withValue(tree: Tree | undefined, path: Path, value: string): Tree {
-  const [key, ...rest] = path
-  if (key === undefined) return value
-  if (tree === undefined) return { [key]: withValue(undefined, rest, value) }
-  if (tree === null || typeof tree === 'string' || Array.isArray(tree)) return tree
-  const map = tree as { readonly [key: string]: Tree }
-  return { ...map, [key]: withValue(map[key], rest, value) }
+  return changed
 }
 
 /**

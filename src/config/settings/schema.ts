@@ -64,6 +64,9 @@ const chain = section({
   rpcUrls: listOf(webAddress, 'a list of at least one RPC address').describe('Tried in this order'),
 })
 
+/** A service's own word for a routing preference. */
+export const routingWord = textLike(/^\S{1,64}$/, 'one word')
+
 const gasless = section({
   baseUrl: serviceAddress.describe('Address of the service; /api/v1 is appended'),
   chain: nameOf('a key of `chains`').describe('Key of the chain with id 8453'),
@@ -86,8 +89,8 @@ const gasless = section({
     .prefault('5')
     .describe('Ceiling; the service may ask for less'),
   wire: section({
-    preferOwn: textLike(/^\S{1,64}$/, 'one word').prefault('preferOwn'),
-    onlyOwn: textLike(/^\S{1,64}$/, 'one word').prefault('onlyOwn'),
+    preferOwn: routingWord.prefault('preferOwn'),
+    onlyOwn: routingWord.prefault('onlyOwn'),
   })
     .prefault({})
     .describe('The service words for the two routing preferences'),

@@ -57,6 +57,27 @@ export function valueAt(tree: Tree, path: Path): Tree | undefined {
   return here
 }
 
+/**
+ * The document with a text put before what the file says at a path, and the name of where the text came from. Where the file
+ * has something else than a map on the way, the file is at fault and stays as it is.
+ */
+export function withText(
+  document: ConfigDocument,
+  put: { readonly path: Path; readonly text: string; readonly origin: string },
+): ConfigDocument {
+  const origins = new Map(document.origins).set(pathKey(put.path), put.origin)
+  return { ...document, tree: withValue(document.tree, put.path, put.text), origins }
+}
+
+function withValue(tree: Tree | undefined, path: Path, value: string): Tree {
+  const [key, ...rest] = path
+  if (key === undefined) return value
+  if (tree === undefined) return { [key]: withValue(undefined, rest, value) }
+  if (tree === null || typeof tree === 'string' || Array.isArray(tree)) return tree
+  const map = tree as { readonly [key: string]: Tree }
+  return { ...map, [key]: withValue(map[key], rest, value) }
+}
+
 /** Every scalar of a tree with its path. */
 export function* scalarsOf(tree: Tree, path: Path = []): Generator<{ path: Path; text: string }> {
   if (typeof tree === 'string') yield { path, text: tree }

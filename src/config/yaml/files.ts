@@ -35,18 +35,19 @@ export const listDiskFiles: ListFiles = (dir) =>
     .filter((entry) => !entry.isDirectory())
     .map((entry) => entry.name)
 
-/** The text of a file, or the problem that says why there is none and what to do. */
+/** The text of a file, or the problem that says why there is none and what to do; `ifMissing` is what to do where none is. */
 export function readText(
   file: string,
   readFile: ReadFile,
+  ifMissing = 'the path of a config file: check it, or run `tranched init`',
 ): { ok: true; text: string } | { ok: false; problem: Problem } {
   try {
     const text = readFile(file)
     return text.length > FILE_BYTES_MAX
-      ? { ok: false, problem: unreadable(file, 'EFBIG') }
+      ? { ok: false, problem: unreadable(file, 'EFBIG', ifMissing) }
       : { ok: true, text }
   } catch (error) {
-    return { ok: false, problem: unreadable(file, codeOf(error)) }
+    return { ok: false, problem: unreadable(file, codeOf(error), ifMissing) }
   }
 }
 
@@ -58,17 +59,15 @@ export function codeOf(error: unknown): string {
 }
 
 const REASONS: ReadonlyMap<string, readonly [message: string, expected: string]> = new Map([
-  [
-    'ENOENT',
-    ['there is no such file', 'the path of a config file: check it, or run `tranched init`'],
-  ],
   ['EACCES', ['this file may not be read', 'read permission for the user that runs the daemon']],
   ['EISDIR', ['this is no regular file', 'a YAML file']],
   ['EFBIG', ['this file is too large', `at most ${FILE_BYTES_MAX} bytes of YAML`]],
   ['EILSEQ', ['this file is not UTF-8 text', 'YAML saved as UTF-8']],
 ])
 
-function unreadable(file: string, code: string): Problem {
+function unreadable(file: string, code: string, ifMissing: string): Problem {
+  if (code === 'ENOENT')
+    return problemOf({ file, message: 'there is no such file', expected: ifMissing })
   const [message, expected] = REASONS.get(code) ?? [
     `this file cannot be read (${code})`,
     'a readable YAML file',

@@ -27,7 +27,7 @@ const SWEEP_MS = 30_000
 
 /** The operator's words in force. */
 export function routingWordsOf(options: SandboxOptions): { preferOwn: string; onlyOwn: string } {
-  return options.routingWords ?? ROUTING_WORDS_DEFAULT
+  return { ...ROUTING_WORDS_DEFAULT, ...options.routingWords }
 }
 
 /** Starts the REST service and what settles its orders; pushes onto `undo` how to end each part. */

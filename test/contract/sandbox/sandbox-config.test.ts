@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
 import { expect, test } from 'vitest'
@@ -67,15 +67,33 @@ test('config and key are private files, and nothing else is left beside them', a
   expect(privateKeyToAddress(key as `0x${string}`)).toBe(sandbox().trader.address)
 })
 
-test('writing again replaces the files', async () => {
+test('writing again is refused, with the file and the remedy, as long as one of the three files is there', async () => {
+  const { directory, file, keyFile, operatorKeyFile } = await written()
+  const again = () =>
+    writeSandboxConfig({ sandbox: sandbox(), file, stateDir: '/other', strategiesDir: directory })
+  const before = await readFile(keyFile, 'utf8')
+  await writeFile(keyFile, `${before}# edited\n`)
+  await expect(again()).rejects.toThrow(`${file} is there already`)
+  await expect(again()).rejects.toThrow('--force')
+  await rm(file)
+  await expect(again()).rejects.toThrow(`${keyFile} is there already`)
+  expect(await readFile(keyFile, 'utf8')).toBe(`${before}# edited\n`)
+  await rm(keyFile)
+  await expect(again()).rejects.toThrow(`${operatorKeyFile} is there already`)
+  expect(await readdir(directory)).toEqual(['operator.key'])
+})
+
+test('whoever is told to replace them does, with the same rights', async () => {
   const { directory, file } = await written()
   await writeSandboxConfig({
     sandbox: sandbox(),
     file,
     stateDir: '/other',
     strategiesDir: directory,
+    existing: 'replace',
   })
   expect(parse(await readFile(file, 'utf8')).stateDir).toBe('/other')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(await readdir(directory)).toHaveLength(3)
 })
 

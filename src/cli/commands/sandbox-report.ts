@@ -1,0 +1,136 @@
+import { relative } from 'node:path'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
+
+/** What `tranched sandbox --json` prints: where everything is. URLs end without a slash. */
+export type SandboxReport = {
+  readonly rpcUrl: string
+  readonly gaslessUrl: string
+  readonly aggregatorUrl: string
+  /** Node of the aggregation service's chain, whichever network it stands in for. */
+  readonly sepoliaRpcUrl: string
+  readonly adminUrl: string
+  readonly chainId: number
+  readonly aggregatorChainId: number
+  readonly trader: string
+  readonly operator: string
+  /** Addresses on the first chain, tokens by symbol and feeds by `BASE/QUOTE`. */
+  readonly contracts: Readonly<
+    Record<'permit2' | 'multicall3' | 'settlement' | 'sequencerFeed', string>
+  >
+  readonly tokens: Readonly<Record<string, string>>
+  readonly feeds: Readonly<Record<string, string>>
+  /** Addresses on the second chain. */
+  readonly aggregatorContracts: Sandbox['sepolia']['contracts']
+  /** Path of the written config. */
+  readonly config: string | null
+}
+
+/** The data about a running sandbox that a client needs, and nothing secret. */
+export function sandboxReport(
+  sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'stop'>,
+  config: string | undefined,
+): SandboxReport {
+  const { permit2, multicall3, settlement, sequencerFeed } = sandbox.contracts
+  return {
+    rpcUrl: sandbox.rpcUrl,
+    gaslessUrl: sandbox.gaslessUrl,
+    aggregatorUrl: sandbox.aggregatorUrl,
+    sepoliaRpcUrl: sandbox.sepolia.rpcUrl,
+    adminUrl: sandbox.adminUrl,
+    chainId: sandbox.chainId,
+    aggregatorChainId: sandbox.sepolia.chainId,
+    trader: sandbox.trader.address,
+    operator: sandbox.operator.address,
+    contracts: { permit2, multicall3, settlement, sequencerFeed },
+    tokens: Object.fromEntries(sandbox.tokens.map(({ symbol, address }) => [symbol, address])),
+    feeds: Object.fromEntries(
+      sandbox.feeds.map(({ base, quote, address }) => [`${base}/${quote}`, address]),
+    ),
+    aggregatorContracts: sandbox.sepolia.contracts,
+    config: config ?? null,
+  }
+}
+
+const COLUMNS = 100
+/** Pays for a good number of calls at the sandbox's gas prices. */
+const DEPOSIT = '0.05'
+
+/**
+ * The same for a person, with what to do next, in lines of at most 100 columns unless a path is longer. `obstacles` are what
+ * would keep the next commands from working, a line each.
+ */
+export function sandboxText(
+  report: SandboxReport,
+  from: { readonly workingDirectory: string; readonly obstacles: readonly string[] },
+): string {
+  const config = report.config === null ? undefined : shortest(report.config, from.workingDirectory)
+  const rows: readonly (readonly [name: string, value: string, note?: string])[] = [
+    ['gasless swap service', report.gaslessUrl, 'REST, under /api/v1'],
+    [`its chain, id ${report.chainId}`, report.rpcUrl],
+    ['aggregation service', report.aggregatorUrl, 'JSON-RPC, described at /docs'],
+    [`its chain, id ${report.aggregatorChainId}`, report.sepoliaRpcUrl],
+    ['admin port', report.adminUrl, 'prices, funds and faults'],
+    ['trader', report.trader, `swaps on chain ${report.chainId}`],
+    ['operator', report.operator, `calls on chain ${report.aggregatorChainId}`],
+    ['demo target', report.aggregatorContracts.demoTarget, 'a contract to call'],
+    ...(config === undefined ? [] : [['config', config] as const]),
+  ]
+  return [
+    'Two chains and two services are up; what they hold is worth nothing. Ctrl-C ends all of it.',
+    '',
+    ...aligned(rows),
+    '',
+    ...obstacleLines(from.obstacles),
+    ...(config === undefined ? WITHOUT_CONFIG : nextSteps(config)),
+    '',
+  ].join('\n')
+}
+
+function obstacleLines(obstacles: readonly string[]): readonly string[] {
+  if (obstacles.length === 0) return []
+  return ['Before anything else:', '', ...obstacles.map((text) => `  ${text}`), '']
+}
+
+const WITHOUT_CONFIG = [
+  'Next: point a client at the addresses above, or start again with a config for the daemon:',
+  '',
+  '  tranched sandbox --config-out config/sandbox-live.yaml',
+]
+
+function nextSteps(config: string): readonly string[] {
+  const steps = [`gastank deposit ${DEPOSIT} --yes`, 'delegation set', 'run']
+  return [
+    'Next, in another terminal (the first two only for strategies that call contracts):',
+    '',
+    ...steps.flatMap((step) => command(step, config)),
+  ]
+}
+
+/** A command that can be copied; a long one is continued on a line of its own. */
+function command(words: string, config: string): readonly string[] {
+  const start = `  tranched ${words}`
+  const file = `--config ${quoted(config)}`
+  const whole = `${start} ${file}`
+  return whole.length <= COLUMNS ? [whole] : [`${start} \\`, `    ${file}`]
+}
+
+/** A path as a shell takes it for one word. */
+function quoted(path: string): string {
+  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
+}
+
+function shortest(path: string, workingDirectory: string): string {
+  const fromHere = relative(workingDirectory, path)
+  return fromHere.length < path.length ? fromHere : path
+}
+
+function aligned(
+  rows: readonly (readonly [name: string, value: string, note?: string])[],
+): readonly string[] {
+  const nameWidth = Math.max(...rows.map(([name]) => name.length))
+  const noted = rows.filter(([, , note]) => note !== undefined)
+  const valueWidth = Math.max(...noted.map(([, value]) => value.length))
+  return rows.map(([name, value, note = '']) =>
+    `  ${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${note}`.trimEnd(),
+  )
+}

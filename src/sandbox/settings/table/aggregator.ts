@@ -1,0 +1,118 @@
+import type { SettingRow } from './row.ts'
+
+/** What concerns the transaction aggregation service and its chain. */
+export const AGGREGATOR_SETTINGS = [
+  {
+    path: 'aggregator.chainId',
+    flag: '--aggregator-chain-id',
+    value: '11155111|1',
+    byDefault: '11155111',
+    meaning: 'Chain id of the local node: that of Sepolia or of Mainnet',
+  },
+  {
+    path: 'aggregator.gasTank',
+    flag: '--aggregator-gas-tank',
+    value: 'balances|balanceOf',
+    byDefault: 'balances',
+    meaning:
+      '`deposit(address)` with `balances(address)`, charges staying inside; or `deposit()` with `balanceOf(address)`, charges taken out',
+  },
+  {
+    path: 'aggregator.gasLimit',
+    flag: '--aggregator-gas-limit',
+    value: 'whole|target',
+    byDefault: 'whole',
+    meaning: 'What a signed gasLimit bounds: the whole `onCall`, or the call to the target alone',
+  },
+  {
+    path: 'aggregator.domain',
+    flag: '--aggregator-domain',
+    value: 'account|proposer',
+    byDefault: 'account',
+    meaning: "`verifyingContract` of the TrustlessProposer's domain: the account or the proposer",
+  },
+  {
+    path: 'aggregator.blobCost',
+    flag: '--aggregator-blob-cost',
+    value: 'ether',
+    byDefault: '0',
+    meaning: 'Ether of blob gas that each aggregated call is charged for',
+  },
+  {
+    path: 'aggregator.window',
+    flag: '--aggregator-window',
+    value: 'duration',
+    byDefault: '300ms',
+    meaning: 'How long a call waits for others to share its transaction',
+  },
+  {
+    path: 'aggregator.callsPerBatch',
+    flag: '--aggregator-calls-per-batch',
+    value: 'n',
+    byDefault: '16',
+    meaning: 'Calls that share a transaction at most',
+  },
+  {
+    path: 'aggregator.feeBps',
+    flag: '--aggregator-fee-bps',
+    value: 'bps',
+    byDefault: '1000',
+    meaning: "Basis points of what aggregation saved that are the service's",
+  },
+  {
+    path: 'aggregator.indexingDelay',
+    flag: '--aggregator-indexing-delay',
+    value: 'duration',
+    byDefault: '2s',
+    meaning: "From a deposit's block to its appearance in the account",
+  },
+  {
+    path: 'aggregator.settleEvery',
+    flag: '--aggregator-settle-every',
+    value: 'duration',
+    byDefault: '5s',
+    meaning: 'Time between settlements of charges; 0s leaves them to the admin port',
+  },
+  {
+    path: 'aggregator.traffic.participants',
+    flag: '--aggregator-traffic-participants',
+    value: 'n',
+    byDefault: '3',
+    meaning: 'Accounts of strangers that use the service too',
+  },
+  {
+    path: 'aggregator.traffic.every',
+    flag: '--aggregator-traffic-every',
+    value: 'duration',
+    byDefault: '1s',
+    meaning: 'Time between calls of strangers; 0s for none',
+  },
+  {
+    path: 'aggregator.traffic.patience',
+    flag: '--aggregator-traffic-patience',
+    value: 'duration',
+    byDefault: '3s',
+    meaning: "How long a stranger's call waits for company",
+  },
+  {
+    path: 'aggregator.rateLimit',
+    flag: '--aggregator-rate-limit',
+    value: 'limit/window',
+    byDefault: '600/10s',
+    meaning: 'Requests of all methods in a window',
+  },
+  {
+    path: 'aggregator.wire.methodPrefix',
+    flag: '--aggregator-method-prefix',
+    value: 'prefix',
+    byDefault: 'agg_',
+    meaning: "What the service's own methods begin with",
+  },
+  {
+    path: 'aggregator.wire.signatureHeader',
+    flag: '--aggregator-signature-header',
+    value: 'name',
+    byDefault: 'X-Relay-Signature',
+    meaning: 'Header that carries the signature over a request',
+  },
+] as const satisfies readonly SettingRow[]

@@ -1,0 +1,58 @@
+import { resolve } from 'node:path'
+import { type ConfigDocument, withText } from '../../config/yaml/document.ts'
+import { nearest } from '../../config/yaml/nearest.ts'
+import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import { SETTING_ROWS, type TypedFlag } from './flags.ts'
+import type { SettingRow } from './table/row.ts'
+
+/** What stands in place of a file's name in problems with a flag. */
+const FLAG_ORIGIN = 'flag '
+
+/** True for what the command line alone is to blame for. */
+export function isOfFlag(problem: Problem): boolean {
+  return problem.file.startsWith(FLAG_ORIGIN)
+}
+
+/** Puts flags before what the file says; of a flag that was given twice the last one counts. */
+export function withFlags(
+  document: ConfigDocument,
+  typed: readonly TypedFlag[],
+): { readonly document: ConfigDocument; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  let changed = document
+  for (const { flag, text } of typed) {
+    const meant = meantBy(flag, text)
+    if (!meant.ok) problems.push(meant.problem)
+    else
+      changed = withText(changed, {
+        path: meant.row.path.split('.'),
+        text: meant.row.isPath && meant.text !== '' ? resolve(meant.text) : meant.text,
+        origin: `${FLAG_ORIGIN}${flag}`,
+      })
+  }
+  return { document: changed, problems }
+}
+
+type Meant =
+  | { readonly ok: true; readonly row: SettingRow; readonly text: string }
+  | { readonly ok: false; readonly problem: Problem }
+
+/** The setting that a flag is for; where several share one, the word before `=` tells which. */
+function meantBy(flag: string, text: string): Meant {
+  const rows = SETTING_ROWS.filter((row) => row.flag === flag)
+  const [row] = rows
+  if (row === undefined) throw new Error(`no setting has the flag ${flag}`)
+  if (row.entry === undefined) return { ok: true, row, text }
+  const equals = text.indexOf('=')
+  const named = equals < 0 ? text : text.slice(0, equals)
+  const found = equals < 0 ? undefined : rows.find(({ entry }) => entry === named)
+  if (found !== undefined) return { ok: true, row: found, text: text.slice(equals + 1) }
+  const entries = rows.map(({ entry = '' }) => entry)
+  const problem = problemOf({
+    file: `${FLAG_ORIGIN}${flag}`,
+    message: equals < 0 ? 'this has no `=`' : 'nothing has this name',
+    expected: `${row.value} such as ${row.entry}=${row.byDefault}, the first word one of: ${entries.join(', ')}`,
+  })
+  const suggestion = nearest(named, entries)
+  return { ok: false, problem: suggestion === undefined ? problem : { ...problem, suggestion } }
+}

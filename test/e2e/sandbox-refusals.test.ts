@@ -1,0 +1,82 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
+import { run } from '../support/process/cli.ts'
+import { temporaryDirectory } from '../support/state/state-directory.ts'
+
+/** A port that this test holds. */
+async function takenPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+describe('nothing starts, and the text says what to do,', () => {
+  const inside = async (args: readonly string[], files: Readonly<Record<string, string>> = {}) => {
+    const dir = temporaryDirectory()
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text)
+    return { dir, ended: await run(['sandbox', ...args], { cwd: dir }) }
+  }
+
+  test('with 78 where a settings file has a typo or is not there', async () => {
+    const files = { 'own.yaml': 'gasless:\n  quotelifetime: 60s\n' }
+    const { ended } = await inside(['--settings', 'own.yaml', '--seed', '3'], files)
+    expect([ended.code, ended.stdout]).toEqual([78, ''])
+    expect(ended.stderr).toContain('own.yaml:2:3 gasless.quotelifetime: unknown key')
+    expect(ended.stderr).toContain('did you mean `quoteLifetime`?')
+    const missing = (await inside(['--settings', 'nowhere.yaml', '--json'])).ended
+    expect(missing.code).toBe(78)
+    expect(JSON.parse(missing.stdout)).toMatchObject({
+      ok: false,
+      problems: [{ file: 'nowhere.yaml', message: 'there is no such file' }],
+    })
+    const faults = { 'faults.yaml': 'rules: [{ kind: slowly }]\n' }
+    const wrong = (await inside(['--faults', 'faults.yaml'], faults)).ended
+    expect([wrong.code, wrong.stderr]).toEqual([
+      78,
+      expect.stringMatching(/faults\.yaml:1:17 rules\[0\]\.kind: there is no such fault/),
+    ])
+  })
+
+  test('with 2 where a flag is wrong', async () => {
+    for (const [args, told] of [
+      [['--gasless-port', '70000'], /flag --gasless-port ports\.gasless: .*out of range/],
+      [['--quote-lifetime', 'soon'], /flag --quote-lifetime [\s\S]*expected: a duration/],
+      [['--http-port', '70000'], /--http-port.*expected a port from 0 to 65535/],
+      [['--for', '3x'], /--for.*expected a duration/],
+      [['--aggregator-domian', 'account'], /unknown option.*--aggregator-domain/s],
+    ] as const) {
+      const { ended } = await inside(args)
+      expect([args, ended.code, ended.stderr]).toEqual([args, 2, expect.stringMatching(told)])
+    }
+  })
+
+  test('with 1 where ports are in use, each with the part that wanted it', async () => {
+    const [port, other] = [await takenPort(), await takenPort()]
+    const flags = ['--gasless-port', `${port}`, '--aggregator-rpc-port', `${other}`]
+    const { ended } = await inside(flags)
+    expect([ended.code, ended.stdout]).toEqual([1, ''])
+    expect(ended.stderr).toContain(`port ${port} is in use: ports.gasless (--gasless-port) wanted`)
+    expect(ended.stderr).toContain(
+      `port ${other} is in use: ports.aggregatorRpc (--aggregator-rpc-port)`,
+    )
+  })
+
+  test('with 1 where --config-out would overwrite a file, which stays; --force lets it', async () => {
+    const files = { 'live.yaml': '# mine\n' }
+    const { dir, ended } = await inside(['--config-out', 'live.yaml'], files)
+    expect([ended.code, ended.stdout]).toEqual([1, ''])
+    expect(ended.stderr).toContain(`${join(dir, 'live.yaml')} is there already`)
+    expect(ended.stderr).toContain('--force')
+    expect(readFileSync(join(dir, 'live.yaml'), 'utf8')).toBe('# mine\n')
+    const forced = await run(['sandbox', '--config-out', 'live.yaml', '--force', '--for', '1ms'], {
+      cwd: dir,
+    })
+    expect([forced.code, forced.stderr]).toEqual([0, ''])
+    expect(parse(readFileSync(join(dir, 'live.yaml'), 'utf8')).mode).toBe('live')
+  })
+})

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { loadSettings } from '../../../src/config/settings/load.ts'
+import { AGGREGATOR_DEFAULTS } from '../../../src/sandbox/aggregator/settings.ts'
+import { sandboxConfig } from '../../../src/sandbox/config-out.ts'
+import { plain } from '../config/config-fixture.ts'
+
+const address = (digit: string) => `0x${digit.repeat(40)}` as const
+
+type Source = Parameters<typeof sandboxConfig>[0]
+
+/** What the daemon reads out of the config of a sandbox that was told more or less. */
+function settingsWith(told: {
+  readonly routingWords?: Source['routingWords']
+  readonly quoteLifetimeSeconds?: number
+  readonly aggregator?: Partial<Source['aggregator']['settings']>
+}) {
+  const config = sandboxConfig(
+    {
+      rpcUrl: 'http://127.0.0.1:1',
+      gaslessUrl: 'http://127.0.0.1:2',
+      chainId: 8453,
+      routingWords: told.routingWords ?? { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
+      quoteLifetimeSeconds: told.quoteLifetimeSeconds,
+      deployment: {
+        permit2: address('1'),
+        settlement: address('2'),
+        sequencerFeed: address('3'),
+        tokens: [
+          {
+            symbol: 'USDC',
+            name: 'USD Coin',
+            address: address('4'),
+            decimals: 6,
+            startUsd: 1n,
+            stepSigmaPpm: 1,
+          },
+        ],
+        feeds: [],
+      },
+      aggregator: {
+        url: 'http://127.0.0.1:3',
+        rpcUrl: 'http://127.0.0.1:4',
+        contracts: {
+          gasTank: address('5'),
+          multicall: address('6'),
+          trustedProposer: address('7'),
+          trustlessProposer: address('8'),
+          demoTarget: address('9'),
+        },
+        settings: { ...AGGREGATOR_DEFAULTS, ...told.aggregator },
+      },
+    },
+    { stateDir: '/s', strategiesDir: '/t', keyFile: '/k/trader.key' },
+  )
+  const limits = { perOrder: { USDC: '1' }, perDay: { USDC: '1' } }
+  const text = stringify({ ...config, limits })
+  const loaded = loadSettings({ file: '/c.yaml', env: {}, readFile: () => text })
+  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
+  return loaded.settings
+}
+
+test('the daemon is told the words that the services understand', () => {
+  const wire = { methodPrefix: 'relay_', signatureHeader: 'X-Sig' }
+  const routingWords = { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' }
+  const { gasless, aggregator } = settingsWith({ routingWords, aggregator: { wire } })
+  expect(gasless.wire).toEqual(routingWords)
+  expect(aggregator?.wire).toMatchObject(wire)
+})
+
+test('the second chain has the id of the settings, under the name of that network', () => {
+  for (const [chainId, name] of [
+    [1, 'mainnet'],
+    [11_155_111, 'sepolia'],
+  ] as const) {
+    const { chains, aggregator } = settingsWith({ aggregator: { chainId } })
+    expect([...chains.keys()]).toEqual(['base', name])
+    expect([chains.get(name)?.chainId, aggregator?.chain]).toEqual([chainId, name])
+  }
+})
+
+test('permits may live as long as the quotes do, and ten minutes at least', () => {
+  expect(settingsWith({}).gasless.maxQuoteLifetimeMs).toBe(600_000)
+  expect(settingsWith({ quoteLifetimeSeconds: 30 }).gasless.maxQuoteLifetimeMs).toBe(600_000)
+  expect(settingsWith({ quoteLifetimeSeconds: 3_600 }).gasless.maxQuoteLifetimeMs).toBe(3_600_000)
+})
