@@ -35,10 +35,10 @@ function untilQuoted(world: World): Promise<void> {
 
 describe('a request that is made again is counted', () => {
   test.each<[string, Partial<ServiceFaults>]>([
-    ['unavailable', { failsAfter: 1 }],
-    ['rateLimited', { rateLimited: 1 }],
-  ])('when a submission was not answered (%s)', async (cause, faults) => {
-    const world = new World({ seed: `submit ${cause}`, strategies: [aStrategy()] })
+    ['nothing', { failsAfter: 1 }],
+    ['a limit', { rateLimited: 1 }],
+  ])('when a submission was answered with %s', async (answer, faults) => {
+    const world = new World({ seed: `submit ${answer}`, strategies: [aStrategy()] })
     world.start()
     await world.runFor(HOUR - 1)
     await untilQuoted(world)
@@ -47,7 +47,7 @@ describe('a request that is made again is counted', () => {
     Object.assign(world.serviceFaults, { failsAfter: 0, rateLimited: 0 })
     await world.runFor(MINUTE)
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
-    expect(retriesOf(world)).toEqual({ [`gasless submit ${cause}`]: 1 })
+    expect(retriesOf(world)).toEqual({ 'gasless submit unavailable': 1 })
     expectSound(world)
   })
 
