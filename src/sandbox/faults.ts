@@ -45,6 +45,7 @@ const requestRule = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('errorBefore'), ...onRoute }),
   z.strictObject({ kind: z.literal('errorAfter'), ...onRoute }),
+  z.strictObject({ kind: z.literal('strayAfter'), ...onRoute }),
   z.strictObject({ kind: z.literal('dropBefore'), ...onRoute }),
   z.strictObject({ kind: z.literal('dropAfter'), ...onRoute }),
   z.strictObject({ kind: z.literal('slow'), ...onRoute, delayMs: milliseconds }),

@@ -11,7 +11,7 @@ import {
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect } from 'vitest'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { SandboxOptions, SandboxReading } from '../../src/sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { SandboxToken } from '../../src/sandbox/tokens.ts'
 import {
@@ -34,6 +34,9 @@ export type Response = {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes, wrong ones too
   readonly body: any
 }
+
+/** How services and contracts may be shaped: a suite that is about them runs on both. */
+export const READINGS: readonly SandboxReading[] = ['deployed', 'described']
 
 /** A sandbox for the whole suite, still market, ended after it; the node's watchdog covers a killed run. */
 export function sandboxForSuite(options: SandboxOptions = {}): () => Sandbox {

@@ -58,6 +58,7 @@ function faultReplies(route: Route): FaultReplies {
         'retry-after': String(retryAfterSeconds),
       }),
     internal: () => errorReply('INTERNAL_ERROR', 'internal failure'),
+    stray: () => ({ status: 200, body: { notice: 'please come again' } }),
   }
 }
 

@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestFault } from '../faults.ts'
 import type { Answer, Reply } from './json-server.ts'
 
-/** How a service words the two failures that faults make it answer. */
+/** How a service words the failures that faults make it answer. */
 export type FaultReplies = {
   rateLimited(retryAfterSeconds: number): Reply
   internal(): Reply
+  /** An answer that is none to this request, as of somebody between client and service. */
+  stray(): Reply
 }
 
 /**
@@ -36,6 +38,7 @@ function after(faults: readonly RequestFault[], replies: FaultReplies, reply: Re
   for (const fault of faults) {
     if (fault.kind === 'dropAfter') return 'drop'
     if (fault.kind === 'errorAfter') return replies.internal()
+    if (fault.kind === 'strayAfter') return replies.stray()
   }
   return reply
 }

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { composeAggregator } from '../../../src/cli/compose/services.ts'
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
 import type { CallIntent } from '../../../src/domain/intent.ts'
@@ -7,7 +7,10 @@ import type { AggregatorSettings, Settings } from '../../../src/domain/settings.
 import type { OrderContext } from '../../../src/execute/context.ts'
 import { executeIntent } from '../../../src/execute/order.ts'
 import type { CallChain, Signer } from '../../../src/ports.ts'
-import { QUIET, SEPOLIA } from '../../support/aggregator/aggregator.ts'
+import type { CallRecord } from '../../../src/sandbox/aggregator/rpc/admin-routes.ts'
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import { QUIET, SEPOLIA, sepoliaClient } from '../../support/aggregator/aggregator.ts'
+import { MULTICALL } from '../../support/aggregator/aggregator-abi.ts'
 import {
   aggregatorSettingsOf,
   callContext,
@@ -20,15 +23,23 @@ import {
   signerOf,
   WALL_CLOCK,
 } from '../../support/aggregator/call-venue.ts'
-import { sandboxForSuite } from '../../support/sandbox.ts'
+import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
 import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
-const sandbox = sandboxForSuite({ aggregator: QUIET })
+/** That of the contracts which the running test is about. */
+let sandbox: () => Sandbox = () => {
+  throw new Error('no test runs')
+}
+/** Where the transaction of a trustless call is addressed to. */
+let envelopeTo: AggregatorSettings['wire']['envelopeTo'] = 'account'
+
 const SLOT = 1_800_000_000
 
 /** The venue as the daemon composes it, with its pacing, for one account. */
 async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) {
-  const aggregator = aggregatorSettingsOf(sandbox(), changes)
+  const { wire } = aggregatorSettingsOf(sandbox())
+  const own = { wire: { ...wire, envelopeTo } }
+  const aggregator = aggregatorSettingsOf(sandbox(), { ...own, ...changes })
   const observed: Observation[] = []
   const observe = (event: Observation): number => observed.push(event)
   const chains = new Map([
@@ -54,8 +65,13 @@ async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) 
     strategies: [strategy],
     observe,
   })
-  const start = async (label: string, slotSeconds = SLOT): Promise<CallIntent> => {
-    const intent = recordIntent(strategy, { owner: signer.address, slotSeconds, label })
+  const start = async (
+    label: string,
+    slotSeconds: number,
+    own: Partial<CallIntent>,
+  ): Promise<CallIntent> => {
+    const named = recordIntent(strategy, { owner: signer.address, slotSeconds, label })
+    const intent = { ...named, ...own }
     await journal.append({
       type: 'slot-opened',
       strategy: strategy.name,
@@ -64,8 +80,12 @@ async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) 
     })
     return intent
   }
-  const make = async (label: string, slotSeconds = SLOT): Promise<readonly JournalEvent[]> => {
-    const intent = await start(label, slotSeconds)
+  const make = async (
+    label: string,
+    slotSeconds = SLOT,
+    own: Partial<CallIntent> = {},
+  ): Promise<readonly JournalEvent[]> => {
+    const intent = await start(label, slotSeconds, own)
     await executeIntent(context, intent.id)
     const records = await collect(journal.records())
     return records
@@ -75,51 +95,18 @@ async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) 
   return { context, journal, observed, make }
 }
 
+/** What the multicall measured of each call that it ever carried, in order. */
+async function gasUsedIn(at: Sandbox): Promise<readonly bigint[]> {
+  const { multicall: address } = at.sepolia.contracts
+  const events = await sepoliaClient(at).getContractEvents({
+    ...{ address, abi: MULTICALL, eventName: 'InternalGasUsed', fromBlock: 0n },
+  })
+  return events.flatMap(({ args }) => args.gasUsed ?? [])
+}
+
 async function timesSeen(label: string): Promise<number> {
   return (await callsSeen(sandbox())).filter(({ memo }) => memo === memoOf(label)).length
 }
-
-test('a trustless call goes through the service, and its proof and both costs are on record', async () => {
-  const signer = signerOf(await delegatedKey(sandbox()))
-  const { make, journal, observed } = await venue(signer)
-  const events = await make('one')
-  expect(events.map(({ type }) => type)).toEqual([
-    'call-recorded',
-    'order-accepted',
-    'call-proven',
-    'intent-closed',
-  ])
-  const [, , proven, closed] = events
-  expect(proven).toMatchObject({ execution: { via: 'aggregated' } })
-  if (proven?.type !== 'call-proven') throw new Error('no proof')
-  const { charged, direct } = proven.execution.costs
-  expect(direct).toBeGreaterThan(0n)
-  expect(charged).toBeGreaterThan(0n)
-  expect(closed).toMatchObject({ outcome: 'filled' })
-  expect(journal.state.intents.size).toBe(0)
-  expect(await timesSeen('one')).toBe(1)
-  expect(await nestedNonceOf(sandbox(), signer.address)).toBe(1n)
-  expect(observed.filter(({ type }) => type === 'executed')).toHaveLength(1)
-})
-
-test('a refused trustless call goes directly, and is proven there', async () => {
-  const signer = signerOf(await delegatedKey(sandbox()))
-  const { make, context } = await venue(signer)
-  const { aggregator } = context
-  if (aggregator === undefined) throw new Error('no aggregator')
-  const service = {
-    ...aggregator.service,
-    sendRawTransaction: () =>
-      Promise.resolve({ ok: false, fault: { tag: 'rejected', message: 'no' } } as const),
-  }
-  Object.assign(aggregator, { service })
-  const events = await make('direct')
-  expect(events.map(({ type }) => type)).toContain('call-proven')
-  expect(events.find(({ type }) => type === 'call-proven')).toMatchObject({
-    execution: { via: 'direct' },
-  })
-  expect(await timesSeen('direct')).toBe(1)
-})
 
 /** Where blocks are empty the base fee stays the same, and with it every field of the next transaction. */
 function steadyFees({ aggregator }: OrderContext): void {
@@ -133,18 +120,136 @@ function steadyFees({ aggregator }: OrderContext): void {
   Object.assign(aggregator, { chain: { ...chain, account } })
 }
 
-test('two trusted calls of the same bytes are two executions', async () => {
-  const signer = signerOf(await delegatedKey(sandbox(), 'trusted'))
-  const { make, context } = await venue(signer, { proposer: 'trusted' })
-  steadyFees(context)
-  const first = await make('again', SLOT)
-  const second = await make('again', SLOT + 1)
-  for (const events of [first, second])
+describe.each(READINGS)('a call on contracts as %s', (reading) => {
+  const started = sandboxForSuite({ reading, aggregator: QUIET })
+  beforeEach(() => {
+    sandbox = started
+    envelopeTo = reading === 'deployed' ? 'account' : 'proposer'
+  })
+
+  test('a trustless call goes through the service, and its proof and both costs are on record', async () => {
+    const signer = signerOf(await delegatedKey(sandbox()))
+    const { make, journal, observed } = await venue(signer)
+    const events = await make('one')
     expect(events.map(({ type }) => type)).toEqual([
       'call-recorded',
       'order-accepted',
       'call-proven',
       'intent-closed',
     ])
-  expect(await timesSeen('again')).toBe(2)
+    const [, , proven, closed] = events
+    expect(proven).toMatchObject({ execution: { via: 'aggregated' } })
+    if (proven?.type !== 'call-proven') throw new Error('no proof')
+    const { charged, direct } = proven.execution.costs
+    expect(direct).toBeGreaterThan(0n)
+    expect(charged).toBeGreaterThan(0n)
+    expect(closed).toMatchObject({ outcome: 'filled' })
+    expect(journal.state.intents.size).toBe(0)
+    expect(await timesSeen('one')).toBe(1)
+    expect(await nestedNonceOf(sandbox(), signer.address)).toBe(1n)
+    expect(observed.filter(({ type }) => type === 'executed')).toHaveLength(1)
+  })
+
+  test('a refused trustless call goes directly, and is proven there', async () => {
+    const signer = signerOf(await delegatedKey(sandbox()))
+    const { make, context } = await venue(signer)
+    const { aggregator } = context
+    if (aggregator === undefined) throw new Error('no aggregator')
+    const service = {
+      ...aggregator.service,
+      sendRawTransaction: () =>
+        Promise.resolve({ ok: false, fault: { tag: 'rejected', message: 'no' } } as const),
+    }
+    Object.assign(aggregator, { service })
+    const events = await make('direct')
+    expect(events.map(({ type }) => type)).toContain('call-proven')
+    expect(events.find(({ type }) => type === 'call-proven')).toMatchObject({
+      execution: { via: 'direct' },
+    })
+    expect(await timesSeen('direct')).toBe(1)
+  })
+
+  test('two trusted calls of the same bytes are two executions', async () => {
+    const signer = signerOf(await delegatedKey(sandbox(), 'trusted'))
+    const { make, context } = await venue(signer, { proposer: 'trusted' })
+    steadyFees(context)
+    const first = await make('again', SLOT)
+    const second = await make('again', SLOT + 1)
+    for (const events of [first, second])
+      expect(events.map(({ type }) => type)).toEqual([
+        'call-recorded',
+        'order-accepted',
+        'call-proven',
+        'intent-closed',
+      ])
+    expect(await timesSeen('again')).toBe(2)
+  })
+
+  test('signs for the domain that the account answers, and gives the call to whom the config says', async () => {
+    const signer = signerOf(await delegatedKey(sandbox()))
+    const { make } = await venue(signer)
+    const [recorded] = await make('domain')
+    const { trustlessProposer } = aggregatorSettingsOf(sandbox()).contracts
+    const of = { deployed: signer.address, described: trustlessProposer }
+    expect(recorded).toMatchObject({
+      call: { verifyingContract: of[reading], envelope: { to: of[reading] } },
+    })
+  })
+
+  test('what the call was charged and saved is the word of the service, and its funds fell by as much', async () => {
+    const signer = signerOf(await delegatedKey(sandbox()))
+    const { make } = await venue(signer)
+    const proven = (await make('charged')).find(({ type }) => type === 'call-proven')
+    if (proven?.type !== 'call-proven') throw new Error('no proof')
+    const { charged, saved, blob, fall } = proven.execution.costs
+    const { body } = await admin(sandbox(), 'GET', '/aggregator/calls')
+    const served = (body as readonly CallRecord[]).find(
+      ({ account, route }) => account === signer.address && route === 'aggregated',
+    )
+    expect(`${charged}`).toBe(served?.charged)
+    expect([saved, blob]).toEqual([expect.any(BigInt), 0n])
+    expect(fall).toBe(charged)
+  })
+
+  test('a gas limit that the whole call cannot keep to is refused by name, with the number that it takes', async () => {
+    const signer = signerOf(await delegatedKey(sandbox()))
+    const { make } = await venue(signer)
+    const refused = (await make('tight', SLOT, { gasLimit: 45_000n })).at(-1)
+    expect(refused).toMatchObject({ outcome: 'refused', reason: 'gas-limit-too-low' })
+    const detail = refused?.type === 'intent-closed' ? (refused.detail ?? '') : ''
+    const needed = BigInt(/the whole call may take (\d+)/.exec(detail)?.[1] ?? 0)
+    // The number is one that does, and not far above what the multicall measured.
+    const executed = (await make('roomy', SLOT + 1, { gasLimit: needed })).at(-1)
+    expect(executed).toMatchObject({ outcome: 'filled' })
+    const used = (await gasUsedIn(sandbox())).at(-1) ?? 0n
+    expect(needed).toBeGreaterThanOrEqual(used)
+    expect(needed - used).toBeLessThan(15_000n)
+  })
+
+  describe('a call whose answer is lost is proven within seconds', () => {
+    test.each<[string, AggregatorSettings['proposer'], object]>([
+      ['trustless', 'trustless', { kind: 'dropAfter', route: 'sendRawTransaction', count: 1 }],
+      ['trusted', 'trusted', { kind: 'dropAfter', route: 'sendRawTransaction', count: 1 }],
+      ['trustless', 'trustless', { kind: 'strayAfter', route: 'sendRawTransaction', count: 1 }],
+      ['trusted', 'trusted', { kind: 'strayAfter', route: 'sendRawTransaction', count: 1 }],
+      ['trustless', 'trustless', { kind: 'hashUnknownYet', forMs: 600_000, count: 1 }],
+      ['trustless', 'trustless', { kind: 'errorAfter', route: 'transactionReceipt' }],
+      ['trustless', 'trustless', { kind: 'strayAfter', route: 'transactionReceipt' }],
+      ['trustless', 'trustless', { kind: 'lieReceipt', count: 1 }],
+    ])('of a %s account, executed once (%j %j)', async (_, proposer, rule) => {
+      const signer = signerOf(await delegatedKey(sandbox(), proposer))
+      const { make } = await venue(signer, { proposer })
+      sandbox().faults.set({ rules: [rule] })
+      onTestFinished(() => sandbox().faults.set({}))
+      const startedMs = performance.now()
+      const label = `lost ${JSON.stringify(rule)} ${proposer}`
+      const events = await make(label)
+      expect(events.at(-1)).toMatchObject({ outcome: 'filled' })
+      expect(performance.now() - startedMs).toBeLessThan(8_000)
+      expect(events.find(({ type }) => type === 'call-proven')).toMatchObject({
+        execution: { via: 'aggregated' },
+      })
+      expect(await timesSeen(label)).toBe(1)
+    })
+  })
 })

@@ -1,11 +1,13 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Observation } from '../../../src/domain/observation.ts'
 import type { AggregatorSettings } from '../../../src/domain/settings.ts'
+import type { Address } from '../../../src/domain/units.ts'
 import { keepGasTank } from '../../../src/engine/gas-tank.ts'
 import type { AggregatorContext } from '../../../src/execute/context.ts'
 import { followRecorded } from '../../../src/execute/transaction.ts'
 import type { Clock, Signer } from '../../../src/ports.ts'
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { accountInfo, ETHER, QUIET, sepoliaClient } from '../../support/aggregator/aggregator.ts'
 import { GAS_TANK } from '../../support/aggregator/aggregator-abi.ts'
 import {
@@ -17,11 +19,13 @@ import {
   WALL_CLOCK,
 } from '../../support/aggregator/call-venue.ts'
 import { inheritJournal, Mortal } from '../../support/process/mortal.ts'
-import { admin, sandboxForSuite } from '../../support/sandbox.ts'
+import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
 import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
-/** The service sees a deposit some looks after the chain does. */
-const sandbox = sandboxForSuite({ aggregator: { ...QUIET, indexingDelayMs: 1_500 } })
+/** That of the contracts which the running test is about. */
+let sandbox: () => Sandbox = () => {
+  throw new Error('no test runs')
+}
 
 /** Makes the fifteen seconds between two looks a tenth of one. */
 const HURRY = 150
@@ -101,24 +105,24 @@ function staysAbove(wei: bigint, times: number): (observed: readonly Observation
   }
 }
 
-async function depositsBy(signer: Signer): Promise<readonly bigint[]> {
+const depositsBy = (signer: Signer) => deposits({ from: signer.address })
+const depositsTo = (signer: Signer) => deposits({ account: signer.address })
+
+/** Both generations tell of a deposit in the same words. */
+async function deposits(args: { account?: Address; from?: Address }): Promise<readonly bigint[]> {
   const logs = await sepoliaClient(sandbox()).getContractEvents({
     address: sandbox().sepolia.contracts.gasTank,
     abi: GAS_TANK,
     eventName: 'Deposited',
-    args: { from: signer.address },
+    args,
     fromBlock: 0n,
   })
-  return logs.map(({ args }) => args.amount ?? 0n)
+  return logs.map((log) => log.args.amount ?? 0n)
 }
 
-function tankOf(signer: Signer): Promise<bigint> {
-  return sepoliaClient(sandbox()).readContract({
-    address: sandbox().sepolia.contracts.gasTank,
-    abi: GAS_TANK,
-    functionName: 'balanceOf',
-    args: [signer.address],
-  })
+/** All that was deposited, in either generation, as long as nothing was charged. */
+async function tankOf(signer: Signer): Promise<bigint> {
+  return (await depositsTo(signer)).reduce((sum, wei) => sum + wei, 0n)
 }
 
 /** An account whose deposit the service has seen. */
@@ -132,88 +136,97 @@ async function depositor(wei: bigint): Promise<Signer> {
   return signerOf(key)
 }
 
-test('a low deposit is topped up once, however long the service takes to see it', async () => {
-  const signer = await depositor(10n * MILLI_ETHER)
-  const gasTank = { methods: 'auto' as const, alertBelowWei: 20n * MILLI_ETHER, topUp: TOP_UP }
-  const observed = await keep(
-    { signer, gasTank, dir: temporaryDirectory() },
-    staysAbove(60n * MILLI_ETHER, 5),
-  )
-  expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
-  const looks = looksOf(observed)
-  const last = looks.at(-1)
-  expect(last).toMatchObject({ balance: await tankOf(signer), outstanding: 0n, isLow: false })
-  expect(looks.some(({ isLow }) => isLow)).toBe(true)
-  // Before it was seen, the deposit must not have been taken for missing.
-  const waiting = looks.filter(({ balance }) => balance === 10n * MILLI_ETHER)
-  expect(waiting.length).toBeGreaterThan(1)
-  expect(observed.filter(({ type }) => type === 'gas-tank-low')).toHaveLength(1)
-})
+describe.each(READINGS)('a GasTank as %s', (reading) => {
+  // The service sees a deposit some looks after the chain does.
+  const aggregator = { ...QUIET, indexingDelayMs: 1_500 }
+  const started = sandboxForSuite({ reading, aggregator })
+  beforeEach(() => {
+    sandbox = started
+  })
 
-test('an account that the service does not know yet is topped up like an empty one', async () => {
-  const signer = signerOf(await fundedKey(sandbox()))
-  const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
-  await keep({ signer, gasTank, dir: temporaryDirectory() }, staysAbove(TOP_UP.amountWei, 3))
-  expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
-})
+  test('a low deposit is topped up once, however long the service takes to see it', async () => {
+    const signer = await depositor(10n * MILLI_ETHER)
+    const gasTank = { methods: 'auto' as const, alertBelowWei: 20n * MILLI_ETHER, topUp: TOP_UP }
+    const observed = await keep(
+      { signer, gasTank, dir: temporaryDirectory() },
+      staysAbove(60n * MILLI_ETHER, 5),
+    )
+    expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
+    const looks = looksOf(observed)
+    const last = looks.at(-1)
+    expect(last).toMatchObject({ balance: await tankOf(signer), outstanding: 0n, isLow: false })
+    expect(looks.some(({ isLow }) => isLow)).toBe(true)
+    // Before it was seen, the deposit must not have been taken for missing.
+    const waiting = looks.filter(({ balance }) => balance === 10n * MILLI_ETHER)
+    expect(waiting.length).toBeGreaterThan(1)
+    expect(observed.filter(({ type }) => type === 'gas-tank-low')).toHaveLength(1)
+  })
 
-test('top-ups end at the daily cap, after a restart too, and the operator is told once', async () => {
-  const signer = await depositor(MILLI_ETHER)
-  const topUp = { ...TOP_UP, amountWei: 5n * MILLI_ETHER, maxPerDayWei: 12n * MILLI_ETHER }
-  const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp }
-  const capped = ({ type }: Observation): boolean => type === 'top-up-capped'
-  const isOver = (observed: readonly Observation[]): boolean =>
-    looksOf(observed.slice(observed.findIndex(capped) + 1)).length >= 3 && observed.some(capped)
-  const dir = temporaryDirectory()
-  const first = await keep({ signer, gasTank, dir }, isOver)
-  expect(first.filter(capped)).toEqual([{ type: 'top-up-capped', account: 'operator' }])
-  expect(await depositsBy(signer)).toEqual([topUp.amountWei, topUp.amountWei])
-  expect(await tankOf(signer)).toBe(11n * MILLI_ETHER)
-  await keep({ signer, gasTank, dir: inheritJournal(dir) }, isOver)
-  expect(await depositsBy(signer)).toHaveLength(2)
-  // A clock set a day ahead makes no room for another day's deposits.
-  const ahead = { signer, gasTank, dir: inheritJournal(dir), offsetMs: 90_000_000 }
-  await keep(ahead, (observed) => looksOf(observed).length >= 5)
-  expect(await depositsBy(signer)).toHaveLength(2)
-})
-
-test('a top-up that the wallet cannot pay for is told, and is made once it can', async () => {
-  const key = await fundedKey(sandbox(), 0n, 10n * MILLI_ETHER)
-  const signer = signerOf(key)
-  const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
-  const told = ({ type }: Observation): boolean => type === 'chain-trouble'
-  const dir = temporaryDirectory()
-  const observed = await keep({ signer, gasTank, dir }, (events) => events.some(told))
-  expect(observed.find(told)).toMatchObject({ doing: 'topping up the GasTank' })
-  expect(await depositsBy(signer)).toEqual([])
-  const grant = { address: signer.address, amount: ETHER.toString() }
-  await admin(sandbox(), 'POST', '/aggregator/fund', grant)
-  await keep({ signer, gasTank, dir: inheritJournal(dir) }, staysAbove(TOP_UP.amountWei, 3))
-  expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
-})
-
-test('without a top-up in the settings nothing is deposited, and the operator is warned once', async () => {
-  const signer = await depositor(10n * MILLI_ETHER)
-  const gasTank = { methods: 'auto' as const, alertBelowWei: 20n * MILLI_ETHER, topUp: undefined }
-  const observed = await keep(
-    { signer, gasTank, dir: temporaryDirectory() },
-    (events) => looksOf(events).length >= 5,
-  )
-  expect(await depositsBy(signer)).toEqual([])
-  expect(observed.filter(({ type }) => type === 'gas-tank-low')).toEqual([
-    { type: 'gas-tank-low', account: 'operator', available: 10n * MILLI_ETHER },
-  ])
-})
-
-test('a process that dies anywhere in a top-up leaves one deposit, made once', async () => {
-  const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
-  // Before and after its record, after the broadcast, before and after the record of its end.
-  for (let step = 1; step <= 5; step += 1) {
+  test('an account that the service does not know yet is topped up like an empty one', async () => {
     const signer = signerOf(await fundedKey(sandbox()))
+    const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
+    await keep({ signer, gasTank, dir: temporaryDirectory() }, staysAbove(TOP_UP.amountWei, 3))
+    expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
+  })
+
+  test('top-ups end at the daily cap, after a restart too, and the operator is told once', async () => {
+    const signer = await depositor(MILLI_ETHER)
+    const topUp = { ...TOP_UP, amountWei: 5n * MILLI_ETHER, maxPerDayWei: 12n * MILLI_ETHER }
+    const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp }
+    const capped = ({ type }: Observation): boolean => type === 'top-up-capped'
+    const isOver = (observed: readonly Observation[]): boolean =>
+      looksOf(observed.slice(observed.findIndex(capped) + 1)).length >= 3 && observed.some(capped)
     const dir = temporaryDirectory()
-    const mortal = new Mortal(step)
-    await keep({ signer, gasTank, dir, mortal }, () => false)
+    const first = await keep({ signer, gasTank, dir }, isOver)
+    expect(first.filter(capped)).toEqual([{ type: 'top-up-capped', account: 'operator' }])
+    expect(await depositsBy(signer)).toEqual([topUp.amountWei, topUp.amountWei])
+    expect(await tankOf(signer)).toBe(11n * MILLI_ETHER)
+    await keep({ signer, gasTank, dir: inheritJournal(dir) }, isOver)
+    expect(await depositsBy(signer)).toHaveLength(2)
+    // A clock set a day ahead makes no room for another day's deposits.
+    const ahead = { signer, gasTank, dir: inheritJournal(dir), offsetMs: 90_000_000 }
+    await keep(ahead, (observed) => looksOf(observed).length >= 5)
+    expect(await depositsBy(signer)).toHaveLength(2)
+  })
+
+  test('a top-up that the wallet cannot pay for is told, and is made once it can', async () => {
+    const key = await fundedKey(sandbox(), 0n, 10n * MILLI_ETHER)
+    const signer = signerOf(key)
+    const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
+    const told = ({ type }: Observation): boolean => type === 'chain-trouble'
+    const dir = temporaryDirectory()
+    const observed = await keep({ signer, gasTank, dir }, (events) => events.some(told))
+    expect(observed.find(told)).toMatchObject({ doing: 'topping up the GasTank' })
+    expect(await depositsBy(signer)).toEqual([])
+    const grant = { address: signer.address, amount: ETHER.toString() }
+    await admin(sandbox(), 'POST', '/aggregator/fund', grant)
     await keep({ signer, gasTank, dir: inheritJournal(dir) }, staysAbove(TOP_UP.amountWei, 3))
-    expect([step, await depositsBy(signer)]).toEqual([step, [TOP_UP.amountWei]])
-  }
+    expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
+  })
+
+  test('without a top-up in the settings nothing is deposited, and the operator is warned once', async () => {
+    const signer = await depositor(10n * MILLI_ETHER)
+    const gasTank = { methods: 'auto' as const, alertBelowWei: 20n * MILLI_ETHER, topUp: undefined }
+    const observed = await keep(
+      { signer, gasTank, dir: temporaryDirectory() },
+      (events) => looksOf(events).length >= 5,
+    )
+    expect(await depositsBy(signer)).toEqual([])
+    expect(observed.filter(({ type }) => type === 'gas-tank-low')).toEqual([
+      { type: 'gas-tank-low', account: 'operator', available: 10n * MILLI_ETHER },
+    ])
+  })
+
+  test('a process that dies anywhere in a top-up leaves one deposit, made once', async () => {
+    const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
+    // Before and after its record, after the broadcast, before and after the record of its end.
+    for (let step = 1; step <= 5; step += 1) {
+      const signer = signerOf(await fundedKey(sandbox()))
+      const dir = temporaryDirectory()
+      const mortal = new Mortal(step)
+      await keep({ signer, gasTank, dir, mortal }, () => false)
+      await keep({ signer, gasTank, dir: inheritJournal(dir) }, staysAbove(TOP_UP.amountWei, 3))
+      expect([step, await depositsBy(signer)]).toEqual([step, [TOP_UP.amountWei]])
+    }
+  })
 })

@@ -51,7 +51,7 @@ test('it names the second service, its chain, contracts and a wallet of its own'
   })
   const { demoTarget, ...named } = contracts
   expect(aggregator.contracts).toEqual(named)
-  expect(aggregator.targets).toEqual([demoTarget])
+  expect(aggregator.targets).toEqual({ demo: demoTarget })
   expect(wallets.operator).toEqual({ privateKeyFile: operatorKeyFile })
   expect(statSync(operatorKeyFile).mode & 0o777).toBe(0o600)
   const key = (await readFile(operatorKeyFile, 'utf8')).trim()

@@ -10,6 +10,7 @@ import { decideCustom } from '../../../src/decide/custom.ts'
 import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
 import type { Settings } from '../../../src/domain/settings.ts'
 import type { CustomStrategy } from '../../../src/domain/strategy.ts'
+import { SANDBOX_TEMPLATE } from '../../../src/sandbox/template.ts'
 import { plain } from './config-fixture.ts'
 
 const ENV = {
@@ -19,28 +20,6 @@ const ENV = {
 }
 
 /** What a sandbox yields, as far as the example strategies need it. */
-const SANDBOX = {
-  chains: { base: { chainId: 8453, rpcUrls: ['http://127.0.0.1:8545'] } },
-  wallets: { trader: { privateKeyFile: '/tmp/sandbox/trader.hex' } },
-  gasless: {
-    baseUrl: 'http://127.0.0.1:8080',
-    chain: 'base',
-    wallet: 'trader',
-    spenders: ['0x00000000000000000000000000000000000000aa'],
-  },
-  tokens: {
-    USDC: { chain: 'base', address: '0x00000000000000000000000000000000000000a1', decimals: 6 },
-    DAI: { chain: 'base', address: '0x00000000000000000000000000000000000000a2', decimals: 18 },
-    WETH: { chain: 'base', address: '0x4200000000000000000000000000000000000006', decimals: 18 },
-    AERO: { chain: 'base', address: '0x00000000000000000000000000000000000000a3', decimals: 18 },
-  },
-  prices: {
-    'WETH/USDC': { feed: '0x00000000000000000000000000000000000000b1', chain: 'base' },
-    'WETH/DAI': { feed: '0x00000000000000000000000000000000000000b2', chain: 'base' },
-    'AERO/USDC': { feed: '0x00000000000000000000000000000000000000b3', chain: 'base' },
-  },
-}
-
 test.each([
   [
     'config/live.example.yaml',
@@ -62,6 +41,7 @@ test.each([
     [
       'buy-exact-weth',
       'buy-weth',
+      'call',
       'custom',
       'dai-to-eth',
       'eth-to-usdc',
@@ -72,7 +52,7 @@ test.each([
   ],
 ])('%s, its strategies and their modules load without a warning', async (file, mode, names) => {
   expect(peekMode({ file })).toEqual({ ok: true, mode })
-  const loaded = loadSettings({ file, env: ENV, sandbox: SANDBOX })
+  const loaded = loadSettings({ file, env: ENV, sandbox: SANDBOX_TEMPLATE })
   if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
   const { settings } = loaded
   const strategies = loadStrategies({ dir: settings.strategiesDir, settings })

@@ -48,8 +48,9 @@ export function createAggregatorService(
     return answerWithFaults(faults, FAULT_REPLIES, async () => {
       const responses = await answerAll(body.calls, { methods, envelope })
       const isSilent = responses.length === 0
-      if (isSilent) return { status: 204, body: undefined }
-      return { status: 200, body: body.isBatch ? responses : responses[0] }
+      const { headers } = rate
+      if (isSilent) return { status: 204, headers, body: undefined }
+      return { status: 200, headers, body: body.isBatch ? responses : responses[0] }
     })
   }
   return async (request) => {
@@ -65,6 +66,7 @@ export function createAggregatorService(
 const FAULT_REPLIES = {
   rateLimited: (retryAfterSeconds: number) => tooMany(retryAfterSeconds),
   internal: () => internalFailure(),
+  stray: () => rpcError(200, errorOf('parse', 'the body is not well-formed JSON')),
 }
 
 /** What a crash of the service looks like from outside. */
