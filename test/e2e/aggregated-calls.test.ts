@@ -7,6 +7,7 @@ import { formatAmount } from '../../src/domain/units.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { Running } from '../support/process/cli.ts'
 import { startScriptedServer } from '../support/process/scripted-server.ts'
+import { READINGS } from '../support/sandbox.ts'
 import { all } from './books.ts'
 import {
   callsCounted,
@@ -38,13 +39,13 @@ const CLAIMED = parseAbi([
 ])
 
 /** A claim on every third second; the other strategies of the rehearsal stay disabled. */
-function writeClaims({ rehearsal, config }: Operator, changes: object = {}): void {
+function writeClaims({ rehearsal }: Operator, changes: object = {}): void {
   writeStrategies(join(rehearsal.dir, 'strategies'), {
     [STRATEGY]: {
       name: STRATEGY,
       kind: 'call',
       schedule: { cron: '*/3 * * * * *', missed: 'all', maxLateness: '60s' },
-      to: config.aggregator.targets[0],
+      to: 'demo',
       function: 'claim(address)',
       args: [BENEFICIARY],
       gasLimit: '150000',
@@ -55,7 +56,7 @@ function writeClaims({ rehearsal, config }: Operator, changes: object = {}): voi
 
 /** Accounts whose calls shared a transaction: the target's word, for the service's contract names none. */
 async function accountsIn(operator: Operator, txHash: string): Promise<ReadonlySet<string>> {
-  const logs = await logsOf(operator, txHash, operator.config.aggregator.targets[0])
+  const logs = await logsOf(operator, txHash, operator.config.aggregator.targets.demo)
   return new Set(
     logs.map((log) => decodeEventLog({ abi: CLAIMED, ...log }).args.caller.toLowerCase()),
   )
@@ -63,7 +64,7 @@ async function accountsIn(operator: Operator, txHash: string): Promise<ReadonlyS
 
 /** Who claimed for our beneficiary in a transaction: the target's word on its caller. */
 async function claimantsIn(operator: Operator, txHash: string): Promise<readonly string[]> {
-  const logs = await logsOf(operator, txHash, operator.config.aggregator.targets[0])
+  const logs = await logsOf(operator, txHash, operator.config.aggregator.targets.demo)
   return logs.flatMap((log) => {
     const { eventName, args } = decodeEventLog({ abi: CLAIMED, ...log })
     if (eventName !== 'Claimed') return []
@@ -111,49 +112,64 @@ async function chargesSaid(operator: Operator) {
 /** What a rehearsal starts with; the calls need addresses that only its sandbox knows. */
 const IDLE = everySecond('buy-weth', { enabled: false })
 
-test('calls share transactions with strangers, and deposit, charges and journal agree to the wei', async () => {
-  const operator = await setUpAccount(await startRehearsal(IDLE))
-  const { rehearsal, account, command, data } = operator
-  writeClaims(operator)
-  await runFor(operator, 12)
+test.each(READINGS)(
+  'calls share transactions with strangers, and deposit, charges and journal agree to the wei, on contracts as %s',
+  async (reading) => {
+    const operator = await setUpAccount(await startRehearsal(IDLE, ['--reading', reading]))
+    const { rehearsal, account, command, data } = operator
+    writeClaims(operator)
+    await runFor(operator, 12)
 
-  const slots = await data<SlotHistory[]>(`history --strategy ${STRATEGY}`)
-  expect(slots.length).toBeGreaterThanOrEqual(3)
-  for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
-  const proven = await chargesSaid(operator)
-  const hashes = proven.map(({ txHash }) => txHash)
-  expect(slots.flatMap(({ fills }) => fills.map(({ txHash }) => txHash))).toEqual(hashes)
-  expect(new Set(hashes).size).toBe(slots.length)
-  const companies = await Promise.all(hashes.map((hash) => accountsIn(operator, hash)))
-  for (const company of companies) expect(company).toContain(account)
-  expect(companies.filter(({ size }) => size >= 2).length).toBeGreaterThanOrEqual(1)
-  for (const hash of hashes) expect(await claimantsIn(operator, hash)).toEqual([account])
-  expect(await callsCounted(operator)).toBe(BigInt(slots.length))
+    const slots = await data<SlotHistory[]>(`history --strategy ${STRATEGY}`)
+    expect(slots.length).toBeGreaterThanOrEqual(3)
+    for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
+    const proven = await chargesSaid(operator)
+    const hashes = proven.map(({ txHash }) => txHash)
+    expect(slots.flatMap(({ fills }) => fills.map(({ txHash }) => txHash))).toEqual(hashes)
+    expect(new Set(hashes).size).toBe(slots.length)
+    const companies = await Promise.all(hashes.map((hash) => accountsIn(operator, hash)))
+    for (const company of companies) expect(company).toContain(account)
+    expect(companies.filter(({ size }) => size >= 2).length).toBeGreaterThanOrEqual(1)
+    for (const hash of hashes) expect(await claimantsIn(operator, hash)).toEqual([account])
+    expect(await callsCounted(operator)).toBe(BigInt(slots.length))
 
-  const served = await servedTo(operator)
-  const routes = served.map(({ route, state }) => `${route} ${state}`)
-  expect(routes).toEqual(['delegation landed', ...slots.map(() => 'aggregated landed')])
-  expect(proven.map(({ said }) => said)).toEqual(proven.map(({ taken }) => taken))
-  const left = DEPOSIT - chargesOf(served)
-  expect(left).toBeLessThan(DEPOSIT)
-  expect((await data<Funds>('gastank status')).available).toBe(left.toString())
-  await adminCall(rehearsal.report, 'POST', '/aggregator/settle')
-  expect(await tankBalance(operator)).toBe(left)
-  const settled = { balance: left.toString(), outstandingCharge: '0', onChain: left.toString() }
-  expect(await data('gastank status')).toMatchObject(settled)
+    const served = await servedTo(operator)
+    const routes = served.map(({ route, state }) => `${route} ${state}`)
+    expect(routes).toEqual(['delegation landed', ...slots.map(() => 'aggregated landed')])
+    expect(proven.map(({ said }) => said)).toEqual(proven.map(({ taken }) => taken))
+    const left = DEPOSIT - chargesOf(served)
+    expect(left).toBeLessThan(DEPOSIT)
+    expect((await data<Funds>('gastank status')).available).toBe(left.toString())
+    await adminCall(rehearsal.report, 'POST', '/aggregator/settle')
+    // In one generation charges never leave the contract.
+    const onChain = { deployed: DEPOSIT, described: left }[reading]
+    expect(await tankBalance(operator, reading)).toBe(onChain)
+    expect(await data('gastank status')).toMatchObject({
+      balance: left.toString(),
+      outstandingCharge: '0',
+      onChain: onChain.toString(),
+      methods: { deployed: 'balances', described: 'balanceOf' }[reading],
+      savings: { calls: slots.length, disputed: 0 },
+    })
 
-  const life = await command(`why ${STRATEGY}:${slots[0]?.slotSeconds}`)
-  expect(life.split('\n').map((line) => line.split('  ')[1])).toEqual([
-    'slot-opened',
-    'call-recorded',
-    'order-accepted',
-    'call-proven',
-    'intent-closed',
-    'slot-closed',
-    undefined,
-  ])
-  expect(life).toMatch(new RegExp(`call-proven .*txHash=${hashes[0]} .*via=aggregated`))
-}, 60_000)
+    const life = await command(`why ${STRATEGY}:${slots[0]?.slotSeconds}`)
+    expect(life.split('\n').map((line) => line.split('  ')[1])).toEqual([
+      'slot-opened',
+      'call-recorded',
+      'order-accepted',
+      'call-proven',
+      'intent-closed',
+      'slot-closed',
+      undefined,
+    ])
+    expect(life).toMatch(
+      new RegExp(
+        `call-proven .*txHash=${hashes[0]} .*via=aggregated.*\\(charged 0\\.0\\d+ ETH, saved`,
+      ),
+    )
+  },
+  60_000,
+)
 
 test('a falling deposit raises the alarm and is topped up once, never above the cap of a day, as the gauges show', async () => {
   // Charges stay outstanding, so that every gauge has something to show.
@@ -202,7 +218,7 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
   expect((await capped.stop()).code).toBe(0)
   const gauge = (name: string) => gauges.get(`tranched_gastank_${name}_ether{account="operator"}`)
   const funded = DEPOSIT + TOP_UP
-  expect(await tankBalance(operator)).toBe(funded)
+  expect(await tankBalance(operator, 'deployed')).toBe(funded)
   expect(await data('gastank status')).toMatchObject({
     account,
     balance: funded.toString(),

@@ -16,7 +16,7 @@ type Config = {
     rpcUrl: string
     proposer: string
     contracts: Record<'gasTank' | 'trustedProposer' | 'trustlessProposer', string>
-    targets: [string]
+    targets: { demo: string }
   }
 }
 
@@ -81,7 +81,7 @@ test('commands alone set an account up, from nothing deposited to a delegation a
     isAsConfigured: true,
     nestedNonce: '0',
     domain: { name: 'TrustlessProposer', version: '1', chainId: '11155111' },
-    verifyingContract: proposer,
+    verifyingContract: account,
   })
   const nonce = await sepolia<string>(rehearsal, 'eth_getTransactionCount', [account, 'latest'])
   expect(await data('delegation set')).toMatchObject({ ok: true, changed: false })
@@ -141,11 +141,26 @@ test('a service that broadcasts what it is given delegates as well, to whichever
   expect((await data('delegation status')).code).toBe('0x')
 }, 90_000)
 
+test('an account is delegated and cleared by ordinary transactions of its own, without a deposit', async () => {
+  const rehearsal = await startRehearsal(IDLE)
+  const { command, data } = commandsOf(rehearsal)
+  const { account } = await data('delegation status')
+  const nonce = () => sepolia<string>(rehearsal, 'eth_getTransactionCount', [account, 'latest'])
+  const set = await command('delegation set --direct')
+  expect([set.code, set.stdout]).toEqual([0, expect.stringMatching(/the chain shows it/)])
+  expect(set.stderr).toMatch(/the node took it as 0x[0-9a-f]{64}/)
+  expect(await data('delegation status')).toMatchObject({ proposer: 'trustless' })
+  // The transaction and its authorization use a nonce each.
+  expect(await nonce()).toBe('0x2')
+  expect((await command('delegation clear --direct')).code).toBe(0)
+  expect((await data('delegation status')).code).toBe('0x')
+}, 90_000)
+
 test('neither the wallet that trades nor an account with other code is touched, nor anything in dry-run mode', async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command, data } = commandsOf(rehearsal)
   const { account } = await data('delegation status')
-  const [demo] = configOf(rehearsal).aggregator.targets
+  const { demo } = configOf(rehearsal).aggregator.targets
   const foreign = `0xef0100${demo.slice(2).toLowerCase()}`
   const [rpcUrl] = configOf(rehearsal).chains.sepolia.rpcUrls
   await nodeCall({ rpcUrl }, 'anvil_setCode', [account, foreign])

@@ -5,7 +5,8 @@ import { readJournal } from '../../src/adapters/state/journal-file.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { formatAmount } from '../../src/domain/units.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
-import { DEMO, GAS_TANK } from '../support/aggregator/aggregator-abi.ts'
+import type { SandboxReading } from '../../src/sandbox/options.ts'
+import { DEMO, GAS_TANK, GAS_TANK_BALANCES } from '../support/aggregator/aggregator-abi.ts'
 import { run } from '../support/process/cli.ts'
 import { collect } from '../support/state/state-directory.ts'
 import { adminCall, nodeCall, type Rehearsal } from './rehearsal.ts'
@@ -15,7 +16,7 @@ type Config = {
   chains: { sepolia: { rpcUrls: [string] } }
   aggregator: {
     contracts: { gasTank: Hex; multicall: Hex }
-    targets: [Hex]
+    targets: { demo: Hex }
     gasTank: { alertBelow: string; topUp: { below: string; amount: string; maxPerDay: string } }
   }
   notify?: object
@@ -92,10 +93,13 @@ export async function logsOf(
   return logs.filter(({ address }) => address.toLowerCase() === contract.toLowerCase())
 }
 
-/** What the chain holds of the deposit. */
-export function tankBalance(operator: Operator): Promise<bigint> {
+/** What the GasTank says of the account, in the way of its generation. */
+export function tankBalance(operator: Operator, reading: SandboxReading): Promise<bigint> {
   const args = [operator.account] as const
-  const data = encodeFunctionData({ abi: GAS_TANK, functionName: 'balanceOf', args })
+  const data = {
+    deployed: () => encodeFunctionData({ abi: GAS_TANK_BALANCES, functionName: 'balances', args }),
+    described: () => encodeFunctionData({ abi: GAS_TANK, functionName: 'balanceOf', args }),
+  }[reading]()
   return read(operator, operator.config.aggregator.contracts.gasTank, data)
 }
 
@@ -103,7 +107,7 @@ export function tankBalance(operator: Operator): Promise<bigint> {
 export function callsCounted(operator: Operator): Promise<bigint> {
   const args = [operator.account] as const
   const data = encodeFunctionData({ abi: DEMO, functionName: 'callsOf', args })
-  return read(operator, operator.config.aggregator.targets[0], data)
+  return read(operator, operator.config.aggregator.targets.demo, data)
 }
 
 async function read({ sepolia }: Operator, to: Hex, data: Hex): Promise<bigint> {

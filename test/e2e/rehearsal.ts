@@ -92,11 +92,14 @@ export function writeStrategies(dir: string, files: StrategyFiles): void {
   }
 }
 
-/** Starts a sandbox in a process of its own, with a config for the daemon; all of it ends with the test. */
-export async function startRehearsal(files: StrategyFiles): Promise<Rehearsal> {
+/** Starts a sandbox in a process of its own, with flags of it and a config for the daemon; all of it ends with the test. */
+export async function startRehearsal(
+  files: StrategyFiles,
+  flags: readonly string[] = [],
+): Promise<Rehearsal> {
   const { dir, strategiesDir, stateDir, config } = layOut(files)
   const args = ['--config-out', config, '--state-dir', stateDir, '--strategies-dir', strategiesDir]
-  const sandbox = start(['sandbox', '--json', ...LEASH, ...args])
+  const sandbox = start(['sandbox', '--json', ...LEASH, ...args, ...flags])
   const [text] = await sandbox.sees(/^\{[\s\S]*^\}$/m)
   return rehearse({ dir, stateDir, config }, JSON.parse(text), sandbox.output)
 }

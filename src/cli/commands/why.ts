@@ -43,7 +43,7 @@ function lineOf({ atMs, event }: JournalRecord): string {
     .filter(([name]) => name !== 'type' && name !== 'strategy' && name !== 'slotSeconds')
     .map(([name, value]) => `${name}=${value}`)
   const cost = event.type === 'call-proven' ? costWords(event.execution.costs) : undefined
-  const words = cost === undefined ? '' : `\n${' '.repeat(at.length)}  (${cost})`
+  const words = cost === undefined ? '' : `  (${cost})`
   return `${at}  ${event.type}  ${facts.join(' ')}${words}`
 }
 
