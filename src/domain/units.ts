@@ -94,6 +94,16 @@ export function formatAmount(amount: bigint, decimals: number): string {
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`)
 }
 
+const BRIEF_DIGITS = 6
+
+/** Six significant digits for people, cut and not rounded, so that a line never shows more than was moved. */
+export function formatBrief(amount: bigint, decimals: number): string {
+  const [whole = '0', fraction = ''] = formatAmount(amount, decimals).split('.')
+  const leading = whole.replace('-', '') === '0' ? fraction.search(/[1-9]|$/) : -whole.length
+  const shown = fraction.slice(0, Math.max(2, leading + BRIEF_DIGITS)).replace(/0+$/, '')
+  return shown === '' ? whole : `${whole}.${shown}`
+}
+
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
 /** Lower-case address, or undefined for text that is no address. Checksums are the config layer's business. */

@@ -16,7 +16,12 @@ function startEmbedded(...more: readonly string[]): Embedded {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'config'))
   copyFileSync(join(ROOT, 'config/sandbox.yaml'), join(dir, 'config/sandbox.yaml'))
-  writeStrategies(join(dir, 'strategies/sandbox'), examples('* * * * * *'))
+  const call = readFileSync(join(ROOT, 'strategies/sandbox/call.yaml'), 'utf8')
+  const files = {
+    ...examples('* * * * * *'),
+    call: call.replace(/cron: "[^"]+"/, 'cron: "*/2 * * * * *"'),
+  }
+  writeStrategies(join(dir, 'strategies/sandbox'), files)
   const daemon = start(['run', '--http-port', '0', ...LEASH, ...more], { cwd: dir })
   return { dir, stateDir: join(dir, 'data/sandbox'), daemon }
 }
@@ -30,19 +35,30 @@ async function evmOf(daemon: Running): Promise<readonly number[]> {
   return pids
 }
 
+/** Fills of every venue, and what a dashboard shows of the account that calls are paid from. */
 async function untilFilled(daemon: Running): Promise<void> {
   await vi.waitFor(
     async () => {
-      const metrics = [...(await metricsOf(daemon))]
-      const fills = metrics.filter(([name]) => name.startsWith('tranched_fills_total'))
-      expect(fills.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(0)
+      const metrics = await metricsOf(daemon)
+      const fillsOf = (venue: string): number =>
+        [...metrics]
+          .filter(([name]) => name.startsWith('tranched_fills_total') && name.includes(venue))
+          .reduce((sum, [, count]) => sum + count, 0)
+      expect(fillsOf('venue="gasless"')).toBeGreaterThan(0)
+      expect(fillsOf('venue="aggregated"')).toBeGreaterThan(0)
+      const ether = metrics.get('tranched_gastank_available_ether{account="operator"}')
+      expect(ether).toBeGreaterThan(0.04)
+      const balance = metrics.get('tranched_wallet_balance{wallet="operator",token="ETH"}')
+      expect(balance).toBeGreaterThan(99)
+      const left = 'tranched_ratelimit_remaining{service="aggregator",route="sendRawTransaction"}'
+      expect(metrics.get(left)).toBeGreaterThan(0)
     },
     { timeout: 30_000, interval: 100 },
   )
 }
 
-test('a bare run shows what it will do, fills orders, stops by itself and leaves no local chain behind', async () => {
-  const { stateDir, daemon } = startEmbedded('--for', '6s')
+test('a bare run shows what it will do, fills orders of both venues, stops by itself and leaves no local chain behind', async () => {
+  const { stateDir, daemon } = startEmbedded('--for', '8s')
   const evm = await evmOf(daemon)
   await daemon.sees(/state in .*data\/sandbox/)
   await daemon.sees(/gasless service http:\/\/127\.0\.0\.1:\d+, chain base/)
@@ -50,10 +66,11 @@ test('a bare run shows what it will do, fills orders, stops by itself and leaves
     await daemon.sees(new RegExp(`strategy ${name}: dca .*next \\d{4}-.*\\(in \\d+s\\)`))
   await untilFilled(daemon)
   await daemon.sees(/filled [a-z-]+: [\d.]+ [A-Z]+ -> [\d.]+ [A-Z]+ in/)
+  await daemon.sees(/executed call: record\(bytes32\) \(aggregated\) in .*charged [\d.]+ ETH/)
 
   const { code, stdout } = await daemon.ended()
   expect(code).toBe(0)
-  expect(stdout).toMatch(/stopping \(--for 6s\)/)
+  expect(stdout).toMatch(/stopping \(--for 8s\)/)
   await untilGone(evm, EVM_GONE_WITHIN_MS)
 
   const key = readFileSync(join(stateDir, 'trader.key'), 'utf8').trim()

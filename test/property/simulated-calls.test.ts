@@ -27,6 +27,7 @@ function disturb(world: World, random: SeededRandom): void {
     () => Object.assign(faults, { neverExecutes: half === 1 }),
     () => Object.assign(faults, { delayMs: random.between(0, 400_000) }),
     () => Object.assign(faults, { receipts: half === 1 ? 'null' : 'not-found' }),
+    () => Object.assign(faults, { receiptsLost: random.next() }),
     () => Object.assign(faults, { namesHash: ledger.mined.at(-1)?.hash }),
     () => Object.assign(chainFaults, { down: half === 1 }),
     () => Object.assign(chainFaults, { unavailable: random.next() / 2 }),

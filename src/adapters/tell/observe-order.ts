@@ -2,10 +2,9 @@ import { costWords, savedOf } from '../../domain/book/costs.ts'
 import type { Moved } from '../../domain/book/orders.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import type { Token } from '../../domain/token.ts'
-import { type BaseUnits, formatAmount } from '../../domain/units.ts'
+import { type BaseUnits, formatAmount, formatBrief } from '../../domain/units.ts'
 import { type Observed, type Observers, seconds, type Tellers } from './observers.ts'
 
-const SIGNIFICANT_DIGITS = 6
 const ETHER_DECIMALS = 18
 
 /** One order, from its quote to its end, and the transactions made for it. */
@@ -195,10 +194,6 @@ function tookText(durationMs: number): string {
   return `${(durationMs / 1_000).toFixed(1)} s`
 }
 
-/** Six significant digits, cut and not rounded, so that a line never shows more than was moved. */
-function amountText(amount: BaseUnits, token: Token): string {
-  const [whole = '0', fraction = ''] = formatAmount(amount, token.decimals).split('.')
-  const leading = whole === '0' ? fraction.search(/[1-9]|$/) : -whole.length
-  const shown = fraction.slice(0, Math.max(2, leading + SIGNIFICANT_DIGITS)).replace(/0+$/, '')
-  return `${shown === '' ? whole : `${whole}.${shown}`} ${token.symbol}`
+function amountText(amount: BaseUnits, { decimals, symbol }: Token): string {
+  return `${formatBrief(amount, decimals)} ${symbol}`
 }

@@ -1,8 +1,7 @@
-import { etherWords } from '../../domain/book/costs.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { DEFAULT_POLICY } from '../../domain/policy.ts'
-import { type Address, parseAmount } from '../../domain/units.ts'
+import { type Address, formatAmount, parseAmount } from '../../domain/units.ts'
 import {
   availableOf,
   awaitedDeposit,
@@ -237,5 +236,5 @@ export function runway(available: bigint, perDay: bigint | undefined): number | 
 }
 
 function etherText(wei: bigint | undefined): string {
-  return wei === undefined ? 'unknown' : etherWords(wei)
+  return wei === undefined ? 'unknown' : `${formatAmount(wei, 18)} ETH`
 }

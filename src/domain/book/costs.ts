@@ -1,4 +1,4 @@
-import { formatAmount } from '../units.ts'
+import { formatBrief } from '../units.ts'
 import type { CallCosts } from './journal.ts'
 
 const ETHER_DECIMALS = 18
@@ -32,5 +32,5 @@ function savedWords(saved: bigint | undefined): string {
 }
 
 export function etherWords(wei: bigint): string {
-  return `${formatAmount(wei, ETHER_DECIMALS)} ETH`
+  return `${formatBrief(wei, ETHER_DECIMALS)} ETH`
 }

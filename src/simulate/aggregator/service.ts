@@ -23,6 +23,8 @@ export type CallServiceFaults = {
   /** Executes this much later. */
   delayMs: number
   receipts: 'honest' | 'null' | 'not-found'
+  /** Gives no answer to one who asks for a receipt. */
+  receiptsLost: number
   /** Named in every receipt instead of the transaction that executed the call. */
   namesHash: Hex | undefined
 }
@@ -37,6 +39,7 @@ export function noCallServiceFaults(): CallServiceFaults {
     neverExecutes: false,
     delayMs: 0,
     receipts: 'honest',
+    receiptsLost: 0,
     namesHash: undefined,
   }
 }
@@ -122,7 +125,8 @@ export function createSimulatedAggregator(options: {
       const reply = service.submit(raw)
       return random.chance(faults.failsAfter) ? silence() : reply
     })
-  const receipt: Aggregator['receipt'] = (hash) => ask(() => service.receipt(hash))
+  const receipt: Aggregator['receipt'] = (hash) =>
+    ask(() => (random.chance(faults.receiptsLost) ? silence() : service.receipt(hash)))
   return {
     sendRawTransaction: submit,
     receipt,

@@ -172,3 +172,21 @@ describe('calls of one account', () => {
     expectSound(world)
   })
 })
+
+describe('a gas limit', () => {
+  test('that the whole call cannot keep to refuses the call before anything is signed, and says what it takes', async () => {
+    // The simulated target alone takes some 29,000.
+    const world = callWorld({ seed: 'tight', strategies: [aCallStrategy({ gasLimit: 40_000n })] })
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['refused gas-limit-too-low'])
+    expect(world.aggregation.watch.signatures).toBe(0)
+    const detail = world.disk
+      .events()
+      .flatMap((event) => (event.type === 'intent-closed' ? (event.detail ?? '') : []))
+    expect(detail).toEqual([
+      expect.stringMatching(/^gasLimit 40000 is too low: the whole call may take \d{5}, /),
+    ])
+    expectSound(world)
+  })
+})

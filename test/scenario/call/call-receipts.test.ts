@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fingerprint } from '../../../src/domain/random.ts'
+import type { World } from '../../../src/simulate/world.ts'
 import {
   callWorld,
   executed,
@@ -9,6 +10,12 @@ import {
 } from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+/** Runs until the target has seen the call. */
+async function untilExecuted(world: World): Promise<void> {
+  for (let steps = 0; steps < 20_000 && executed(world) === 0; steps += 1) await world.runFor(20)
+  expect(executed(world)).toBe(1)
+}
 
 describe('a receipt that lies', () => {
   test('of a call that was not executed proves nothing, and does not hold off the fallback', async () => {
@@ -50,6 +57,33 @@ describe('an executed call', () => {
     await world.runFor(HOUR + 10 * MINUTE)
     expect(outcomes(world, 'claim')).toEqual(['filled filled'])
     expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+
+  test.each([
+    ['says that it does not know the call', 'not-found' as const, 0],
+    ['gives no answer', 'honest' as const, 1],
+  ])('is proven within seconds although the service %s', async (_, receipts, silence) => {
+    const world = callWorld({ seed: `silent ${receipts}` })
+    await untilFirstSlot(world)
+    await untilEvent(world, 'order-accepted')
+    world.aggregation.faults.receipts = receipts
+    world.aggregation.faults.receiptsLost = silence
+    await untilExecuted(world)
+    const executedAtMs = world.clock.trueMs
+    await untilEvent(world, 'call-proven')
+    expect(world.clock.trueMs - executedAtMs).toBeLessThan(10_000)
+    expectSound(world)
+  })
+
+  test('is proven long before its deadline although the service says that it has not landed', async () => {
+    const world = callWorld({ seed: 'says null' })
+    world.aggregation.faults.receipts = 'null'
+    await untilFirstSlot(world)
+    await untilExecuted(world)
+    const executedAtMs = world.clock.trueMs
+    await untilEvent(world, 'call-proven')
+    expect(world.clock.trueMs - executedAtMs).toBeLessThan(25_000)
     expectSound(world)
   })
 

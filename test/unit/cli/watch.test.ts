@@ -48,3 +48,20 @@ test('a daemon that drains is not ready, and one whose loop stands still is not 
   watch.ticked()
   expect(watch.probes.health().ok).toBe(true)
 })
+
+test('an account whose login the service does not accept makes the daemon unready, until its funds are told', () => {
+  const watch = ready()
+  const unknown = { type: 'gas-tank-unknown', account: 'operator', message: 'no' } as const
+  watch.saw({ ...unknown, isLogin: true })
+  expect(watch.probes.ready()).toMatchObject({
+    ok: false,
+    reasons: ['aggregator does not accept the login of wallet operator: its funds are unknown'],
+  })
+  watch.saw({ ...unknown, isLogin: false })
+  expect(watch.probes.ready().reasons).toEqual([
+    'aggregator does not tell the funds of wallet operator',
+  ])
+  const funds = { balance: 1n, outstanding: 0n, runwaySeconds: undefined, isLow: false }
+  watch.saw({ type: 'gas-tank', account: 'operator', ...funds })
+  expect(watch.probes.ready().ok).toBe(true)
+})

@@ -325,7 +325,37 @@ describe('the aggregator section', () => {
       gasTank: {
         alertBelowWei: 2n * 10n ** 16n,
         topUp: { belowWei: 2n * 10n ** 16n, amountWei: 5n * 10n ** 16n, maxPerDayWei: 10n ** 17n },
+        methods: 'auto',
       },
+      wire: {
+        envelopeTo: 'account',
+        status: { charged: 'costs.charged', saved: 'savings.saved', blob: 'costs.blob_cost' },
+      },
+    })
+  })
+
+  test('takes the words of a deployment for what it does in its own way', () => {
+    let text = edit(
+      AGGREGATOR,
+      'gasTank: { alertBelow',
+      'gasTank: { methods: balanceOf, alertBelow',
+    )
+    const wire =
+      'signatureHeader: X-Relay-Signature, envelopeTo: proposer, status: { charged: fee }'
+    text = edit(text, 'signatureHeader: X-Relay-Signature', wire)
+    const loaded = loadText(withSepolia + text)
+    expect(loaded.ok && loaded.settings.aggregator).toMatchObject({
+      gasTank: { methods: 'balanceOf' },
+      wire: { envelopeTo: 'proposer', status: { charged: 'fee', saved: 'savings.saved' } },
+    })
+    const wrong = edit(text, 'envelopeTo: proposer', 'envelopeTo: proposers')
+    const [problem] = briefly(withSepolia + wrong)
+    expect(problem).toMatch(/aggregator\.wire\.envelopeTo: /)
+    const listed = `${withSepolia}${AGGREGATOR}  targets: ["0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"]\n`
+    const loadedList = loadText(listed)
+    expect(loadedList).toMatchObject({
+      ok: false,
+      problems: [{ expected: expect.stringMatching(/map of name: address/) }],
     })
   })
 

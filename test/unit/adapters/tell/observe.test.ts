@@ -412,3 +412,46 @@ test('an event at info level costs less than 30 us of CPU', async () => {
   // CPU time of the best round: other work on the machine must not decide.
   expect(Math.min(...rounds)).toBeLessThan(30)
 })
+
+test('funds that nobody knows are no gauge at all, and the log says why', async () => {
+  const { observe, metrics, lines } = await rig()
+  const account = 'operator'
+  observe({
+    type: 'gas-tank',
+    account,
+    balance: 5n,
+    outstanding: 0n,
+    runwaySeconds: 9,
+    isLow: false,
+  })
+  expect(await metrics.render()).toContain('tranched_gastank_available_ether{account="operator"}')
+  observe({ type: 'gas-tank-unknown', account, isLogin: true, message: 'bad signature' })
+  const text = await metrics.render()
+  expect(text).not.toMatch(/tranched_gastank_\w+_ether\{/)
+  expect(text).not.toContain('resource="gastank"')
+  expect(lines().at(-1)).toMatchObject({
+    level: 'warn',
+    msg: expect.stringMatching(/does not accept the login of its wallet: bad signature/),
+  })
+})
+
+test.each([
+  [
+    { charged: 3n * 10n ** 13n, direct: 4n * 10n ** 13n },
+    'charged 0.00003 ETH, saved 0.00001 ETH against direct',
+  ],
+  [
+    { charged: 3n * 10n ** 13n, direct: 1n, saved: 0n, blob: 10n ** 13n },
+    'charged 0.00003 ETH (0.00001 ETH of it for blobs), saved nothing against direct',
+  ],
+  [
+    { charged: 10n ** 13n, direct: 10n ** 13n, fall: 2n * 10n ** 13n },
+    'charged 0.00001 ETH, saved nothing against direct, although its funds fell by 0.00002 ETH',
+  ],
+  [{ charged: undefined, direct: 5n }, 'in 1.4 s'],
+])('an executed call is told with what it cost: %o', async (costs, text) => {
+  const { observe, lines } = await rig()
+  const call = { label: 'claim()', txHash: HASH, costs, durationMs: 1_400 }
+  observe({ type: 'executed', ...subject, venue: 'aggregated', ...call })
+  expect(lines()[0]?.['msg']).toMatch(new RegExp(`${text.replace(/[()]/g, '\\$&')}$`))
+})
