@@ -64,7 +64,7 @@ export function savingsText({ calls, charged, saved, blob, unknown }: CallSaving
   const verdict =
     saved > 0n
       ? `saved ${etherWords(saved)} (${(saved * 1000n) / direct / 10n}.${((saved * 1000n) / direct) % 10n} %)`
-      : `saved nothing: ${etherWords(-saved)} more than direct`
+      : `saved nothing${saved === 0n ? '' : `: ${etherWords(-saved)} more than direct`}`
   return `${calls} calls for ${etherWords(charged)}${blobs}, ${etherWords(direct)} directly: ${verdict}${rest}`
 }
 

@@ -1,0 +1,10 @@
+import { makeSandboxGaslessRig } from '../../support/gasless/sandbox-gasless-rig.ts'
+import { sandboxForSuite } from '../../support/sandbox.ts'
+import { gaslessContract } from './gasless.ts'
+
+// In a file of its own, because waiting for quotes to expire takes as long as all the rest.
+const sandbox = sandboxForSuite({ reading: 'described', quoteLifetimeSeconds: 13 })
+
+gaslessContract('the live adapter over a service as described', () =>
+  makeSandboxGaslessRig(sandbox()),
+)

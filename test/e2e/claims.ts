@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
+import type { Running } from '../support/process/cli.ts'
+import { all } from './books.ts'
+import { journaled, type Operator, servedTo } from './operator.ts'
+import { everySecond, writeStrategies } from './rehearsal.ts'
+
+export const BENEFICIARY = '0x00000000000000000000000000000000000000c2'
+export const STRATEGY = 'claim-often'
+const SLOT_MS = 3_000
+
+/** A claim on every third second; the other strategies of the rehearsal stay disabled. */
+export function writeClaims({ rehearsal }: Operator, changes: object = {}): void {
+  writeStrategies(join(rehearsal.dir, 'strategies'), {
+    [STRATEGY]: {
+      name: STRATEGY,
+      kind: 'call',
+      schedule: { cron: '*/3 * * * * *', missed: 'all', maxLateness: '60s' },
+      to: 'demo',
+      function: 'claim(address)',
+      args: [BENEFICIARY],
+      gasLimit: '150000',
+      ...changes,
+    },
+  })
+}
+
+export function chargesOf(served: readonly CallRecord[]): bigint {
+  return served.reduce((total, { charged }) => total + BigInt(charged ?? 0), 0n)
+}
+
+/**
+ * Runs the daemon for whole slots. It begins within one: a slot that opens as the daemon stops is left to the next
+ * start, and would be open in the history.
+ */
+export async function runFor({ rehearsal }: Operator, seconds: number): Promise<Running> {
+  await sleep(SLOT_MS + SLOT_MS / 6 - (Date.now() % SLOT_MS))
+  const daemon = rehearsal.daemon(['--for', `${seconds}s`])
+  expect((await daemon.ended()).code).toBe(0)
+  return daemon
+}
+
+/** The proven calls of the journal, each beside what the service took for the transaction it names. */
+export async function chargesSaid(operator: Operator) {
+  const served = await servedTo(operator)
+  const taken = new Map(served.map((call) => [call.batchedTransactionHash, call.charged]))
+  return all(await journaled(operator), 'call-proven').map(({ execution }) => ({
+    ...execution,
+    said: execution.costs.charged?.toString(),
+    taken: taken.get(execution.txHash),
+  }))
+}
+
+/** What a rehearsal starts with; the calls need addresses that only its sandbox knows. */
+export const IDLE = everySecond('buy-weth', { enabled: false })

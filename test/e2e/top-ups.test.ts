@@ -1,0 +1,106 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { SlotHistory } from '../../src/cli/commands/history.ts'
+import { formatAmount } from '../../src/domain/units.ts'
+import type { Running } from '../support/process/cli.ts'
+import { startScriptedServer } from '../support/process/scripted-server.ts'
+import { all } from './books.ts'
+import { chargesOf, chargesSaid, IDLE, runFor, STRATEGY, writeClaims } from './claims.ts'
+import {
+  DEPOSIT,
+  type Funds,
+  journaled,
+  type Operator,
+  servedTo,
+  setUpAccount,
+  tankBalance,
+} from './operator.ts'
+import { metricsOf, startRehearsalInside } from './rehearsal.ts'
+
+const TOP_UP = 10n ** 16n
+
+/** Lines of a daemon's log with this event, in order. */
+function logged(daemon: Running, event: string): readonly Record<string, unknown>[] {
+  return daemon
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line): Record<string, unknown> => JSON.parse(line))
+    .filter((line) => line['event'] === event)
+}
+
+test('a falling deposit raises the alarm and is topped up once, never above the cap of a day, as the gauges show', async () => {
+  // Charges stay outstanding, so that every gauge has something to show.
+  const operator = await setUpAccount(
+    await startRehearsalInside(IDLE, { aggregator: { settleEveryMs: 0 } }),
+  )
+  const { rehearsal, account, data, edit } = operator
+  const receiver = await startScriptedServer()
+  onTestFinished(() => receiver.close())
+  receiver.answerWith(() => ({ status: 200 }))
+  const { available } = await data<Funds>('gastank status')
+  const threshold = formatAmount(BigInt(available), 18)
+  const topUp = { below: threshold, amount: '0.01', maxPerDay: '0.065' }
+  edit((config) => {
+    config.aggregator.gasTank = { alertBelow: threshold, topUp }
+    config.notify = { webhooks: [{ url: receiver.url, on: ['low-funds'] }] }
+  })
+  writeClaims(operator)
+  const falling = await runFor(operator, 18)
+
+  const [alert, ...more] = logged(falling, 'gas-tank-low')
+  expect(alert).toMatchObject({ level: 'warn', account: 'operator' })
+  expect(more).toEqual([])
+  expect(Number(alert?.['available'])).toBeLessThan(Number(threshold))
+  expect(receiver.requests.map(({ body }) => JSON.parse(body).details)).toEqual([
+    { account: 'operator', available: alert?.['available'] },
+  ])
+  expect(await depositsOf(operator)).toEqual([DEPOSIT, TOP_UP])
+  const slots = await data<SlotHistory[]>(`history --strategy ${STRATEGY}`)
+  for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
+  // What a deposit in between hides stays unsaid; nothing that is said is wrong.
+  const said = (await chargesSaid(operator)).filter((each) => each.said !== undefined)
+  expect(said.length).toBeGreaterThanOrEqual(slots.length - 2)
+  expect(said.map((each) => each.said)).toEqual(said.map(({ taken }) => taken))
+
+  const owed = chargesOf(await servedTo(operator))
+  await waitForIndexing(operator)
+  // The tank is tended for a daemon that makes calls, and nothing moves while none is due.
+  writeClaims(operator, { schedule: { cron: '0 0 1 1 *' } })
+  edit((config) => {
+    config.aggregator.gasTank.topUp = { ...topUp, below: '0.06' }
+  })
+  const capped = rehearsal.daemon()
+  await capped.sees(/top-up-capped/)
+  const gauges = await metricsOf(capped)
+  expect((await capped.stop()).code).toBe(0)
+  const gauge = (name: string) => gauges.get(`tranched_gastank_${name}_ether{account="operator"}`)
+  const funded = DEPOSIT + TOP_UP
+  expect(await tankBalance(operator, 'deployed')).toBe(funded)
+  expect(await data('gastank status')).toMatchObject({
+    account,
+    balance: funded.toString(),
+    outstandingCharge: owed.toString(),
+  })
+  expect(gauge('balance')).toBe(ether(funded))
+  expect(gauge('outstanding')).toBe(ether(owed))
+  expect(gauge('available')).toBe(ether(funded - owed))
+  expect(await depositsOf(operator)).toEqual([DEPOSIT, TOP_UP])
+}, 60_000)
+
+/** Wei of every deposit that the account's wallet signed, by the journal. */
+async function depositsOf(operator: Operator): Promise<readonly bigint[]> {
+  return all(await journaled(operator), 'transaction-recorded')
+    .filter(({ transaction }) => transaction.purpose === 'deposit')
+    .map(({ transaction }) => transaction.value)
+}
+
+async function waitForIndexing({ data }: Operator): Promise<void> {
+  await vi.waitFor(
+    async () => expect(await data('gastank status')).toMatchObject({ indexing: false }),
+    { timeout: 10_000, interval: 200 },
+  )
+}
+
+function ether(wei: bigint): number {
+  return Number(formatAmount(wei, 18))
+}
