@@ -17,7 +17,7 @@ test('promtool finds nothing wrong with an empty exposition', async () => {
 
 test('promtool finds nothing wrong with an exposition that holds values of every kind', async () => {
   const metrics = createMetrics({ version: '1.0.0-rc.1+"quoted\\"' })
-  metrics.registerStrategies(NAMES)
+  metrics.registerStrategies(NAMES.map((name) => ({ name, kind: 'dca' })))
   const { log } = await captureLog({ level: 'error' })
   const observe = createObserver({ log, metrics, notify: () => {} })
   for (const strategy of NAMES) for (const event of dayOf(strategy)) observe(event)

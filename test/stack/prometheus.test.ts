@@ -105,13 +105,11 @@ function firstAnswer(promql: string): Promise<readonly Series[]> {
   })
 }
 
-test('Prometheus scrapes the running daemon and sees its fills', async () => {
-  const fills = await firstAnswer('tranched_fills_total > 0')
-  expect(fills[0]?.metric).toMatchObject({
-    __name__: 'tranched_fills_total',
-    venue: 'gasless',
-    strategy: expect.stringMatching(/^[a-z0-9-]+$/),
-  })
+test('Prometheus scrapes the running daemon and sees its fills at both venues', async () => {
+  for (const venue of ['gasless', 'aggregated']) {
+    const fills = await firstAnswer(`tranched_fills_total{venue="${venue}"} > 0`)
+    expect(fills[0]?.metric['strategy']).toMatch(/^[a-z0-9-]+$/)
+  }
   expect(await query('up{job="tranched"} == 1')).toHaveLength(1)
 })
 

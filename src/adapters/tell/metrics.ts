@@ -10,6 +10,7 @@ import {
 } from 'prom-client'
 import type { Outcome } from '../../domain/intent.ts'
 import type { Route } from '../../domain/observation.ts'
+import type { Strategy } from '../../domain/strategy.ts'
 
 /** Default metrics whose names break the exposition's naming rules (a gauge called `_total`). */
 const MISNAMED = [
@@ -79,9 +80,9 @@ export function createMetrics(options: { readonly version: string }) {
      * refusals by reason begin with their first one: thousands of strategies times every reason would cost more
      * memory than all else together, and `tranched_slots_total{outcome="failed"}` tells the same from 0 on.
      */
-    registerStrategies(names: readonly string[]): void {
-      for (const strategy of names) {
-        trading.fills.inc({ strategy, venue: 'gasless' }, 0)
+    registerStrategies(strategies: readonly Named[]): void {
+      for (const { name: strategy, kind } of strategies) {
+        trading.fills.inc({ strategy, venue: kind === 'call' ? 'aggregated' : 'gasless' }, 0)
         for (const outcome of Object.keys(OUTCOMES)) trading.slots.inc({ strategy, outcome }, 0)
       }
     },
@@ -90,6 +91,9 @@ export function createMetrics(options: { readonly version: string }) {
     render: (): Promise<string> => registry.metrics(),
   }
 }
+
+/** What a counter has to know of a strategy. */
+type Named = Pick<Strategy, 'name' | 'kind'>
 
 type Make = ReturnType<typeof makerIn>
 

@@ -10,6 +10,7 @@ import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
 import { createWebhooks } from '../../adapters/tell/webhooks.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
+import type { Strategy } from '../../domain/strategy.ts'
 import type { Clock } from '../../ports.ts'
 import type { Io } from '../io.ts'
 import { VERSION } from '../version.ts'
@@ -21,7 +22,7 @@ export type Telling = {
   readonly log: Log
   readonly observe: (event: Observation) => void
   /** Starts the counters of strategies at 0. */
-  readonly registerStrategies: (names: readonly string[]) => void
+  readonly registerStrategies: (strategies: readonly Strategy[]) => void
   /** Serves the metrics and the probes. */
   serve(probes: { health(): Probe; ready(): Probe }): Promise<HttpServer>
   /** Sends what is still to be sent, for a few seconds. */

@@ -12,7 +12,7 @@ export type AttendInput = {
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
   readonly loadAgain: () => Promise<Loaded>
-  readonly registerStrategies: (names: readonly string[]) => void
+  readonly registerStrategies: (strategies: readonly Strategy[]) => void
   readonly log: Log
   readonly io: Io
 }

@@ -53,7 +53,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   try {
     const watch = createWatch(clock)
     const telling = openTelling(settings, { log, scrubber, clock, saw: watch.saw })
-    telling.registerStrategies(input.strategies.map(({ name }) => name))
+    telling.registerStrategies(input.strategies)
     opened = await openState({
       dir: settings.stateDir,
       clock,

@@ -14,7 +14,7 @@ export type ReloadInput = {
   readonly load: () => Promise<Loaded>
   readonly strategies: readonly Strategy[]
   readonly control: Pick<DaemonControl, 'reload'>
-  readonly registerStrategies: (names: readonly string[]) => void
+  readonly registerStrategies: (strategies: readonly Strategy[]) => void
   readonly log: Log
 }
 
@@ -34,7 +34,7 @@ export function createReloader(input: ReloadInput): () => Promise<ReloadResult> 
     const after = readTexts(loaded.strategies)
     const changes = changesBetween(texts, after)
     if (changes.length === 0) return { ok: true, changes }
-    input.registerStrategies(loaded.strategies.map(({ name }) => name))
+    input.registerStrategies(loaded.strategies)
     await input.control.reload(loaded.strategies.filter(({ enabled }) => enabled))
     texts = after
     for (const { strategy, text } of changes)

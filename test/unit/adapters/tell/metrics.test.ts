@@ -22,9 +22,11 @@ test('gauges that call themselves totals are left out', async () => {
 
 test('registered strategies count fills and every outcome from zero', async () => {
   const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies(['weekly-eth', 'daily-eth'])
+  metrics.registerStrategies([dca('weekly-eth'), dca('daily-eth'), { name: 'claim', kind: 'call' }])
   const text = await metrics.render()
   expect(text).toContain('tranched_fills_total{strategy="weekly-eth",venue="gasless"} 0')
+  expect(text).toContain('tranched_fills_total{strategy="claim",venue="aggregated"} 0')
+  expect(text).not.toContain('tranched_fills_total{strategy="claim",venue="gasless"}')
   for (const outcome of ['filled', 'skipped', 'refused', 'failed', 'expired', 'missed'])
     expect(text).toContain(`tranched_slots_total{strategy="daily-eth",outcome="${outcome}"} 0`)
 })
@@ -37,9 +39,9 @@ test('a queue that nobody waited in has depth zero', async () => {
 
 test('registering a strategy again keeps its counts', async () => {
   const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies(['weekly-eth'])
+  metrics.registerStrategies([dca('weekly-eth')])
   metrics.fills.inc({ strategy: 'weekly-eth', venue: 'gasless' })
-  metrics.registerStrategies(['weekly-eth'])
+  metrics.registerStrategies([dca('weekly-eth')])
   expect(await metrics.render()).toContain(
     'tranched_fills_total{strategy="weekly-eth",venue="gasless"} 1',
   )
@@ -54,7 +56,7 @@ test('two registries in one process do not share values', async () => {
 
 test('a thousand strategies are rendered within a second', async () => {
   const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies(Array.from({ length: 1_000 }, (_, index) => `strategy-${index}`))
+  metrics.registerStrategies(Array.from({ length: 1_000 }, (_, index) => dca(`strategy-${index}`)))
   const startedAt = performance.now()
   const text = await metrics.render()
   expect(performance.now() - startedAt).toBeLessThan(1_000)
@@ -76,3 +78,7 @@ test('a label keeps at most 64 values and remembers the first ones', () => {
   expect(shown.has('other')).toBe(true)
   expect(route('route-0')).toBe('route-0')
 })
+
+function dca(name: string) {
+  return { name, kind: 'dca' } as const
+}

@@ -82,7 +82,7 @@ test.each([
 
 test('a fill counts once, for its strategy and venue, and dates the last one', async () => {
   const { observe, metrics } = await rig()
-  metrics.registerStrategies(['weekly-eth'])
+  metrics.registerStrategies([{ name: 'weekly-eth', kind: 'dca' }])
   observe(fill(1n, 1n))
   const text = await metrics.render()
   expect(text).toContain('tranched_fills_total{strategy="weekly-eth",venue="gasless"} 1')
