@@ -163,6 +163,8 @@ export type Chain = {
     readonly owner: Address
     readonly token: Address
     readonly fromBlock: bigint
+    /** Unix seconds after which none counts. */
+    readonly untilSeconds: number
   }): Promise<ChainReply<readonly TransactionTrace[]>>
   /** Nonce (of the latest block), gas with a margin, and fees for a call. */
   draft(call: {
@@ -199,13 +201,17 @@ export type CallChain = Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transa
   /** A mined transaction with its input and logs; undefined while the node does not know its receipt. */
   trace(hash: Hex): Promise<ChainReply<CallTrace | undefined>>
   /**
-   * Transactions to a contract since a block that hold `mark` in their input, oldest first: those of the first stretch of
-   * blocks that has any. `unavailable` rather than cut short.
+   * Transactions through a contract that hold `mark` in their input, from a block up to a time (Unix seconds), oldest first:
+   * those of the first stretch of blocks that has any. They are found by the contract's events; out of whole blocks,
+   * whatever their receiver, where it emits none, and always when the search is to be thorough. `unavailable` rather
+   * than cut short.
    */
   callsWith(query: {
     readonly contract: Address
     readonly mark: Hex
     readonly fromBlock: bigint
+    readonly untilSeconds: number
+    readonly isThorough: boolean
   }): Promise<ChainReply<readonly CallTrace[]>>
 }
 

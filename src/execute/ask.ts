@@ -85,6 +85,18 @@ export async function within<Answer>(
   }
 }
 
+/** What is nice to know is not worth more of an order's time. */
+const SOON_MS = 3_000
+
+/** An answer that nothing depends on: undefined when it does not come within a few seconds. */
+export async function soon<Answer>(
+  ports: Pick<OrderContext['ports'], 'clock'>,
+  answer: Promise<Answer>,
+): Promise<Answer | undefined> {
+  const reply = await within(ports, SOON_MS, answer)
+  return reply === LATE ? undefined : reply
+}
+
 /** The time that deadlines are judged by; see `trustedTime`. The service's clock counts where it is known. */
 export function trustedNow(
   context: SendingContext,

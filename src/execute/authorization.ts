@@ -26,6 +26,8 @@ export type SubmitReply =
   | { readonly tag: 'accepted'; readonly orderId: string }
   /** The service refused it before it took it. Only the answer to the very first submission can say so (rule G7). */
   | { readonly tag: 'rejected'; readonly message: string }
+  /** It was not given to the service, and will not be: as it was signed it would revert. */
+  | { readonly tag: 'unfit'; readonly message: string }
   | { readonly tag: 'unknown'; readonly message: string }
 
 /** The cap that an order would pass if it took `amount` (base units of what the intent spends). */
@@ -63,6 +65,10 @@ export async function recordReply(
     case 'rejected': {
       const { message } = reply
       return journal.append({ type: 'order-ended', ...key, status: 'rejected', message })
+    }
+    case 'unfit': {
+      const { message } = reply
+      return journal.append({ type: 'order-ended', ...key, status: 'failed', message })
     }
     case 'unknown':
       tellUnknown(context, open, reply.message)

@@ -10,7 +10,8 @@ import type {
 import type { Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
 import type { Hex } from '../domain/units.ts'
-import type { Aggregator, CallChain, Chain, Ports, Signer } from '../ports.ts'
+import type { CallChain, Chain, Ports, Signer } from '../ports.ts'
+import type { PacedAggregator } from './call/paced.ts'
 
 /** What every step of an order is given. Frozen while the daemon runs, but for the strategies: their files may change. */
 export type OrderContext = {
@@ -52,7 +53,7 @@ export type WalletContext = {
 /** The aggregation service and the chain it works on. */
 export type AggregatorContext = {
   readonly settings: AggregatorSettings
-  readonly service: Aggregator
+  readonly service: PacedAggregator
   readonly chain: CallChain
   readonly wallet: WalletContext
 }

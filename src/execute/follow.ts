@@ -1,7 +1,8 @@
 import type { OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import { assertNever } from '../domain/errors.ts'
-import { backoffMs, pollDelayMs } from '../domain/policy.ts'
+import { backoffMs, pollDelayMs, silenceMs } from '../domain/policy.ts'
+import { LATE, within } from './ask.ts'
 import type { OrderContext } from './context.ts'
 import type { FollowSteps } from './venue.ts'
 
@@ -42,6 +43,24 @@ function takeTurn(state: OpenIntent['state'], steps: FollowSteps): Promise<unkno
       return Promise.resolve()
     default:
       return assertNever(state)
+  }
+}
+
+/**
+ * Waits for a service, and asks the chain meanwhile: a queue that is held by a limit, or a request that hangs, must not
+ * hide what became of the order. Undefined when there is nothing to answer any more.
+ */
+export async function attended<Answer>(
+  context: OrderContext,
+  open: OpenIntent,
+  { answer, meanwhile }: { answer: Promise<Answer>; meanwhile: () => Promise<unknown> },
+): Promise<Answer | undefined> {
+  const { state } = open
+  for (;;) {
+    const reply = await within(context.ports, silenceMs(context.policy), answer)
+    if (reply !== LATE) return reply
+    if (!context.stop.aborted) await meanwhile()
+    if (open.state !== state) return undefined
   }
 }
 

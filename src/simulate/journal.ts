@@ -135,7 +135,7 @@ function seal(record: Omit<JournalRecord, 'hash'>): JournalRecord {
   return { ...record, hash }
 }
 
-const BIGINT = /^(\d+)n$/
+const BIGINT = /^(-?\d+)n$/
 
 function encode(record: object): string {
   return JSON.stringify(record, (_key, value: unknown) =>

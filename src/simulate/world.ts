@@ -1,5 +1,5 @@
 import type { DaemonState } from '../domain/book/state.ts'
-import type { GaslessRoute, Observation } from '../domain/observation.ts'
+import type { Observation, Route } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
 import { createPricePaths } from '../domain/price.ts'
 import { createRandom, type SeededRandom } from '../domain/random.ts'
@@ -9,7 +9,7 @@ import type { Address, Hex } from '../domain/units.ts'
 import { type DaemonControl, runDaemon } from '../engine/daemon.ts'
 import { createPermitHasher } from '../execute/authority/permit-digest.ts'
 import { createTurns, type OrderContext } from '../execute/context.ts'
-import type { Ports } from '../ports.ts'
+import type { Ports, Queue } from '../ports.ts'
 import { AGGREGATOR, Aggregation } from './aggregator/aggregation.ts'
 import { createSimulatedChain, noChainFaults } from './chain/chain.ts'
 import { Ledger } from './chain/ledger.ts'
@@ -82,7 +82,7 @@ export class World {
   /** How long each submission waits in the queue. */
   queueDelayMs = 0
   /** How long each other request waits there. */
-  queueDelaysMs: Partial<Record<GaslessRoute, number>> = {}
+  queueDelaysMs: Partial<Record<Route, number>> = {}
   /** How long the machine is down after a crash point. */
   restartAfterMs = 3_000
   readonly #random: SeededRandom
@@ -263,9 +263,9 @@ export class World {
     }
   }
 
-  #queueOf(process: SimulatedProcess): Ports['queue'] {
+  #queueOf(process: SimulatedProcess): Queue<Route> {
     const { clock } = this
-    const turn = async (route: GaslessRoute, end?: AbortSignal): Promise<void> => {
+    const turn = async (route: Route, end?: AbortSignal): Promise<void> => {
       const waitMs = route === 'submit' ? this.queueDelayMs : this.queueDelaysMs[route]
       if (waitMs !== undefined) await clock.asPort().sleep(waitMs, end)
     }
@@ -305,7 +305,7 @@ export class World {
         turn: createTurns(),
       },
       aggregator: this.strategies.some(makesCalls)
-        ? this.aggregation.contextOf(process)
+        ? this.aggregation.contextOf(process, this.#queueOf(process))
         : undefined,
     }
   }

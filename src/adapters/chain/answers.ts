@@ -53,7 +53,7 @@ const ANSWERS = {
   eth_sendRawTransaction: hash,
 }
 
-const sentInBlock = z.looseObject({ hash, to: address.nullish(), input: bytes })
+const sentInBlock = z.looseObject({ hash, input: bytes })
 
 /** The transactions of a block that was asked for with them; undefined for one without. */
 export function sentIn(block: {

@@ -1,11 +1,11 @@
 import type { Observation } from '../../domain/observation.ts'
-import type { Address, Hex } from '../../domain/units.ts'
+import type { Hex } from '../../domain/units.ts'
 import type { CallChain, CallTrace, ChainReply, Clock } from '../../ports.ts'
 import { ACCOUNT_SIZE, readAccount } from './account.ts'
 import { foundLogs, readEach, readHead } from './logs.ts'
 import { type Nodes, openNodes } from './nodes.ts'
 import { createSending, simulateCall } from './sending.ts'
-import { readCalls, readCallTrace, readInput, TRACE_SIZE } from './trace.ts'
+import { readCallsIn, readCallTrace, readWhether, TRACE_SIZE } from './trace.ts'
 
 export type CallChainOptions = {
   /** Answers of a node on another chain are not believed (but for `identity`, which reports them). */
@@ -21,8 +21,10 @@ export type CallChainOptions = {
 const CALLS_ROUTE = 'calls'
 /** Transactions in one stretch of 2,000 blocks: five a block. */
 const CALLS_MAX = 10_000
-/** Whole blocks that are read of a chain whose service emits no events: thirteen minutes of Ethereum's. */
-const BLOCKS_MAX = 64n
+/** Whole blocks that are read at most: more than a call lives for, at a block every two seconds. */
+const BLOCKS_MAX = 2_000n
+/** Of them, between two looks at what they held. */
+const BLOCKS_TOGETHER = 12n
 /** Room that a whole block takes in a request, in requests: a few of them are megabytes. */
 const BLOCK_SIZE = 8
 
@@ -50,16 +52,15 @@ export function createCallChain(options: CallChainOptions): CallChain & { close(
 }
 
 /**
- * `CallChain.callsWith`. The contract's transactions are those that emitted any log of it; searches at most 100,000 blocks.
- * A contract that emits nothing has its transactions read out of the blocks themselves, as long as they are few.
+ * `CallChain.callsWith`. The contract's transactions are those that emitted any log of it. What emits nothing, and what was
+ * executed without the contract, is in whole blocks only: they are read where there is nothing else, or to be sure.
  */
 async function readCallsWith(
   nodes: Nodes,
-  { contract, mark, fromBlock }: Parameters<CallChain['callsWith']>[0],
+  { contract, mark, isThorough, ...range }: Parameters<CallChain['callsWith']>[0],
 ): Promise<ChainReply<readonly CallTrace[]>> {
-  const search = { route: CALLS_ROUTE, contract, fromBlock, topics: [[]], filtersTogether: 1 }
-  const holds = ({ input }: { readonly input: Hex }): boolean =>
-    input.toLowerCase().includes(mark.slice(2).toLowerCase())
+  const search = { route: CALLS_ROUTE, contract, ...range, topics: [[]], filtersTogether: 1 }
+  const holds: Holds = ({ input }) => input.toLowerCase().includes(mark.slice(2).toLowerCase())
   let isSilent = true
   for await (const found of foundLogs(nodes, search)) {
     if (!found.ok) return found
@@ -67,7 +68,9 @@ async function readCallsWith(
     const traces = await tracesOf(nodes, found.value, holds)
     if (!traces.ok || traces.value.length > 0) return traces
   }
-  return isSilent ? readBlocksFor(nodes, { contract, fromBlock, holds }) : { ok: true, value: [] }
+  return isSilent || isThorough
+    ? readBlocksFor(nodes, { ...range, holds })
+    : { ok: true, value: [] }
 }
 
 type Holds = (transaction: { readonly input: Hex }) => boolean
@@ -79,37 +82,50 @@ async function tracesOf(
   holds: Holds,
 ): Promise<ChainReply<readonly CallTrace[]>> {
   if (hashes.length > CALLS_MAX) return unavailable(`${hashes.length} transactions are too many`)
-  const inputs = await readEach(nodes, hashes, { route: CALLS_ROUTE, size: 1, read: readInput })
-  if (!inputs.ok) return inputs
-  const own = inputs.value.filter(holds).map(({ hash }) => hash)
-  return readEach(nodes, own, { route: CALLS_ROUTE, size: TRACE_SIZE, read: readCallTrace })
+  const looked = await readEach(nodes, hashes, {
+    route: CALLS_ROUTE,
+    size: 1,
+    read: (node, hash) => readWhether(node, hash, holds),
+  })
+  if (!looked.ok) return looked
+  const own = looked.value.filter((each) => each.holds).map(({ hash }) => hash)
+  return readCallTraces(nodes, own)
 }
 
-/** The same out of whole blocks, for a contract without events. */
+function readCallTraces(
+  nodes: Nodes,
+  hashes: readonly Hex[],
+): Promise<ChainReply<readonly CallTrace[]>> {
+  return readEach(nodes, hashes, { route: CALLS_ROUTE, size: TRACE_SIZE, read: readCallTrace })
+}
+
+/** The same out of whole blocks, a few at a time, until one has it or their time is over. */
 async function readBlocksFor(
   nodes: Nodes,
-  search: { readonly contract: Address; readonly fromBlock: bigint; readonly holds: Holds },
+  search: { readonly fromBlock: bigint; readonly untilSeconds: number; readonly holds: Holds },
 ): Promise<ChainReply<readonly CallTrace[]>> {
-  const { contract, fromBlock, holds } = search
+  const { fromBlock, untilSeconds, holds } = search
   const head = await readHead(nodes, { route: CALLS_ROUTE, fromBlock })
   if (!head.ok) return head
-  if (head.value - fromBlock >= BLOCKS_MAX)
-    return unavailable(
-      `the contract emits no events, and blocks ${fromBlock} to ${head.value} are too many to read`,
-    )
-  const numbers = Array.from(
-    { length: Number(head.value - fromBlock) + 1 },
-    (_, n) => fromBlock + BigInt(n),
-  )
-  const blocks = await readEach(nodes, numbers, {
-    route: CALLS_ROUTE,
-    size: BLOCK_SIZE,
-    read: readCalls,
-  })
-  if (!blocks.ok) return blocks
-  const own = blocks.value.flat().filter((sent) => sent.to === contract && holds(sent))
-  const hashes = own.map(({ hash }) => hash)
-  return readEach(nodes, hashes, { route: CALLS_ROUTE, size: TRACE_SIZE, read: readCallTrace })
+  for (let at = fromBlock; at <= head.value; at += BLOCKS_TOGETHER) {
+    if (at - fromBlock >= BLOCKS_MAX)
+      return unavailable(`blocks ${fromBlock} to ${head.value} are too many to read whole`)
+    const blocks = await readEach(nodes, blocksFrom(at, head.value), {
+      route: CALLS_ROUTE,
+      size: BLOCK_SIZE,
+      read: (node, number) => readCallsIn(node, number, holds),
+    })
+    if (!blocks.ok) return blocks
+    const hashes = blocks.value.flatMap((block) => block.hashes)
+    if (hashes.length > 0) return readCallTraces(nodes, hashes)
+    if (blocks.value.some(({ timeSeconds }) => timeSeconds > untilSeconds)) break
+  }
+  return { ok: true, value: [] }
+}
+
+function blocksFrom(first: bigint, head: bigint): readonly bigint[] {
+  const numbers = Array.from({ length: Number(BLOCKS_TOGETHER) }, (_, n) => first + BigInt(n))
+  return numbers.filter((number) => number <= head)
 }
 
 function unavailable(message: string): ChainReply<never> {

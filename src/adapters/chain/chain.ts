@@ -155,12 +155,13 @@ function feedReadings(
 /** `Chain.outgoing`. Gives at most the oldest hundred transactions; searches at most 100,000 blocks. */
 async function readOutgoing(
   nodes: Nodes,
-  { owner, token, fromBlock }: Parameters<Chain['outgoing']>[0],
+  { owner, token, fromBlock, untilSeconds }: Parameters<Chain['outgoing']>[0],
 ): Promise<ChainReply<readonly TransactionTrace[]>> {
   const found = await searchLogs(nodes, {
     route: OUTGOING_ROUTE,
     contract: token,
     fromBlock,
+    untilSeconds,
     topics: [[TRANSFER_TOPIC, topicOf(owner)]],
     transactionsMax: OUTGOING_MAX,
   })

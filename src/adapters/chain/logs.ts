@@ -19,6 +19,8 @@ export type LogSearch = {
   readonly route: string
   readonly contract: Address
   readonly fromBlock: bigint
+  /** Unix seconds after which nothing is looked for any more. */
+  readonly untilSeconds: number
   /** A transaction is found if one of its logs matches any of these; null matches every topic in its place. */
   readonly topics: readonly (readonly (Hex | null)[])[]
   /** Filters in one request, and so in one stretch of blocks: fewer for who hopes to end early. Default 12. */
@@ -26,8 +28,8 @@ export type LogSearch = {
 }
 
 /**
- * Hashes of the transactions whose logs match since a block, oldest first, each once. Searches at most 100,000
- * blocks. A node that has not reached `fromBlock` yet is unavailable.
+ * Hashes of the transactions whose logs match since a block, oldest first, each once. Searches at most 100,000 blocks,
+ * and is unavailable where its time is not over by then. So is a node that has not reached `fromBlock` yet.
  */
 export async function searchLogs(
   nodes: Nodes,
@@ -51,14 +53,9 @@ export async function* foundLogs(
   search: LogSearch,
 ): AsyncGenerator<ChainReply<readonly Hex[]>> {
   const { route, fromBlock } = search
-  const head = await readHead(nodes, search)
-  if (!head.ok) return yield head
-  const chunks = logChunks(fromBlock, head.value)
-  if (chunks === undefined) {
-    const message = `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_CHUNKS_MAX * LOG_BLOCKS_MAX})`
-    return yield { ok: false, fault: { tag: 'unavailable', message } }
-  }
-  const ranges = chunks.map((range) => filtersOf(search, range))
+  const last = await lastBlock(nodes, search)
+  if (!last.ok) return yield last
+  const ranges = logChunks(fromBlock, last.value).map((range) => filtersOf(search, range))
   for (const filters of grouped(ranges, search.filtersTogether ?? FILTERS_PER_REQUEST)) {
     const found = await nodes.read({ route, size: filters.length }, async (node) => {
       const logs = await Promise.all(filters.map((filter) => readLogs(node, filter)))
@@ -133,9 +130,27 @@ async function readLogs(node: Node, filter: Filter): Promise<readonly Found[]> {
   }))
 }
 
-/** Ranges of blocks, oldest first; undefined when there would be too many. */
-function logChunks(fromBlock: bigint, head: bigint): readonly BlockRange[] | undefined {
-  if (head - fromBlock >= LOG_CHUNKS_MAX * LOG_BLOCKS_MAX) return undefined
+/** Where a search ends: at the newest block, or as far as it may go where its time is over by then. */
+async function lastBlock(
+  nodes: Nodes,
+  search: Pick<LogSearch, 'route' | 'fromBlock' | 'untilSeconds'>,
+): Promise<ChainReply<bigint>> {
+  const { route, fromBlock, untilSeconds } = search
+  const head = await readHead(nodes, search)
+  const furthest = fromBlock + LOG_CHUNKS_MAX * LOG_BLOCKS_MAX - 1n
+  if (!head.ok || head.value <= furthest) return head
+  const block = await nodes.read({ route, size: 1 }, async (node) => ({
+    ok: true,
+    value: await node.request('eth_getBlockByNumber', [numberToHex(furthest), false]),
+  }))
+  if (!block.ok) return block
+  if (Number(block.value.timestamp) > untilSeconds) return { ok: true, value: furthest }
+  const message = `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_CHUNKS_MAX * LOG_BLOCKS_MAX})`
+  return { ok: false, fault: { tag: 'unavailable', message } }
+}
+
+/** Ranges of blocks, oldest first. */
+function logChunks(fromBlock: bigint, head: bigint): readonly BlockRange[] {
   const chunks: BlockRange[] = []
   for (let from = fromBlock; from <= head; from += LOG_BLOCKS_MAX) {
     const last = from + LOG_BLOCKS_MAX - 1n

@@ -58,23 +58,27 @@ export async function readCallTrace(node: Node, hash: Hex): Promise<CallTrace | 
   }
 }
 
-/** What a transaction was sent with; undefined while the node does not have it. */
-export async function readInput(
+/** Whether a transaction's input is what is looked for; undefined while the node does not have it. */
+export async function readWhether(
   node: Node,
   hash: Hex,
-): Promise<{ readonly hash: Hex; readonly input: Hex } | undefined> {
+  holds: (sent: { readonly input: Hex }) => boolean,
+): Promise<{ readonly hash: Hex; readonly holds: boolean } | undefined> {
   const sent = await transactionOf(node, hash)
-  return sent && { hash, input: sent.input }
+  return sent && { hash, holds: holds(sent) }
 }
 
-/** Every transaction of a block, with its receiver and input. */
-export async function readCalls(
+/** A block's time, and the hashes of those of its transactions whose input is looked for. */
+export async function readCallsIn(
   node: Node,
   block: bigint,
-): Promise<NonNullable<ReturnType<typeof sentIn>>> {
-  const sent = sentIn(await node.request('eth_getBlockByNumber', [numberToHex(block), true]))
+  holds: (sent: { readonly input: Hex }) => boolean,
+): Promise<{ readonly timeSeconds: number; readonly hashes: readonly Hex[] }> {
+  const answer = await node.request('eth_getBlockByNumber', [numberToHex(block), true])
+  const sent = sentIn(answer)
   if (sent === undefined) throw new UnusableAnswer('answered a block without its transactions')
-  return sent
+  const hashes = sent.filter(holds).map(({ hash }) => hash)
+  return { timeSeconds: Number(answer.timestamp), hashes }
 }
 
 /**

@@ -63,9 +63,15 @@ export function savingsText({ calls, charged, saved, blob, unknown }: CallSaving
   const blobs = blob === 0n ? '' : ` (${etherWords(blob)} of it for blobs)`
   const verdict =
     saved > 0n
-      ? `saved ${etherWords(saved)} (${(saved * 1000n) / direct / 10n}.${((saved * 1000n) / direct) % 10n} %)`
+      ? `saved ${etherWords(saved)}${percent(saved, direct)}`
       : `saved nothing${saved === 0n ? '' : `: ${etherWords(-saved)} more than direct`}`
   return `${calls} calls for ${etherWords(charged)}${blobs}, ${etherWords(direct)} directly: ${verdict}${rest}`
+}
+
+function percent(part: bigint, whole: bigint): string {
+  if (whole <= 0n) return ''
+  const tenths = (part * 1000n) / whole
+  return ` (${tenths / 10n}.${tenths % 10n} %)`
 }
 
 /** What the fall of the funds says of what the service says. */

@@ -1,4 +1,3 @@
-import { paceAggregator } from '../../adapters/aggregator/paced.ts'
 import { createAggregatorRpc } from '../../adapters/aggregator/rpc.ts'
 import { createCallChain } from '../../adapters/chain/call-chain.ts'
 import { createChain } from '../../adapters/chain/chain.ts'
@@ -12,6 +11,7 @@ import { createPricePaths } from '../../domain/price.ts'
 import type { ChainSettings, Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
+import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns, type OrderContext } from '../../execute/context.ts'
 import type { Clock, Gasless, Journal, Queue, Signer } from '../../ports.ts'
 

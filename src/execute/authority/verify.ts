@@ -173,7 +173,9 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
 function checkPrice(input: VerifyInput, permit: Permit): void {
   const { intent, quote } = input
   if (intent.priceCheck === 'feed') checkAgainstFeed(input)
-  const implied: Ratio = { num: permit.amount, den: quote.buyAmount }
+  // Of an exact output the service may name more than it promises: what was asked for is what counts.
+  const bought = intent.size.side === 'buy' ? intent.size.amount : quote.buyAmount
+  const implied: Ratio = { num: permit.amount, den: bought }
   const { min, max } = intent.price
   check(
     intent.priceCheck === 'feed' || max !== undefined,

@@ -3,18 +3,19 @@ import type { OpenCall } from '../../domain/book/state.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
 import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
+import { backoffMs, silenceMs } from '../../domain/policy.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import { type Address, baseUnits } from '../../domain/units.ts'
 import type { AccountView, ChainFault } from '../../ports.ts'
 import { availableOf } from '../account/deposit.ts'
-import { askChain, trustedNow } from '../ask.ts'
+import { askChain, LATE, soon, trustedNow, within } from '../ask.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { hashCall } from './data.ts'
 import { envelopeFees } from './envelope.ts'
-import { proposerGas, transactionGas } from './gas.ts'
+import { targetGas as gasOfTarget, proposerGas } from './gas.ts'
 import { proposerCalldata, submitCall } from './submit.ts'
 
 /** Gas that the proposer and the transaction around it use beside the call itself, with room. */
@@ -60,26 +61,20 @@ function isAccountBusy(context: OrderContext, open: OpenCall): boolean {
   )
 }
 
+/** The account is read last: nothing is waited for between its nonce and the record that uses it. */
 async function tryCall(
   context: OrderContext,
   aggregator: AggregatorContext,
   open: OpenCall,
 ): Promise<Step> {
   const { intent } = open
-  const { settings, chain, wallet } = aggregator
+  const { settings, chain, wallet, service } = aggregator
   if (intent.owner !== wallet.signer.address)
     return refusal('owner-mismatch', `it was decided for ${intent.owner}`)
   if (![...settings.targets.values()].includes(intent.target))
     return refusal('target-not-allowed', `${intent.target} is not in aggregator.targets`)
-  const read = await askChain(context, { route: 'account', doing: 'reading the account' }, () =>
-    chain.account({ account: intent.owner, gasTank: settings.contracts.gasTank }),
-  )
-  if (!read.ok) return failure('chain-unavailable', read.fault.message)
-  const view = read.value
-  const undelegated = delegationRefusal(aggregator, view)
-  if (undelegated !== undefined) return undelegated
-  if (view.balance < intent.value)
-    return failure('insufficient-balance', `the account holds ${view.balance} wei`)
+  const isDry = context.mode === 'dry-run'
+  const funds = isDry ? undefined : await soon(context.ports, service.accountInfo(intent.owner))
   const simulated = await askChain(
     context,
     { route: 'simulate', doing: 'simulating the call' },
@@ -91,17 +86,35 @@ async function tryCall(
         value: intent.value,
       }),
   )
+  const read = await askChain(context, { route: 'account', doing: 'reading the account' }, () =>
+    chain.account({ account: intent.owner, gasTank: settings.contracts.gasTank }),
+  )
+  if (!read.ok) return failure('chain-unavailable', read.fault.message)
+  const view = read.value
+  const unfit = unfitNow(aggregator, intent, view)
+  if (unfit !== undefined) return unfit
   if (!simulated.ok) return simulationFailure(simulated.fault)
-  const { gasUsed: directGas } = simulated.value
-  const tooLow = gasLimitRefusal(aggregator, intent, { view, directGas })
-  if (tooLow !== undefined) return tooLow
-  if (context.mode === 'dry-run') return bookCall(context, open, view)
-  const funds = await aggregator.service.accountInfo(intent.owner)
-  return record(context, aggregator, open, {
+  const sight = {
     view,
-    directGas,
-    availableWei: funds.ok ? availableOf(funds.value) : undefined,
-  })
+    directGas: simulated.value.gasUsed,
+    availableWei: funds?.ok === true ? availableOf(funds.value) : undefined,
+  }
+  const tooLow = gasLimitRefusal(aggregator, intent, sight)
+  if (tooLow !== undefined) return tooLow
+  return isDry ? bookCall(context, open, view) : record(context, aggregator, open, sight)
+}
+
+/** What the account as it is now bars the call for. */
+function unfitNow(
+  aggregator: AggregatorContext,
+  { value }: CallIntent,
+  view: AccountView,
+): Closing | undefined {
+  const undelegated = delegationRefusal(aggregator, view)
+  if (undelegated !== undefined) return undelegated
+  return view.balance < value
+    ? failure('insufficient-balance', `the account holds ${view.balance} wei`)
+    : undefined
 }
 
 /** Dry-run ends here: the call would be made, and counts as executed. */
@@ -121,9 +134,10 @@ function gasLimitRefusal(
   { calldata, value, gasLimit }: CallIntent,
   { view, directGas }: Pick<Sight, 'view' | 'directGas'>,
 ): Closing | undefined {
-  const targetGas = directGas - transactionGas(calldata)
+  const targetGas = gasOfTarget({ calldata, directGas })
   const nonce = view.nestedNonce ?? 0n
-  const ownGas = settings.proposer === 'trustless' ? proposerGas({ calldata, value, nonce }) : 0n
+  const ownGas =
+    settings.proposer === 'trustless' ? proposerGas({ calldata, value, nonce, targetGas }) : 0n
   const needed = targetGas + ownGas
   if (gasLimit >= needed) return undefined
   const detail = `gasLimit ${gasLimit} is too low: the whole call may take ${needed}, of which the target ${targetGas} and the proposer's own code ${ownGas}`
@@ -165,39 +179,55 @@ async function record(
     return haltedSince
   }
   const reply =
-    (await wouldRevert(aggregator, built)) ?? (await submitUnlessHalted(context, aggregator, built))
+    (await rehearse(context, aggregator, built)) ?? (await submitFirst(context, aggregator, open))
   await recordReply(context, open, { attempt, reply })
   return { tag: 'sent' }
 }
 
 /**
  * The account's own `onCall`, run as it was signed on a node of ours: what would revert is not given to the service, which
- * would hold others up with it. Its signature exists all the same, so that it counts as rejected, not as withdrawn.
+ * would hold others up with it. Its signature exists all the same, so that it ends with its deadline. A node that is a block
+ * behind says no as well: it is asked again for some seconds.
  */
-async function wouldRevert(
+async function rehearse(
+  context: OrderContext,
   aggregator: AggregatorContext,
   call: CallRecord,
 ): Promise<SubmitReply | undefined> {
   if (call.trust === 'trusted') return undefined
+  const { policy, ports, closing } = context
   const { account } = call
   const data = proposerCalldata(aggregator, call)
-  const run = await aggregator.chain.simulate({ from: account, to: account, data, value: 0n })
-  if (run.ok || run.fault.tag !== 'refused') return undefined
-  return {
-    tag: 'rejected',
-    message: `not submitted: the account's own code says ${run.fault.message}`,
+  for (let tries = 1; ; tries += 1) {
+    const run = await aggregator.chain.simulate({ from: account, to: account, data, value: 0n })
+    if (run.ok || run.fault.tag !== 'refused') return undefined
+    const message = `not submitted: the account's own code says ${run.fault.message}`
+    if (tries >= policy.requestTriesMax) return { tag: 'unfit', message }
+    await ports.clock.sleep(backoffMs(policy, tries, ports.random.jitter()), closing)
+    if (closing.aborted) return { tag: 'unknown', message }
+    const cause = run.fault.tag
+    ports.observe({ type: 'retry', service: 'rpc', route: 'simulate', cause })
   }
 }
 
-/** The kill switch holds at the submission too: what is signed and was sent to nobody ends with its deadline. */
-async function submitUnlessHalted(
+/**
+ * The kill switch holds at the submission too: what is signed and was sent to nobody ends with its deadline. A queue that is
+ * held by a limit keeps it no longer than a moment: from then on the chain and the direct route are looked at between tries.
+ */
+async function submitFirst(
   context: OrderContext,
   aggregator: AggregatorContext,
-  call: CallRecord,
+  open: OpenCall,
 ): Promise<SubmitReply> {
-  const halted = haltedNow(context)
-  if (halted !== undefined) return { tag: 'unknown', message: `not submitted: ${halted.detail}` }
-  return submitCall(aggregator, call, 'first')
+  const { ports, policy } = context
+  const { call } = open
+  if (call === undefined) return { tag: 'unknown', message: 'not submitted' }
+  const leave = new AbortController()
+  const mayBegin = (): boolean => haltedNow(context) === undefined && open.call === call
+  const sent = submitCall(aggregator, call, { end: leave.signal, mayBegin, isFirst: true })
+  if ((await within(ports, silenceMs(policy), sent)) === LATE) leave.abort()
+  const message = haltedNow(context)?.detail ?? "the service's limits hold it back"
+  return (await sent) ?? { tag: 'unknown', message: `not submitted: ${message}` }
 }
 
 /** Whom the transaction of a trustless call is addressed to: the service reads the call out of either. */

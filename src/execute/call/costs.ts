@@ -3,7 +3,8 @@ import type { CallRecord } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { CallTrace } from '../../ports.ts'
 import { availableOf } from '../account/deposit.ts'
-import type { AggregatorContext } from '../context.ts'
+import { soon } from '../ask.ts'
+import type { AggregatorContext, OrderContext } from '../context.ts'
 
 /** A call that the chain shows, and the name that the service has for it. */
 type Executed = {
@@ -16,9 +17,11 @@ type Executed = {
 /**
  * What the call cost, and what it would have cost sent directly in the same block. Sent directly, the receipt says it. Of a
  * batch the service says it, in the status of the call; the fall of the available funds is the check, because only one
- * call of the account is under way at a time. A deposit in between leaves the fall undefined.
+ * call of the account is under way at a time. A deposit in between leaves the fall undefined, and so does a service that
+ * takes long: a proof does not wait for a figure.
  */
 export async function costsOf(
+  { ports }: Pick<OrderContext, 'ports'>,
   { service, settings }: AggregatorContext,
   { call, trace, via, orderId }: Executed,
 ): Promise<CallCosts> {
@@ -27,18 +30,22 @@ export async function costsOf(
   if (via === 'direct')
     return { charged: trace.gasUsed * effectiveGasPrice + blobCost, direct, blob: blobCost }
   const [after, status] = await Promise.all([
-    service.accountInfo(call.account),
-    orderId === undefined ? undefined : service.transactionStatus(orderId),
+    soon(ports, service.accountInfo(call.account)),
+    orderId === undefined ? undefined : soon(ports, service.transactionStatus(orderId)),
   ])
-  const fall = after.ok ? fallOf(call, availableOf(after.value)) : undefined
+  const fall = after?.ok === true ? fallOf(call, availableOf(after.value)) : undefined
   const told = (field: string): bigint | undefined =>
     status?.ok === true ? weiAt(status.value, field) : undefined
+  const cost = (field: string): bigint | undefined => {
+    const wei = told(field)
+    return wei === undefined || wei < 0n ? undefined : wei
+  }
   const fields = settings.wire.status
   return {
-    charged: told(fields.charged) ?? fall,
+    charged: cost(fields.charged) ?? fall,
     direct,
     saved: told(fields.saved),
-    blob: told(fields.blob),
+    blob: cost(fields.blob),
     fall,
   }
 }

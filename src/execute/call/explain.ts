@@ -1,5 +1,6 @@
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { Hex } from '../../domain/units.ts'
+import { soon } from '../ask.ts'
 import { tellUnknown } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 
@@ -22,11 +23,10 @@ export function createExplainer(
   return async ({ orderId, batch }) => {
     if (clock.now() - toldAtMs < EXPLAIN_EVERY_MS) return
     toldAtMs = clock.now()
-    const words =
-      batch === undefined
-        ? await statusWords(aggregator, orderId)
-        : await batchWords(aggregator, batch)
-    tellUnknown(context, open, words)
+    const asked =
+      batch === undefined ? statusWords(aggregator, orderId) : batchWords(aggregator, batch)
+    const words = await soon(context.ports, asked)
+    if (words !== undefined) tellUnknown(context, open, words)
   }
 }
 

@@ -7,7 +7,7 @@ import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath, recordReply, tellUnknown } from '../authorization.ts'
 import { haltedNow } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import { exposedAtMs } from '../follow.ts'
+import { attended, exposedAtMs } from '../follow.ts'
 import type { TransactionOutcome } from '../transaction.ts'
 import type { FollowSteps } from '../venue.ts'
 import { createExplainer } from './explain.ts'
@@ -48,8 +48,14 @@ type Following = {
   readonly explain: ReturnType<typeof createExplainer>
 }
 
-/** When the chain was last asked without a hint, and what the service's answers were. */
-type Glance = { atMs: number; wasSilent: boolean; cause?: AggregatorFault['tag'] | undefined }
+/** When the chain was last asked without a hint, and what it and the service's answers were. */
+type Glance = {
+  atMs: number
+  wasSilent: boolean
+  cause?: AggregatorFault['tag'] | undefined
+  /** Whether the account had code that nothing may be sent under (rule A4). */
+  isBarred?: boolean
+}
 
 /** The direct transaction on its way: undefined as long as none is, with its outcome or failure at the end. */
 type DirectRoute = {
@@ -66,30 +72,36 @@ async function waitForConfig(context: OrderContext, open: OpenCall): Promise<voi
 
 /**
  * Sends the same bytes again. Not past the deadline, while the chain is silent or under other code (rule A4): before a
- * crash it may never have been signed.
+ * crash it may never have been signed. Not while everything is halted: it may never have reached the service.
  */
 async function replay(following: Following): Promise<void> {
   const { context, aggregator, open, call } = following
   const found = await look(following)
-  if (found.tag !== 'open' || isPastDeadline(context, call) || following.direct.isSending) return
-  if (delegationRefusal(aggregator, found.view) !== undefined) return
-  if (haltedNow(context) !== undefined) return
-  const { observe } = context.ports
-  observe({
-    type: 'retry',
-    service: 'aggregator',
-    route: 'sendRawTransaction',
-    cause: 'unavailable',
-  })
-  const reply = await submitCall(aggregator, call, 'replay')
-  await recordReply(context, open, { attempt: call.attempt, reply })
+  if (found.tag !== 'open' || mayNotReplay(following)) return
+  const mayBegin = (): boolean => {
+    if (mayNotReplay(following)) return false
+    const route = 'sendRawTransaction'
+    context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: 'unavailable' })
+    return true
+  }
+  const answer = submitCall(aggregator, call, { end: context.stop, mayBegin, isFirst: false })
+  const reply = await attended(context, open, { answer, meanwhile: () => lookAgain(following) })
+  if (reply !== undefined) await recordReply(context, open, { attempt: call.attempt, reply })
+}
+
+function mayNotReplay({ context, open, call, direct, glance }: Following): boolean {
+  const isOver = open.call !== call || open.state !== 'exposed' || isPastDeadline(context, call)
+  const isSent = direct.isSending === true
+  return isOver || isSent || glance.isBarred === true || haltedNow(context) !== undefined
 }
 
 async function poll(following: Following): Promise<void> {
   const { context, open, call, explain } = following
   const orderId = open.orderId as Hex | undefined
   if (orderId === undefined) return
-  const reply = await askReceipt(following, orderId)
+  const answer = askReceipt(following, orderId)
+  const reply = await attended(context, open, { answer, meanwhile: () => lookAgain(following) })
+  if (reply === undefined) return
   const batch = reply.ok ? reply.value?.transactionHash : undefined
   const isOver = isPastDeadline(context, call)
   const isDue = batch !== undefined || isOver || mayFallBack(following)
@@ -103,16 +115,24 @@ async function poll(following: Following): Promise<void> {
 async function askReceipt(
   { context, aggregator, open, glance }: Following,
   orderId: Hex,
-): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>>> {
+): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>> | undefined> {
   const route = 'getTransactionReceipt'
-  const { cause } = glance
-  if (cause !== undefined)
-    context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
-  const reply = await aggregator.service.receipt(orderId)
-  glance.cause = reply.ok ? undefined : reply.fault.tag
-  if (!reply.ok && reply.fault.tag !== 'rateLimited')
+  const reply = await aggregator.service.onTurn(context.stop, route, async (service) => {
+    if (open.orderId !== orderId || open.state !== 'accepted') return undefined
+    const { cause } = glance
+    if (cause !== undefined)
+      context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
+    return service.receipt(orderId)
+  })
+  glance.cause = reply === undefined || reply.ok ? undefined : reply.fault.tag
+  if (reply?.ok === false && reply.fault.tag !== 'rateLimited')
     tellUnknown(context, open, reply.fault.message)
   return reply
+}
+
+/** What stands in for a service that does not answer: the chain is asked, and the direct route taken where it is due. */
+async function lookAgain(following: Following): Promise<void> {
+  if (isLookDue(following, 'silent')) await look(following)
 }
 
 /**
@@ -140,6 +160,7 @@ async function look(following: Following, hint?: Hex): Promise<Resolution<Accoun
   const found = await resolveCall(context, open, hint)
   if (found.tag !== 'open') return found
   const barred = delegationRefusal(aggregator, found.view)
+  following.glance.isBarred = barred !== undefined
   if (barred !== undefined) tellUnknown(context, open, `nothing more is sent: ${barred.detail}`)
   const isDirect = barred === undefined && mayFallBack(following)
   const outcome = isDirect ? await goDirect(following) : undefined

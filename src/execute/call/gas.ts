@@ -7,11 +7,25 @@ import type { Hex } from '../../domain/units.ts'
  * the EVM (EIP-2929, EIP-2200, EIP-7702) and what production-shaped code was measured to use.
  */
 
-/** Gas of an Ethereum transaction beside its execution (EIP-2028). */
-export function transactionGas(calldata: Hex): bigint {
-  let gas = 21_000n
-  for (let at = 2; at < calldata.length; at += 2) gas += calldata.startsWith('00', at) ? 4n : 16n
-  return gas
+const TRANSACTION = 21_000n
+/** By token of calldata, a byte being four and a zero byte one (EIP-2028, EIP-7623). */
+const GAS_PER_TOKEN = 4n
+const FLOOR_GAS_PER_TOKEN = 10n
+/** A node's estimate may lie this much above what was used: a fiftieth. */
+const ESTIMATE_ROOM = 50n
+
+/**
+ * What the target itself uses, of the gas of a transaction sent to it directly. Where that is no more than the least that its
+ * calldata costs, nothing is known of the target, and the rehearsal of the signed call judges.
+ */
+export function targetGas(call: { readonly calldata: Hex; readonly directGas: bigint }): bigint {
+  const { calldata, directGas } = call
+  let tokens = 0n
+  for (let at = 2; at < calldata.length; at += 2) tokens += calldata.startsWith('00', at) ? 1n : 4n
+  const floor = TRANSACTION + tokens * FLOOR_GAS_PER_TOKEN
+  if (tokens > 0n && directGas <= floor + floor / ESTIMATE_ROOM) return 0n
+  const own = directGas - TRANSACTION - tokens * GAS_PER_TOKEN
+  return own > 0n ? own : 0n
 }
 
 /** Account and delegate are cold to the multicall; the target is cold to the account. */
@@ -23,6 +37,8 @@ const PROPOSER_CODE = 5_000n
 /** The first nonce makes its slot. */
 const FIRST_NONCE = 17_100n
 const VALUE_TRANSFER = 9_000n
+/** Ether for an address that the chain does not know yet; sent directly, a transfer does not pay it. */
+const NEW_ACCOUNT = 25_000n
 /** Each word of calldata is copied four times and hashed once. */
 const GAS_PER_WORD = 40n
 
@@ -32,6 +48,8 @@ export function proposerGas(call: {
   readonly value: bigint
   /** The account's `nestedNonce`. */
   readonly nonce: bigint
+  /** 0 where no code runs: whether the address is known is not. */
+  readonly targetGas: bigint
 }): bigint {
   const words = BigInt(Math.ceil((call.calldata.length - 2) / 64))
   return (
@@ -40,6 +58,6 @@ export function proposerGas(call: {
     PROPOSER_CODE +
     words * GAS_PER_WORD +
     (call.nonce === 0n ? FIRST_NONCE : 0n) +
-    (call.value > 0n ? VALUE_TRANSFER : 0n)
+    (call.value > 0n ? VALUE_TRANSFER + (call.targetGas === 0n ? NEW_ACCOUNT : 0n) : 0n)
   )
 }

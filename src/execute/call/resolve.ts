@@ -39,10 +39,9 @@ export async function resolveCall(
   }
   const view = reply.value
   if (call.trust === 'trusted') {
-    const { traces } = await known(context, aggregator, call, hint)
-    return (await proveIn(context, aggregator, open, traces))
-      ? { tag: 'moved' }
-      : { tag: 'open', view }
+    const { traces, isComplete } = await known(context, aggregator, open, hint)
+    if (await proveIn(context, aggregator, open, traces)) return { tag: 'moved' }
+    return isComplete ? { tag: 'open', view } : { tag: 'unknown' }
   }
   // Only the proposer's own answer counts: other code may say anything of a nonce that is used up behind it.
   const isProposer = delegationRefusal(aggregator, view) === undefined
@@ -60,17 +59,21 @@ type Known = {
   readonly isComplete: boolean
 }
 
-/** What can be named without a search: the service's hint, our direct transactions, and a trusted call's own envelope. */
+/**
+ * What can be named without a search: the service's hint, our direct transactions, and the transaction that the service was
+ * given, which it may have broadcast as it is.
+ */
 async function known(
   context: OrderContext,
   aggregator: AggregatorContext,
-  call: CallRecord,
+  { call, orderId }: OpenCall,
   hint: Hex | undefined,
 ): Promise<Known> {
+  if (call === undefined) return { traces: [], isComplete: true }
   const { directCalls, endedTransactions } = context.ports.journal.state
   const hashes = new Set(directCalls.get(call.clientOrderId))
-  if (hint !== undefined) hashes.add(hint)
-  if (call.trust === 'trusted') hashes.add(envelopeOf(aggregator, call).hash)
+  hashes.add(envelopeOf(aggregator, call).hash)
+  for (const named of [hint, orderId as Hex | undefined]) if (named !== undefined) hashes.add(named)
   const replies = await Promise.all([...hashes].map((hash) => aggregator.chain.trace(hash)))
   const traces = replies.flatMap((reply) => (reply.ok ? (reply.value ?? []) : []))
   const isMined = endedTransactions.get(directId(call)) === 'mined'
@@ -88,12 +91,15 @@ async function findExecution(
   const { call } = open
   if (call?.trust !== 'trustless') return { tag: 'open', view }
   const { chain, settings } = aggregator
-  const named = await known(context, aggregator, call, hint)
+  const isOver = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
+  const named = await known(context, aggregator, open, hint)
   if (await proveIn(context, aggregator, open, named.traces)) return { tag: 'moved' }
   const found = await chain.callsWith({
     contract: settings.contracts.multicall,
     mark: signatureOf(aggregator, call),
     fromBlock: call.fromBlock,
+    untilSeconds: call.deadlineSeconds,
+    isThorough: isOver,
   })
   if (!found.ok) {
     const { message } = found.fault
@@ -101,7 +107,6 @@ async function findExecution(
     return { tag: 'open', view }
   }
   if (await proveIn(context, aggregator, open, found.value)) return { tag: 'moved' }
-  const isOver = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
   if (!isOver || !named.isComplete) return { tag: 'open', view }
   await recordDeath(context, open, { attempt: call.attempt, view, how: 'cancelled' })
   return { tag: 'moved' }
@@ -121,7 +126,7 @@ async function proveIn(
   if (trace === undefined) return false
   const via = trace.from === call.account ? 'direct' : 'aggregated'
   const orderId = open.orderId as Hex | undefined
-  const costs = await costsOf(aggregator, { call, trace, via, orderId })
+  const costs = await costsOf(context, aggregator, { call, trace, via, orderId })
   await context.ports.journal.append({
     type: 'call-proven',
     intentId: intent.id,

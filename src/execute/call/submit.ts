@@ -32,22 +32,44 @@ export function envelopeOf(
   })
 }
 
+/** When a call may be sent. */
+export type Sending = {
+  /** A turn that has not come when this is aborted never does. */
+  readonly end: AbortSignal
+  /** Asked when its turn has come: it may have waited for minutes. */
+  mayBegin(): boolean
+}
+
 /**
- * Sends a recorded call to the service. A refusal of the very first submission says that it was not taken; of a later one
- * it proves nothing, because the first may have been taken (rule G7).
+ * Sends a recorded call to the service, when its turn comes; undefined when it was not sent. Nothing is signed before.
  */
 export async function submitCall(
   aggregator: AggregatorContext,
   call: CallRecord,
-  submission: 'first' | 'replay',
-): Promise<SubmitReply> {
-  const reply = await aggregator.service.sendRawTransaction(envelopeOf(aggregator, call).raw)
+  { end, mayBegin, isFirst }: Sending & { readonly isFirst: boolean },
+): Promise<SubmitReply | undefined> {
+  const reply = await aggregator.service.onTurn(end, 'sendRawTransaction', async (service) =>
+    mayBegin() ? service.sendRawTransaction(envelopeOf(aggregator, call).raw) : undefined,
+  )
+  if (reply === undefined) return undefined
   if (reply.ok) return { tag: 'accepted', orderId: reply.value }
   const { tag, message } = reply.fault
-  const isRefusal = submission === 'first' && !INCONCLUSIVE.has(tag)
-  return { tag: isRefusal ? 'rejected' : 'unknown', message }
+  return { tag: isFirst && isRefusal(call, tag) ? 'rejected' : 'unknown', message }
 }
 
+/**
+ * Whether a fault of the very first submission says that the call was not taken; of a later one it proves nothing, because
+ * the first may have been taken (rule G7). A trusted call could be executed twice behind a word that was misread, so that
+ * only the refusals which the interface names count (rule A2).
+ */
+function isRefusal({ trust }: CallRecord, tag: AggregatorFault['tag']): boolean {
+  return trust === 'trusted' ? NAMED_REFUSALS.has(tag) : !INCONCLUSIVE.has(tag)
+}
+
+const NAMED_REFUSALS: ReadonlySet<AggregatorFault['tag']> = new Set([
+  'accountNotFound',
+  'insufficientBalance',
+])
 /** Faults that leave open whether a submission was taken. */
 const INCONCLUSIVE: ReadonlySet<AggregatorFault['tag']> = new Set([
   'unavailable',

@@ -24,7 +24,17 @@ type Signable = {
   readonly view: ChainView
 }
 
-type Step = { readonly tag: 'again' | 'stopped' | 'sent' } | Closing
+type Step =
+  | { readonly tag: 'stopped' | 'sent' }
+  /** Another quote may do; `otherwise` is the end when none does. */
+  | { readonly tag: 'again'; readonly otherwise: Closing }
+  | Closing
+
+const STALE: Step = {
+  tag: 'again',
+  otherwise: failure('quote-stale', 'every quote was too old by the time it could be signed'),
+}
+const SAME_NONCE: Step = { tag: 'again', otherwise: refusal('nonce-live', NONCE_LIVE) }
 
 const READING = { route: 'view', doing: 'reading the chain before signing' } as const
 
@@ -38,12 +48,12 @@ export async function attemptSwap(
 ): Promise<Closing | undefined> {
   const barred = mayNotTrade(context, open)
   if (barred !== undefined) return barred
-  for (let quotes = 1; quotes <= context.policy.quotesPerAttemptMax; quotes += 1) {
+  for (let quotes = 1; ; quotes += 1) {
     const step = await tryOnce(context, open)
     if (step.tag === 'closing') return step
     if (step.tag !== 'again') return undefined
+    if (quotes >= context.policy.quotesPerAttemptMax) return step.otherwise
   }
-  return failure('quote-stale', 'every quote was too old by the time it could be signed')
 }
 
 /** A swap that was given up already, before a crash, only unwraps. */
@@ -125,7 +135,8 @@ async function signable(
     liveNonces: liveNonces(ports.journal.state, intent),
     hash: context.hashPermit,
   })
-  if (!verdict.ok) return refusal(verdict.reason, verdict.detail)
+  if (!verdict.ok)
+    return verdict.reason === 'nonce-live' ? SAME_NONCE : refusal(verdict.reason, verdict.detail)
   const costly = tooCostly(intent, quote, { view, path })
   if (costly !== undefined) return costly
   const balance = (view.balances.get(intent.sell.token.address) ?? 0n) + paperOf(context, intent)
@@ -138,7 +149,7 @@ async function signable(
   if (halted !== undefined) return halted
   const allowed = await ensureAllowance(context, intent, view)
   if (allowed.tag === 'closing' || allowed.tag === 'stopped') return allowed
-  if (allowed.tag === 'changed' || !isFresh(quote, time.nowMs)) return { tag: 'again' }
+  if (allowed.tag === 'changed' || !isFresh(quote, time.nowMs)) return STALE
   ports.observe({
     type: 'quote-verified',
     strategy: intent.strategy,
@@ -175,14 +186,16 @@ async function signAndSubmit(
   if (context.closing.aborted) return { tag: 'stopped' }
   const halted = haltedNow(context)
   if (halted !== undefined) return halted
+  // What was read of the chain grows old in the queue with the quote, and the node is not to blame.
+  if (!isFresh(quote, context.ports.clock.now())) return STALE
   const time = timeOf(context, view)
-  if (!time.ok) return failure(time.reason, time.detail)
-  if (!isFresh(quote, time.nowMs)) return { tag: 'again' }
+  if (!time.ok) return { tag: 'again', otherwise: failure(time.reason, time.detail) }
+  if (!isFresh(quote, time.nowMs)) return STALE
   const hit = capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
   if (hit !== undefined) return hit
   // Another quote may have brought the same nonce, and been signed, since this one was verified.
-  if (liveNonces(journal.state, intent).has(permit.nonce)) return refusal('nonce-live', NONCE_LIVE)
-  if (!coversLivePermits(context, intent, signable)) return { tag: 'again' }
+  if (liveNonces(journal.state, intent).has(permit.nonce)) return SAME_NONCE
+  if (!coversLivePermits(context, intent, signable)) return STALE
   const { attempt } = open
   const record: PermitRecord = {
     ...permit,
@@ -198,7 +211,7 @@ async function signAndSubmit(
   if (haltedSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
     const reason = haltedSince === undefined ? 'quote-stale' : 'halted'
     await withdraw(context, open, { attempt, reason })
-    return haltedSince ?? { tag: 'again' }
+    return haltedSince ?? STALE
   }
   const reply = await gasless.submit({
     quoteId: record.quoteId,

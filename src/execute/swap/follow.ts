@@ -5,10 +5,10 @@ import { silenceMs } from '../../domain/policy.ts'
 import type { ServiceOrder } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { PermitView } from '../../ports.ts'
-import { LATE, within } from '../ask.ts'
 import { type Resolution, recordReply, tellUnknown } from '../authorization.ts'
 import { haltedNow } from '../close.ts'
 import type { OrderContext } from '../context.ts'
+import { attended } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import { resolveSwap } from './resolve.ts'
 
@@ -81,7 +81,8 @@ async function replay(following: Following): Promise<void> {
       clientOrderId: permit.clientOrderId,
     })
   })
-  const reply = await attended(following, sent)
+  const meanwhile = (): Promise<void> => askChainAgain(following)
+  const reply = await attended(context, open, { answer: sent, meanwhile })
   if (reply === undefined) return
   const { attempt } = permit
   if (reply.ok) {
@@ -99,24 +100,6 @@ function mayNotReplay(following: Following, permit: PermitRecord): boolean {
   return isOver || isPastDeadline(following) || haltedNow(context) !== undefined
 }
 
-/**
- * Waits for the service, and asks the chain meanwhile: a queue that is held by a limit, or a request that hangs, must not
- * hide what became of the order. Undefined when there is nothing to answer any more.
- */
-async function attended<Answer>(
-  following: Following,
-  answer: Promise<Answer>,
-): Promise<Answer | undefined> {
-  const { context, open } = following
-  const { state } = open
-  for (;;) {
-    const reply = await within(context.ports, silenceMs(context.policy), answer)
-    if (reply !== LATE) return reply
-    if (!context.stop.aborted) await askChainAgain(following)
-    if (open.state !== state) return undefined
-  }
-}
-
 async function poll(following: Following): Promise<void> {
   const { context, open, polls } = following
   const { gasless, observe, queue } = context.ports
@@ -128,7 +111,8 @@ async function poll(following: Following): Promise<void> {
     if (cause !== undefined) observe({ type: 'retry', service: 'gasless', route: 'poll', cause })
     return gasless.order(orderId)
   })
-  const reply = await attended(following, asked)
+  const meanwhile = (): Promise<void> => askChainAgain(following)
+  const reply = await attended(context, open, { answer: asked, meanwhile })
   if (reply === undefined) return
   polls.cause = reply.ok ? undefined : reply.fault.tag
   if (reply.ok) return settle(following, reply.value)

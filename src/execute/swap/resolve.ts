@@ -48,8 +48,13 @@ async function findFill(
   view: PermitView,
 ): Promise<boolean> {
   const { transaction } = view
-  const isProven = transaction !== undefined && (await prove(context, open, permit, transaction))
-  return isProven || searchFill(context, open, permit, view)
+  if (transaction !== undefined) {
+    if (await prove(context, open, permit, transaction)) return true
+    const { strategy, id: intentId } = open.intent
+    const detail = `transaction ${transaction.hash} does not show this order's transfers`
+    context.ports.observe({ type: 'proof-failed', strategy, intentId, detail })
+  }
+  return searchFill(context, open, permit, view)
 }
 
 /** An unused nonce at a block past the deadline can never be used any more: the permit is dead (rule G1). */
@@ -70,7 +75,7 @@ async function prove(
   permit: PermitRecord,
   trace: TransactionTrace,
 ): Promise<boolean> {
-  const { journal, observe } = context.ports
+  const { journal } = context.ports
   const { intent } = open
   const fill = proveFill({
     permit,
@@ -78,15 +83,7 @@ async function prove(
     others: othersOf(context, open),
     claimed: journal.state.claimedTransfers,
   })
-  if (fill === undefined) {
-    observe({
-      type: 'proof-failed',
-      strategy: intent.strategy,
-      intentId: intent.id,
-      detail: `transaction ${trace.hash} does not show this order's transfers`,
-    })
-    return false
-  }
+  if (fill === undefined) return false
   await journal.append({ type: 'fill-proven', intentId: intent.id, attempt: permit.attempt, fill })
   return true
 }
@@ -109,6 +106,7 @@ async function searchFill(
     owner: permit.owner,
     token: permit.token,
     fromBlock: permit.fromBlock,
+    untilSeconds: permit.deadlineSeconds,
   })
   if (!reply.ok) {
     observe({ type: 'chain-trouble', doing: 'searching a fill', message: reply.fault.message })

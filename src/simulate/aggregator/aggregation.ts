@@ -1,7 +1,10 @@
+import type { AggregatorRoute } from '../../domain/observation.ts'
 import type { SeededRandom } from '../../domain/random.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
+import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns } from '../../execute/context.ts'
+import type { Queue } from '../../ports.ts'
 import type { Ledger } from '../chain/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
 import { CallWatch } from '../judge/call-watch.ts'
@@ -89,7 +92,7 @@ export class Aggregation {
   }
 
   /** What a daemon's process is given. */
-  contextOf(process: SimulatedProcess): AggregatorContext {
+  contextOf(process: SimulatedProcess, queue: Queue<AggregatorRoute>): AggregatorContext {
     const { ledger, service, faults, chainFaults, settings, wallet: address } = this
     const { clock, disk } = this.#options
     const random = this.#options.random.fork(`process ${disk.appends} ${clock.trueMs}`)
@@ -107,13 +110,16 @@ export class Aggregation {
     })
     return {
       settings,
-      service: createSimulatedAggregator({
-        service,
-        ledger,
-        faults,
-        random: random.fork('service'),
-        process,
-      }),
+      service: paceAggregator(
+        createSimulatedAggregator({
+          service,
+          ledger,
+          faults,
+          random: random.fork('service'),
+          process,
+        }),
+        queue,
+      ),
       chain,
       wallet: { chain, chainId: CALL_CHAIN_ID, signer, turn: createTurns() },
     }

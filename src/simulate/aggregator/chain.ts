@@ -17,6 +17,8 @@ export type CallChainFaults = {
   hidesLogs: boolean
   /** Nothing can be asked about a transaction that is to be made. */
   draftsDown: boolean
+  /** Simulations of the account's own code that are still answered from a block before. */
+  behind: number
   /** The account has no ETH for gas of its own. */
   noGas: boolean
 }
@@ -28,6 +30,7 @@ export function noCallChainFaults(): CallChainFaults {
     tracesDown: false,
     hidesLogs: false,
     draftsDown: false,
+    behind: 0,
     noGas: false,
   }
 }
@@ -79,20 +82,22 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         }),
       ),
     simulate: (call) =>
-      ask(() =>
-        ledger.wouldSucceed(call)
+      ask(() => {
+        const isBehind = call.to === call.from && faults.behind > 0
+        if (isBehind) faults.behind -= 1
+        return !isBehind && ledger.wouldSucceed(call)
           ? value({ gasUsed: 50_000n })
-          : fault('refused', 'the call reverts: not now'),
-      ),
+          : fault('refused', 'the call reverts: not now')
+      }),
     trace: (hash) =>
       ask(() => (faults.tracesDown ? fault('unavailable', 'no receipts') : value(known(hash)))),
-    callsWith: ({ contract, mark, fromBlock }) =>
+    callsWith: ({ contract, mark, fromBlock, isThorough }) =>
       ask(() =>
         value(
           ledger.mined.filter(
             ({ to, blockNumber, input }) =>
               !faults.hidesLogs &&
-              to === contract &&
+              (isThorough || to === contract) &&
               blockNumber >= fromBlock &&
               input.includes(mark.slice(2)),
           ),

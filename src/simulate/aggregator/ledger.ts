@@ -105,11 +105,11 @@ export class CallLedger {
   }
 
   /** Takes raw bytes of the account's own transaction; they are mined with the next block. */
-  broadcast(raw: Hex): Hex | undefined {
+  broadcast(raw: Hex, { isLost = this.losesDirect } = {}): Hex | undefined {
     const draft = decodeTransaction(raw)
     const hash = fingerprint(raw)
     if (draft === undefined || draft.nonce < this.transactionCount) return undefined
-    if (this.losesDirect || this.#waiting.has(hash)) return hash
+    if (isLost || this.#waiting.has(hash)) return hash
     this.#waiting.add(hash)
     const { schedule, blocks } = this.#options
     schedule(blocks.nextBlockMs(), () => this.#mineDirect(hash, draft))

@@ -20,11 +20,15 @@ export type CallServiceFaults = {
   rejection: AggregatorFault | undefined
   rejectsButTakes: boolean
   neverExecutes: boolean
+  /** Broadcasts what it was given as it is, instead of putting it into a batch. */
+  broadcastsAlone: boolean
   /** Executes this much later. */
   delayMs: number
   receipts: 'honest' | 'null' | 'not-found'
   /** Gives no answer to one who asks for a receipt. */
   receiptsLost: number
+  /** What it says of the status of any transaction. */
+  status: Readonly<Record<string, unknown>>
   /** Named in every receipt instead of the transaction that executed the call. */
   namesHash: Hex | undefined
 }
@@ -37,9 +41,11 @@ export function noCallServiceFaults(): CallServiceFaults {
     rejection: undefined,
     rejectsButTakes: false,
     neverExecutes: false,
+    broadcastsAlone: false,
     delayMs: 0,
     receipts: 'honest',
     receiptsLost: 0,
+    status: {},
     namesHash: undefined,
   }
 }
@@ -94,12 +100,18 @@ export class SimulatedCallService {
     const { clock, random, faults } = this.#options
     const delayMs = random.between(DELAY_MS_MIN, DELAY_MS_MAX) + faults.delayMs
     if (draft !== undefined)
-      clock.schedule(clock.trueMs + delayMs, () => this.#execute(hash, draft))
+      clock.schedule(clock.trueMs + delayMs, () => this.#execute({ hash, raw, draft }))
   }
 
-  #execute(hash: Hex, { from, to, data, value }: TransactionDraft): void {
+  #execute(taken: { hash: Hex; raw: Hex; draft: TransactionDraft }): void {
+    const { hash, raw, draft } = taken
+    const { from, to, data, value } = draft
     const { ledger, faults, trustlessProposer, trustedProposer } = this.#options
     if (faults.neverExecutes) return
+    if (faults.broadcastsAlone) {
+      this.#landed.set(hash, ledger.broadcast(raw, { isLost: false }))
+      return
+    }
     const isTrustless = ledger.code === delegationTo(trustlessProposer)
     if (to === trustlessProposer || (to === from && isTrustless))
       this.#landed.set(hash, ledger.batch(decodeOnCall(data)))
@@ -133,7 +145,7 @@ export function createSimulatedAggregator(options: {
     batchedReceipt: receipt,
     accountInfo: () =>
       ask(() => ({ ok: true, value: { balance: ledger.gasTank, outstandingCharge: 0n } })),
-    transactionStatus: () => ask(() => ({ ok: true, value: {} })),
+    transactionStatus: () => ask(() => ({ ok: true, value: faults.status })),
   }
 }
 

@@ -23,6 +23,7 @@ import {
   signerOf,
   WALL_CLOCK,
 } from '../../support/aggregator/call-venue.ts'
+import { unpaced } from '../../support/aggregator/unpaced.ts'
 import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
 import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
@@ -155,11 +156,11 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     const { make, context } = await venue(signer)
     const { aggregator } = context
     if (aggregator === undefined) throw new Error('no aggregator')
-    const service = {
+    const service = unpaced({
       ...aggregator.service,
       sendRawTransaction: () =>
         Promise.resolve({ ok: false, fault: { tag: 'rejected', message: 'no' } } as const),
-    }
+    })
     Object.assign(aggregator, { service })
     const events = await make('direct')
     expect(events.map(({ type }) => type)).toContain('call-proven')

@@ -189,7 +189,10 @@ describe('call chain adapter on a local EVM node', () => {
       elsewhere.account({ account, gasTank: rig.gasTank }),
       elsewhere.simulate(call),
       elsewhere.trace(`0x${'77'.repeat(32)}`),
-      elsewhere.callsWith({ contract: rig.multicall, mark: account, fromBlock: 0n }),
+      elsewhere.callsWith({
+        ...{ contract: rig.multicall, mark: account, fromBlock: 0n },
+        ...{ untilSeconds: 0, isThorough: false },
+      }),
       elsewhere.draft(call),
       elsewhere.transaction({ from: account, hashes: [] }),
     ])

@@ -9,6 +9,9 @@ import { answerOf } from './chain.ts'
 type Call = { readonly to: Address; readonly data: Hex }
 
 /** A fresh chain of the aggregation service with a funded account, and the means to make things happen on it. */
+/** A search without an end in time. */
+const WHOLE = { untilSeconds: Number.MAX_SAFE_INTEGER, isThorough: true }
+
 export type CallChainRig = {
   readonly callChain: CallChain
   readonly chainId: number
@@ -230,7 +233,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       expect((await account()).nestedNonce).toBe(3n)
       for (const { hash, mark } of batches) {
         const query = { contract: rig.multicall, mark, fromBlock: blockNumber }
-        const [call, ...others] = answerOf(await rig.callChain.callsWith(query))
+        const [call, ...others] = answerOf(await rig.callChain.callsWith({ ...query, ...WHOLE }))
         expect(others).toEqual([])
         expect(call).toMatchObject({ hash, success: true, to: rig.multicall })
         expect(call).toEqual(answerOf(await rig.callChain.trace(hash)))
@@ -238,7 +241,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       const [{ mark = UNKNOWN_HASH } = {}, later] = batches
       const trace = answerOf(await rig.callChain.trace(later?.hash ?? UNKNOWN_HASH))
       const query = { contract: rig.multicall, mark, fromBlock: trace?.blockNumber ?? 0n }
-      expect(answerOf(await rig.callChain.callsWith(query))).toEqual([])
+      expect(answerOf(await rig.callChain.callsWith({ ...query, ...WHOLE }))).toEqual([])
     })
 
     test('what nobody signed is in no transaction, whether the contract tells of any or not', async () => {
@@ -246,13 +249,15 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       await batched()
       for (const contract of [rig.multicall, rig.target, STRANGER]) {
         const query = { contract, mark: UNKNOWN_HASH, fromBlock: 0n }
-        expect(answerOf(await rig.callChain.callsWith(query))).toEqual([])
+        expect(answerOf(await rig.callChain.callsWith({ ...query, ...WHOLE }))).toEqual([])
       }
     })
 
     test('the chain is not searched from a block that it has not reached', async () => {
       const query = { contract: rig.multicall, mark: UNKNOWN_HASH, fromBlock: 1_000_000n }
-      expect(await rig.callChain.callsWith(query)).toMatchObject({ fault: { tag: 'unavailable' } })
+      expect(await rig.callChain.callsWith({ ...query, ...WHOLE })).toMatchObject({
+        fault: { tag: 'unavailable' },
+      })
     })
   })
 }

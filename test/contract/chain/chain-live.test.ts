@@ -132,7 +132,12 @@ describe('chain adapter on a local EVM node', () => {
     const replies = await Promise.all([
       elsewhere.view({ owner: address, tokens: [], feeds: [] }),
       elsewhere.permit({ owner: address, nonce: 0n }),
-      elsewhere.outgoing({ owner: address, token: rig.token.address, fromBlock: 0n }),
+      elsewhere.outgoing({
+        owner: address,
+        token: rig.token.address,
+        fromBlock: 0n,
+        untilSeconds: 0,
+      }),
       elsewhere.draft(call),
       elsewhere.transaction({ from: address, hashes: [] }),
     ])
@@ -168,6 +173,7 @@ describe('chain adapter on a local EVM node', () => {
       owner: rig.signer.address,
       token: rig.token.address,
       fromBlock: 1_000_000n,
+      untilSeconds: 0,
     })
     expect(reply).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
   })

@@ -218,22 +218,20 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       await rig.payIn(rig.token, 4n)
       const second = await rig.payOut(rig.token, { to: rig.stranger, amount: 5n })
 
-      const found = answerOf(
-        await rig.chain.outgoing({ owner, token: rig.token.address, fromBlock }),
-      )
+      const sold = { owner, token: rig.token.address, untilSeconds: Number.MAX_SAFE_INTEGER }
+      const found = answerOf(await rig.chain.outgoing({ ...sold, fromBlock }))
       expect(found.map((trace) => trace.hash)).toEqual([first, second])
       expect(found.map((trace) => trace.transfers.map((transfer) => transfer.amount))).toEqual([
         [2n],
         [5n],
       ])
-      const all = answerOf(
-        await rig.chain.outgoing({ owner, token: rig.token.address, fromBlock: fromBlock - 1n }),
-      )
+      const all = answerOf(await rig.chain.outgoing({ ...sold, fromBlock: fromBlock - 1n }))
       expect(all.map((trace) => trace.hash)).toEqual([before, first, second])
     })
 
     test('nothing went out of an account that never paid', async () => {
-      const query = { owner: rig.stranger, token: rig.token.address, fromBlock: 0n }
+      const sold = { token: rig.token.address, untilSeconds: Number.MAX_SAFE_INTEGER }
+      const query = { ...sold, owner: rig.stranger, fromBlock: 0n }
       expect(answerOf(await rig.chain.outgoing(query))).toEqual([])
     })
 

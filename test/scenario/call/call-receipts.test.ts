@@ -123,3 +123,18 @@ describe('an executed call', () => {
     expectSound(world)
   })
 })
+
+test('what no charge can be is not booked as one', async () => {
+  const world = callWorld({ seed: 'less than nothing' })
+  world.aggregation.faults.status = {
+    costs: { charged: '-5', blob_cost: '-7' },
+    savings: { saved: '-9' },
+  }
+  await untilFirstSlot(world)
+  await world.runFor(MINUTE)
+  const costs = world.disk
+    .events()
+    .flatMap((event) => (event.type === 'call-proven' ? [event.execution.costs] : []))
+  expect(costs).toEqual([{ direct: expect.any(BigInt), saved: -9n }])
+  expectSound(world)
+})

@@ -47,12 +47,26 @@ test('a fill in the last seconds before the deadline is not missed', async () =>
   expectSound(world)
 })
 
-test('a quote that goes stale in the queue is never signed', async () => {
-  const world = new World({ seed: 'stale', strategies: [aStrategy()] })
-  world.queueDelayMs = 51_000
+test.each([51_000, 150_000])(
+  'a quote that goes stale in the queue, %i ms long, is never signed',
+  async (delayMs) => {
+    const world = new World({ seed: 'stale', strategies: [aStrategy()] })
+    world.queueDelayMs = delayMs
+    world.start()
+    await world.runFor(HOUR + 15 * MINUTE)
+    expect(world.watch.signatures).toBe(0)
+    expect(outcomes(world, 'hourly')).toEqual(['expired quote-stale'])
+    expectSound(world)
+  },
+)
+
+test('an order that a limit held in the queue for minutes is made on another quote', async () => {
+  const world = new World({ seed: 'held once', strategies: [aStrategy()] })
+  world.queueDelayMs = 150_000
   world.start()
-  await world.runFor(HOUR + 10 * MINUTE)
-  expect(world.watch.signatures).toBe(0)
-  expect(outcomes(world, 'hourly')).toEqual(['expired quote-stale'])
+  await world.runFor(HOUR + MINUTE)
+  world.queueDelayMs = 0
+  await world.runFor(5 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
   expectSound(world)
 })

@@ -95,3 +95,17 @@ test('of two orders at one moment whose quotes carry one nonce, only the first i
   expect(world.watch.signatures).toBe(1)
   expectSound(world)
 })
+
+test('an order whose quote carries a nonce that went live meanwhile is made on another', async () => {
+  const strategies = [aStrategy({ name: 'first' }), aStrategy({ name: 'second' })]
+  const world = new World({ seed: 'one nonce once', strategies })
+  let quotes = 0
+  world.serviceFaults.tamper = (quote) => {
+    quotes += 1
+    return quotes > 2 ? quote : asking(quote, { nonce: 77n })
+  }
+  world.start()
+  await world.runFor(HOUR + MINUTE)
+  expect(outcomes(world, 'second')).toEqual(['filled filled'])
+  expectSound(world)
+})

@@ -18,6 +18,7 @@ import { ACCOUNT, GASLESS } from '../../../src/simulate/stage.ts'
 import { aSchedule, OPEN } from '../builders.ts'
 import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'
+import { unpaced } from './unpaced.ts'
 
 /** The daemon's call venue on the sandbox: its real adapters and real journal, without the rest of the daemon. */
 
@@ -154,7 +155,7 @@ export function callContext(options: CallContextOptions): OrderContext {
     closing: options.closing ?? never,
     stop: options.stop ?? never,
     wallet,
-    aggregator: { settings, service: lines.service, chain: lines.chain, wallet },
+    aggregator: { settings, service: unpaced(lines.service), chain: lines.chain, wallet },
   }
 }
 

@@ -83,3 +83,8 @@ test('says how many calls took more out of the funds than the service says', asy
   )
   expect(checkText(await callSavings(calls()))).toMatch(/^no call/)
 })
+
+test('sums of a journal that was told impossible charges are still shown', async () => {
+  const savings = await callSavings(calls(['aggregated', -ETHER, ETHER, { saved: ETHER }]))
+  expect(savingsText(savings)).toContain('saved 1 ETH')
+})

@@ -174,6 +174,21 @@ describe('a quote is refused', () => {
       { quote: { sellAmount: usdc(24) } },
     ],
     ['price-missing', 'when its pair has no feed', { input: { path: undefined } }],
+    [
+      'price-outside-bounds',
+      'when its price keeps to the bound only by naming more than was asked for',
+      {
+        intent: {
+          ...EXACT_OUTPUT,
+          price: { min: undefined, max: { num: usdc(25), den: milliWeth(10) } },
+        },
+        permit: { amount: baseUnits(25_500_000n) },
+        quote: {
+          sellAmount: baseUnits(25_500_000n),
+          buyAmount: baseUnits(10_200_000_000_000_000n),
+        },
+      },
+    ],
     ['price-missing', 'when the feed gave no reading', { view: { readings: new Map() } }],
     ['price-invalid', 'when the feed says zero', readingOf({ answer: 0n })],
     [

@@ -11,6 +11,7 @@ import type {
   TransactionDraft,
 } from '../../../../src/ports.ts'
 import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
+import { unpaced } from '../../../support/aggregator/unpaced.ts'
 
 export const SEPOLIA = 11_155_111
 const address = (byte: string): Address => `0x${byte.repeat(20)}`
@@ -119,7 +120,7 @@ export function fakeAggregator({ signer }: { signer: AccountSigner }) {
   const tools: Pick<AggregatorTools, 'aggregator' | 'signer' | 'clock' | 'stop' | 'tell'> = {
     aggregator: {
       settings: SETTINGS,
-      service,
+      service: unpaced(service),
       chain,
       wallet: { chain, chainId: SEPOLIA, signer, turn: createTurns() },
     },

@@ -220,8 +220,11 @@ describe('a search for calls', () => {
     { hash: word(8), to: CONTRACT, input: '0x' },
     { hash: word(block), to: null, input: '0x' },
   ]
-  const search = (fromBlock: bigint) =>
-    chain.callsWith({ contract: CONTRACT, mark: MARK, fromBlock })
+  const search = (
+    fromBlock: bigint,
+    { untilSeconds = 2_000_000_000, isThorough = false } = {},
+  ): ReturnType<typeof chain.callsWith> =>
+    chain.callsWith({ contract: CONTRACT, mark: MARK, fromBlock, untilSeconds, isThorough })
   const methods = (): readonly string[] =>
     node.batches.flatMap((batch) => batch.map(({ method }) => method))
   const filters = (): readonly Filter[] =>
@@ -284,20 +287,42 @@ describe('a search for calls', () => {
     expect(filters()).toHaveLength(1)
   })
 
-  test('reads the blocks themselves of a contract that emits nothing, as long as they are few', async () => {
-    holds(45, () => [])
-    marked = [word(7)]
-    script['eth_getBlockByNumber'] = ([block]) => ({
+  /** The node has whole blocks, a second apart, and these transactions in one of them. */
+  function holdsBlocks(block: number, transactions = sentAt(block)): void {
+    script['eth_getBlockByNumber'] = ([number]) => ({
       hash: word(900),
-      timestamp: '0x1',
-      transactions: block === hex(43) ? sentAt(43) : [],
+      timestamp: number,
+      transactions: number === hex(block) ? transactions : [],
     })
-    expect(answerOf(await search(40n)).map((call) => call.hash)).toEqual([word(7)])
-    holds(40 + 64, () => [])
-    expect(await search(40n)).toMatchObject({
+  }
+
+  test('reads the blocks themselves of a contract that emits nothing, whoever received the call', async () => {
+    holds(400, () => [])
+    marked = [word(7)]
+    holdsBlocks(343)
+    const found = answerOf(await search(40n)).map((call) => call.hash)
+    expect(found).toEqual([word(6), word(7)])
+  })
+
+  test('reads no block after its time, and never thousands', async () => {
+    holds(90_000, () => [])
+    holdsBlocks(343)
+    expect(answerOf(await search(40n, { untilSeconds: 100 }))).toEqual([])
+    const blocks = methods().filter((method) => method === 'eth_getBlockByNumber')
+    expect(blocks.length).toBeLessThan(80)
+    expect(await search(400n)).toMatchObject({
       ok: false,
-      fault: { tag: 'unavailable', message: expect.stringMatching(/emits no events/) },
+      fault: { tag: 'unavailable', message: expect.stringMatching(/too many to read whole/) },
     })
+  })
+
+  test('is thorough where it must be: one event of the contract hides no call without any', async () => {
+    holds(50, () => [log(1, { block: 45, index: 0 })])
+    marked = [word(7)]
+    holdsBlocks(43)
+    expect(answerOf(await search(40n))).toEqual([])
+    const found = answerOf(await search(40n, { isThorough: true })).map((call) => call.hash)
+    expect(found).toEqual([word(6), word(7)])
   })
 
   test('covers a long stretch in ranges without gap or overlap', async () => {
@@ -319,8 +344,10 @@ describe('a search for calls', () => {
     holds(100_000, () => [log(1, { block: 41, index: 0 })])
     expect((await search(1n)).ok).toBe(true)
     const asked = node.batches.length
+    script['eth_getBlockByNumber'] = () => ({ timestamp: hex(1_000_000) })
     expect(await search(0n)).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
-    expect(node.batches.length).toBe(asked + 1)
+    expect(node.batches.length).toBe(asked + 2)
+    expect((await search(0n, { untilSeconds: 999_999 })).ok).toBe(true)
   })
 
   test('reads ten thousand transactions of a stretch, and never a list cut short', async () => {

@@ -221,7 +221,8 @@ function scriptTrace(
     eth_getTransactionByHash: () => transaction,
   })
 }
-const outgoing = (fromBlock = 1n) => chain.outgoing({ owner: OWNER, token: TOKEN, fromBlock })
+const outgoing = (fromBlock = 1n, untilSeconds = 2_000_000_000) =>
+  chain.outgoing({ owner: OWNER, token: TOKEN, fromBlock, untilSeconds })
 
 test('a trace holds ERC-20 transfers in lower case and nothing else', async () => {
   scriptTrace(
@@ -341,14 +342,24 @@ test('a search of one block asks for that block', async () => {
   expect(ranges).toEqual([[999, 999]])
 })
 
-test('a search is bounded, and a longer one fails before it asks', async () => {
+test('a search is bounded, and a longer one fails before it asks for logs', async () => {
   const ranges = scriptLogs(100_000, () => [])
   expect((await outgoing(1n)).ok).toBe(true)
   expect(ranges).toHaveLength(50)
+  script['eth_getBlockByNumber'] = () => ({ timestamp: hex(1_999_999_999) })
   expect(await outgoing(0n)).toMatchObject({
     fault: { tag: 'unavailable', message: expect.stringContaining('too many to search') },
   })
   expect(ranges).toHaveLength(50)
+})
+
+test('a search whose time was over long ago ends there, however far the chain has come', async () => {
+  const ranges = scriptLogs(900_000, () => [])
+  script['eth_getBlockByNumber'] = ([number]) =>
+    number === hex(100_006) ? { timestamp: hex(1_001) } : null
+  expect(await outgoing(7n, 1_000)).toEqual({ ok: true, value: [] })
+  expect(ranges).toHaveLength(50)
+  expect(ranges.at(-1)).toEqual([98_007, 100_006])
 })
 
 test('of very many transactions the oldest hundred are traced, whatever order the node lists them in', async () => {

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import {
+  callWorld,
+  executed,
+  routes,
+  untilEvent,
+  untilFirstSlot,
+} from '../../support/aggregator/call-world.ts'
+import { MINUTE } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+const HELD_MS = 5 * MINUTE
+
+describe('a limit of the service that holds a queue for minutes', () => {
+  test('lets nothing out that was halted meanwhile', async () => {
+    const world = callWorld({ seed: 'halted in the queue' })
+    world.queueDelaysMs = { sendRawTransaction: HELD_MS }
+    await untilFirstSlot(world)
+    await untilEvent(world, 'call-recorded')
+    await world.runFor(30_000)
+    await Promise.all([world.control.halt(), world.runFor(1_000)])
+    await world.runFor(20 * MINUTE)
+    expect(world.aggregation.service.received).toEqual([])
+    expect(executed(world)).toBe(0)
+    expectSound(world)
+  })
+
+  test('lets nothing out that is too late by then', async () => {
+    const world = callWorld({
+      seed: 'too late in the queue',
+      aggregator: { fallback: { mode: 'off', deadlineMs: 60_000 } },
+    })
+    world.queueDelaysMs = { sendRawTransaction: 2 * HELD_MS }
+    await untilFirstSlot(world)
+    await world.runFor(40 * MINUTE)
+    expect(world.aggregation.service.received).toEqual([])
+    expect(outcomes(world, 'claim')).toEqual(['expired order-expired'])
+    expectSound(world)
+  })
+
+  test.each(['sendRawTransaction', 'getTransactionReceipt'] as const)(
+    'of %s does not hold up the direct route',
+    async (route) => {
+      const world = callWorld({ seed: `held ${route}` })
+      world.queueDelaysMs = { [route]: 2 * HELD_MS }
+      world.aggregation.faults.neverExecutes = true
+      await untilFirstSlot(world)
+      await world.runFor(4 * MINUTE)
+      expect(routes(world)).toEqual(['direct'])
+      expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+      expectSound(world)
+    },
+  )
+
+  test('does not hide that the call was executed, nor keep its proof from the journal', async () => {
+    const world = callWorld({ seed: 'held polls and figures' })
+    await untilFirstSlot(world)
+    await untilEvent(world, 'order-accepted')
+    const held = {
+      getTransactionReceipt: HELD_MS,
+      accountInfo: HELD_MS,
+      transactionStatus: HELD_MS,
+    }
+    world.queueDelaysMs = held
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(routes(world)).toEqual(['aggregated'])
+    expectSound(world)
+  })
+
+  test('of the account’s figure fails no slot', async () => {
+    const world = callWorld({ seed: 'a held figure' })
+    await untilFirstSlot(world)
+    world.queueDelaysMs = { accountInfo: HELD_MS }
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+})
+
+describe('a node that is a block behind', () => {
+  test('does not keep a call from the service, nor send it directly', async () => {
+    const world = callWorld({ seed: 'behind for a moment' })
+    await untilFirstSlot(world)
+    world.aggregation.chainFaults.behind = 2
+    await world.runFor(2 * MINUTE)
+    expect(routes(world)).toEqual(['aggregated'])
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+
+  test.each([
+    ['rejected-only', [], 'failed order-failed'],
+    ['after-deadline', ['direct'], 'filled filled'],
+  ] as const)(
+    'for long is no refusal of the service: with fallback %s',
+    async (mode, via, outcome) => {
+      const world = callWorld({
+        seed: `behind for long ${mode}`,
+        aggregator: { fallback: { mode, deadlineMs: 180_000 } },
+      })
+      await untilFirstSlot(world)
+      world.aggregation.chainFaults.behind = 1_000
+      await world.runFor(2 * MINUTE)
+      expect(eventTypes(world)).toContain('order-ended')
+      expect(routes(world)).toEqual([])
+      await world.runFor(30 * MINUTE)
+      expect(routes(world)).toEqual(via)
+      expect(outcomes(world, 'claim')).toEqual([outcome])
+      expect(world.aggregation.service.received).toEqual([])
+      expectSound(world)
+    },
+  )
+})
+
+describe('a service that broadcasts what it was given as it is', () => {
+  test.each([
+    ['and says nothing of it', { failsAfter: 1 }],
+    ['and knows no receipt', { receipts: 'null' }],
+    ['and names it', {}],
+  ] as const)('%s: the call is proven, not given up', async (_, faults) => {
+    const world = callWorld({ seed: `alone ${Object.keys(faults)}` })
+    Object.assign(world.aggregation.faults, { broadcastsAlone: true, ...faults })
+    await untilFirstSlot(world)
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(executed(world)).toBe(1)
+    expect(eventTypes(world)).not.toContain('authorization-dead')
+    expectSound(world)
+  })
+})
+
+describe('a trusted call', () => {
+  test('behind words that the interface does not name is not made a second time', async () => {
+    const world = callWorld({ seed: 'trusted and unnamed', aggregator: { proposer: 'trusted' } })
+    const rejection = { tag: 'rejected', message: 'context deadline exceeded' } as const
+    Object.assign(world.aggregation.faults, { rejection, rejectsButTakes: true })
+    await untilFirstSlot(world)
+    await world.runFor(30 * MINUTE)
+    expect(executed(world)).toBe(1)
+    expect(eventTypes(world)).not.toContain('transaction-recorded')
+  })
+
+  test('that was refused and broadcast all the same is not made again while its transaction cannot be read', async () => {
+    const world = callWorld({ seed: 'trusted and unread', aggregator: { proposer: 'trusted' } })
+    const rejection = { tag: 'insufficientBalance', message: 'Insufficient balance.' } as const
+    const alone = { broadcastsAlone: true, rejectsButTakes: true }
+    Object.assign(world.aggregation.faults, { rejection, ...alone })
+    await untilFirstSlot(world)
+    await untilEvent(world, 'call-recorded')
+    world.aggregation.chainFaults.tracesDown = true
+    world.aggregation.ledger.losesDirect = true
+    await world.runFor(30 * MINUTE)
+    world.aggregation.calmDown()
+    await world.runFor(10 * MINUTE)
+    expect(executed(world)).toBe(1)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+  })
+})

@@ -1,0 +1,10 @@
+import { type PacedAggregator, paceAggregator } from '../../../src/execute/call/paced.ts'
+import type { Aggregator } from '../../../src/ports.ts'
+
+/** A service behind a queue in which nobody waits. */
+export function unpaced(service: Aggregator): PacedAggregator {
+  return paceAggregator(service, {
+    run: (_, task) => task(),
+    runUnless: async (end, _, task) => (end.aborted ? undefined : task()),
+  })
+}
