@@ -1,4 +1,5 @@
 import type { TransactionPurpose, TransactionRecord } from '../domain/book/journal.ts'
+import type { OpenTransaction } from '../domain/book/state.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { type Address, type Hex, mulDivUp } from '../domain/units.ts'
 import type { ChainFault } from '../ports.ts'
@@ -121,7 +122,8 @@ async function follow(sending: Sending, id: string): Promise<TransactionOutcome>
 
 /** What following one transaction has come to in this process. */
 type Tries = {
-  sentAtMs?: number
+  /** When its present version was first given to a node, whatever the answer was: patience counts from then. */
+  triedAtMs?: number | undefined
   /** Looks in a row that saw the nonce used without a receipt. */
   seenUsed: number
   /** Why the last look, and the last broadcast, have to be made again. */
@@ -143,22 +145,30 @@ function isFate(seen: Fate | 'nonce-used' | 'pending'): seen is Fate {
   return seen !== 'nonce-used' && seen !== 'pending'
 }
 
-/** Broadcasts what this process has not sent yet, or a dearer replacement of what stays unmined. */
+/**
+ * Broadcasts what this process has not sent yet, again at the next look what the node did not take, and after the
+ * policy's patience a dearer version, or the same where that would help nothing.
+ */
 async function sendAgain(sending: Sending, id: string, tries: Tries): Promise<void> {
   const { ports, policy } = sending.context
-  const { sentAtMs } = tries
   const open = ports.journal.state.transactions.get(id)
-  const overdue =
-    sentAtMs !== undefined && ports.clock.now() - sentAtMs > policy.transactionPatienceMs
-  if (open === undefined || (sentAtMs !== undefined && !overdue)) return
-  const raised =
-    overdue && open.hashes.length <= REPLACEMENTS_MAX
-      ? await replace(sending, open.record)
-      : open.record
-  tellRetry(sending, 'broadcast', tries.broadcastFault)
-  tries.broadcastFault = await broadcast(sending, raised)
-  // What the node did not take is sent again at the next look.
-  if (tries.broadcastFault === undefined) tries.sentAtMs = ports.clock.now()
+  if (open === undefined) return
+  const { triedAtMs, broadcastFault } = tries
+  const isOverdue =
+    triedAtMs !== undefined && ports.clock.now() - triedAtMs > policy.transactionPatienceMs
+  const isOut = triedAtMs !== undefined && broadcastFault === undefined
+  if (isOut && !isOverdue) return
+  const version =
+    isOverdue && mayRaise(open, tries) ? await replace(sending, open.record) : open.record
+  if (triedAtMs === undefined || isOverdue) tries.triedAtMs = ports.clock.now()
+  tellRetry(sending, 'broadcast', broadcastFault)
+  tries.broadcastFault = await broadcast(sending, version)
+}
+
+/** Whether a dearer version may do better: not one that the wallet cannot pay, nor while no node answers at all. */
+function mayRaise({ hashes }: OpenTransaction, { lookFault, broadcastFault }: Tries): boolean {
+  if (lookFault !== undefined || broadcastFault === 'insufficientFunds') return false
+  return hashes.length <= REPLACEMENTS_MAX
 }
 
 /** One look at the chain; a fate that is certain is journaled and returned. */
