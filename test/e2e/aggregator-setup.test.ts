@@ -112,6 +112,23 @@ test('nothing is changed beside a daemon, which then goes on with the state that
   expect((await daemon.stop()).code).toBe(0)
 }, 60_000)
 
+test('a halt keeps commands from signing until it is lifted, all but taking code away', async () => {
+  const rehearsal = await startRehearsal(IDLE)
+  const { command, data } = commandsOf(rehearsal)
+  expect((await command('gastank deposit 0.05 --yes')).code).toBe(0)
+  expect((await command('delegation set')).code).toBe(0)
+  expect((await command('halt')).code).toBe(0)
+  expect(await data('delegation clear')).toMatchObject({ ok: true, changed: true })
+  for (const line of ['gastank deposit 0.05 --yes', 'delegation set', 'delegation set --direct']) {
+    const refused = await command(line)
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/`tranched resume`/)])
+  }
+  expect((await data('gastank status')).onChain).toBe((5n * 10n ** 16n).toString())
+  expect((await data('delegation status')).code).toBe('0x')
+  expect((await command('resume')).code).toBe(0)
+  expect((await command('delegation set')).code).toBe(0)
+}, 60_000)
+
 test('a service that broadcasts what it is given delegates as well, to whichever proposer is named twice', async () => {
   const rehearsal = await startRehearsal(IDLE)
   const { command, data } = commandsOf(rehearsal)

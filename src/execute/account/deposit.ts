@@ -8,6 +8,7 @@ import type {
   GasTankAccount,
 } from '../../ports.ts'
 import { encodeDeposit } from '../call/data.ts'
+import { haltedNow } from '../close.ts'
 import type { AggregatorContext, SendingContext } from '../context.ts'
 import { followRecorded, type TransactionOutcome, transactOnce } from '../transaction.ts'
 
@@ -16,6 +17,9 @@ const INDEXING_MS_MAX = 10 * 60_000
 /** Between two looks at what the service shows: soon at first. */
 const POLL_MS = { min: 100, max: 1_000 } as const
 const TELL_EVERY_MS = 15_000
+
+const HALTED =
+  'everything is halted, and nothing is signed until that is lifted: `tranched resume` does'
 
 export type DepositResult =
   | { readonly ok: true; readonly deposit: Pick<Deposit, 'amount' | 'availableBefore'> }
@@ -101,15 +105,17 @@ export async function makeDeposit(
   aggregator: AggregatorContext,
   wei: bigint,
 ): Promise<DepositResult> {
+  if (haltedNow(context) !== undefined) return refuse(HALTED)
   const earlier = await finishEarlier(context, aggregator)
   if (earlier !== undefined) return refuse(earlier)
   const ready = await readyFor(context, aggregator)
   if (!ready.ok) return refuse(`nothing was sent: ${ready.message}`)
   const { methods, availableBefore } = ready
   const outcome = await depositOnce(context, aggregator, { wei, methods, availableBefore })
+  const { state } = context.ports.journal
   return outcome.tag === 'mined'
     ? { ok: true, deposit: { amount: wei, availableBefore } }
-    : refuse(whyNot(outcome, methods))
+    : refuse(whyNot(outcome, { methods, isOpen: isDepositing(state, aggregator) }))
 }
 
 /** Follows a deposit that an earlier process recorded, and says so; undefined when there was none. */
@@ -175,7 +181,7 @@ function remedyOf({ tag, message }: AggregatorFault): string {
 
 function whyNot(
   outcome: Exclude<TransactionOutcome, { tag: 'mined' }>,
-  methods: GasTankMethods,
+  { methods, isOpen }: { readonly methods: GasTankMethods; readonly isOpen: boolean },
 ): string {
   switch (outcome.tag) {
     case 'reverted':
@@ -183,7 +189,9 @@ function whyNot(
     case 'lost':
       return 'another transaction of this wallet took its nonce: nothing was deposited'
     case 'stopped':
-      return 'stopped before the deposit was mined. It is in the journal: the next deposit or daemon follows it'
+      return isOpen
+        ? 'stopped before the deposit was mined. It is in the journal: the next deposit or daemon follows it'
+        : 'stopped before anything was signed: nothing was deposited'
     case 'unsent':
       return outcome.why === 'refused'
         ? `nothing was sent: ${outcome.detail}. The GasTank was taken for one of \`methods: ${methods}\`; aggregator.gasTank.methods can say otherwise`

@@ -154,6 +154,35 @@ describe('a deposit', () => {
     expect(broadcast).toEqual([])
   })
 
+  test('is refused while everything is halted, and one that is open is not followed either', async () => {
+    const { deposit, broadcast, journal, tools } = await rig()
+    await journal.append({ type: 'halted', cause: 'operator', detail: 'asked to' })
+    const halted = { ok: false, message: expect.stringMatching(/halted.*`tranched resume`/) }
+    expect(await deposit(ETHER)).toEqual(halted)
+    const transaction = earlierDeposit(tools.signer.address)
+    await journal.append({ type: 'transaction-recorded', transaction })
+    expect(await deposit(ETHER)).toEqual(halted)
+    expect(broadcast).toEqual([])
+  })
+
+  test('broken off before it is signed is in no journal, and is told so', async () => {
+    const { deposit, journal, tools, stopping } = await rig()
+    const { chain } = tools.aggregator.wallet
+    const { draft } = chain
+    Object.assign(chain, {
+      draft: (wanted: Parameters<typeof draft>[0]) => {
+        stopping.abort()
+        return draft(wanted)
+      },
+    })
+    const made = await deposit(ETHER)
+    expect(made).toEqual({
+      ok: false,
+      message: expect.stringMatching(/before anything was signed/),
+    })
+    expect(journal.state.transactions.size).toBe(0)
+  })
+
   test('broken off stays in the journal for whoever comes next', async () => {
     const { deposit, journal, answers, stopping } = await rig()
     answers.mines = () => {

@@ -9,6 +9,7 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { fakeAggregator } from '../adapters/aggregator/aggregator-fixture.ts'
 
 const TO = `0x${'05'.repeat(20)}` as const
+const HALTED = { type: 'halted', cause: 'operator', detail: 'asked to' } as const
 const PATIENCE_MS = DEFAULT_POLICY.transactionPatienceMs
 
 /** A wallet whose node answers broadcasts as the test says; nothing is mined unless it says so. */
@@ -45,6 +46,17 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
     transactOnce(context, wallet, {
       ...{ id, purpose, intentId: undefined, to: TO, data: '0x', value: 1n },
     })
+  /** A wrapping that a process before recorded, and may have sent. */
+  const recordedBefore = async (id: string) => {
+    const draft = await wallet.chain.draft({
+      ...{ from: wallet.signer.address, to: TO, data: '0x', value: 1n },
+    })
+    if (!draft.ok) throw new Error('the draft was refused')
+    const own = { id, purpose: 'wrap', intentId: undefined } as const
+    const transaction = { ...draft.value, ...own, hash: `0x${'ab'.repeat(32)}` as const }
+    await journal.append({ type: 'transaction-recorded', transaction })
+    return transaction
+  }
   /** The fee of each version on record, with when it was made. */
   const versions = async () => {
     const found: { atMs: number; fee: bigint }[] = []
@@ -53,8 +65,11 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
         found.push({ atMs, fee: event.transaction.maxFeePerGas })
     return found
   }
+  const haltAt = (ms: number): void => clock.at(ms, () => void journal.append(HALTED))
+  const resumeAt = (ms: number): void =>
+    clock.at(ms, () => void journal.append({ type: 'halt-lifted' }))
   const stopAt = (ms: number): void => clock.at(ms, () => stopping.abort())
-  return { ...fake, journal, transact, tried, versions, stopAt }
+  return { ...fake, journal, transact, recordedBefore, tried, versions, haltAt, resumeAt, stopAt }
 }
 
 describe('a transaction that stays unmined', () => {
@@ -102,5 +117,74 @@ describe('a transaction that stays unmined', () => {
     const made = await versions()
     expect(made.length).toBeGreaterThan(1)
     expect(made[1]?.atMs).toBeGreaterThan(5 * PATIENCE_MS)
+  })
+})
+
+describe('a halt', () => {
+  test.each([
+    ['wrap', { tag: 'stopped' }],
+    ['approve', { tag: 'stopped' }],
+    ['deposit', { tag: 'stopped' }],
+    ['call', { tag: 'unsent', why: 'unavailable' }],
+  ] as const)(
+    'bars a transaction (%s) that was waiting for the turn of its wallet',
+    async (purpose, outcome) => {
+      const { transact, versions, haltAt, answers, clock } = await rig(() => undefined)
+      haltAt(5_000)
+      answers.mines = () => clock.now() > 5_000
+      const [first, second] = await Promise.all([transact('approve', 'a'), transact(purpose, 'b')])
+      expect(first).toEqual({ tag: 'mined' })
+      expect(second).toMatchObject(outcome)
+      expect(await versions()).toHaveLength(1)
+    },
+  )
+
+  test('lets an unwrapping finish its order, dearer where it must be', async () => {
+    const { transact, versions, journal, answers, clock } = await rig(() => undefined)
+    await journal.append(HALTED)
+    answers.mines = () => clock.now() > 2 * PATIENCE_MS
+    expect(await transact('unwrap')).toEqual({ tag: 'mined' })
+    expect((await versions()).length).toBeGreaterThan(1)
+  })
+
+  test('lets what is out already be sent again as it is, and bars a dearer version until it is lifted', async () => {
+    const { transact, tried, versions, haltAt, resumeAt, stopAt } = await rig(() => undefined)
+    haltAt(5_000)
+    resumeAt(4 * PATIENCE_MS)
+    stopAt(6 * PATIENCE_MS)
+    await transact('approve')
+    const [first, second] = await versions()
+    expect(second?.atMs).toBeGreaterThan(4 * PATIENCE_MS)
+    const meanwhile = tried.filter(({ atMs }) => atMs < (second?.atMs ?? 0))
+    expect(meanwhile.length).toBeGreaterThan(2)
+    expect(new Set(meanwhile.map(({ raw }) => raw)).size).toBe(1)
+    expect(first?.fee).toBe(2n)
+  })
+
+  test('keeps what an earlier process recorded from being sent, but not its receipt from being seen', async () => {
+    const { transact, tried, recordedBefore, tools, journal, clock } = await rig(() => undefined)
+    const { hash } = await recordedBefore('a')
+    await journal.append(HALTED)
+    clock.at(10 * PATIENCE_MS, () => {
+      const receipt = { hash, success: true, blockNumber: 2n }
+      const value = { receipt, latestNonce: 1 }
+      Object.assign(tools.aggregator.wallet.chain, {
+        transaction: async () => ({ ok: true, value }),
+      })
+    })
+    expect(await transact('wrap', 'a')).toEqual({ tag: 'mined' })
+    expect(tried).toEqual([])
+  })
+
+  test('that is lifted lets what an earlier process recorded be sent', async () => {
+    const { transact, tried, recordedBefore, journal, resumeAt, answers } = await rig(
+      () => undefined,
+    )
+    await recordedBefore('a')
+    await journal.append(HALTED)
+    resumeAt(PATIENCE_MS)
+    answers.mines = () => true
+    expect(await transact('wrap', 'a')).toEqual({ tag: 'mined' })
+    expect(tried.map(({ atMs }) => atMs >= PATIENCE_MS)).toEqual([true])
   })
 })
