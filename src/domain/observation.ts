@@ -128,6 +128,12 @@ type Occurrence =
   | { readonly type: 'gas-tank-low'; readonly account: string; readonly available: bigint }
   | { readonly type: 'top-up-capped'; readonly account: string }
   | {
+      /** A top-up is due and is not made before what the message says has changed. */
+      readonly type: 'top-up-barred'
+      readonly account: string
+      readonly message: string
+    }
+  | {
       /** A service does something in its own way that changes nothing for us: told once. */
       readonly type: 'service-note'
       readonly service: 'gasless' | 'aggregator'

@@ -1,15 +1,19 @@
+import { minedAtMs } from '../domain/book/deposits.ts'
 import { DAY_MS } from '../domain/book/limits.ts'
 import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/book/runway.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { TopUp } from '../domain/settings.ts'
 import { ETHER } from '../domain/token.ts'
+import { formatAmount } from '../domain/units.ts'
 import {
-  awaitedDeposit,
   depositOnce,
   type GasTank,
   gasTankOf,
+  heldUnknown,
   isDepositing,
+  noGasTank,
 } from '../execute/account/deposit.ts'
+import { INDEXING_MS_MAX, noteIndexed, unseenDeposit } from '../execute/account/indexing.ts'
 import { trustedNow } from '../execute/ask.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
@@ -23,8 +27,13 @@ const SILENT_LOOKS = 4
 type Funds = {
   readonly balance: bigint
   readonly outstanding: bigint
+  /** Since when the service says that it does not know the account; undefined where it does. */
+  readonly unknownSinceMs: number | undefined
   readonly view: AccountView | undefined
 }
+
+/** What came of a top-up; `waiting` says that there is nothing to tell. */
+type TopUpOutcome = 'not-due' | 'tried' | 'waiting' | 'capped' | { readonly barred: string }
 
 /** One look: the funds, or why the service tells none. */
 type Look =
@@ -41,15 +50,34 @@ export async function keepGasTank(
 ): Promise<void> {
   const { clock } = context.ports
   const teller = createFundsTeller(context, aggregator)
+  let unknownSinceMs: number | undefined
   while (!context.closing.aborted) {
-    const look = await lookAt(context, aggregator)
+    const look = await lookAt(context, aggregator, unknownSinceMs)
     teller.tell(look)
-    if (look.ok) teller.capped((await topUpIfDue(context, aggregator, look.funds)) === 'capped')
+    if (look.ok) {
+      unknownSinceMs = look.funds.unknownSinceMs
+      teller.toppedUp(await tend(context, aggregator, look.funds))
+    }
     await clock.sleep(LOOK_EVERY_MS, context.closing)
   }
 }
 
-async function lookAt(context: OrderContext, aggregator: AggregatorContext): Promise<Look> {
+/** Notes that a deposit has arrived, and makes another where that is due. */
+async function tend(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  funds: Funds,
+): Promise<TopUpOutcome> {
+  if (funds.unknownSinceMs === undefined)
+    await noteIndexed(context.ports.journal, aggregator, funds.balance - funds.outstanding)
+  return topUpIfDue(context, aggregator, funds)
+}
+
+async function lookAt(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  unknownBeforeMs: number | undefined,
+): Promise<Look> {
   const { service, chain, settings, wallet } = aggregator
   const { address: account } = wallet.signer
   const { gasTank } = settings.contracts
@@ -66,10 +94,11 @@ async function lookAt(context: OrderContext, aggregator: AggregatorContext): Pro
     })
   if (info.ok) {
     const { balance, outstandingCharge: outstanding } = info.value
-    return { ok: true, funds: { balance, outstanding, view } }
+    return { ok: true, funds: { balance, outstanding, unknownSinceMs: undefined, view } }
   }
+  const unknownSinceMs = unknownBeforeMs ?? context.ports.clock.now()
   return info.fault.tag === 'accountNotFound'
-    ? { ok: true, funds: { balance: 0n, outstanding: 0n, view } }
+    ? { ok: true, funds: { balance: 0n, outstanding: 0n, unknownSinceMs, view } }
     : { ok: false, fault: info.fault }
 }
 
@@ -81,6 +110,7 @@ function createFundsTeller(context: OrderContext, { settings }: AggregatorContex
   let silent = 0
   let isLow = false
   let isCapped = false
+  let barredBy: string | undefined
 
   function tellFault({ tag, message }: AggregatorFault): void {
     silent += 1
@@ -107,29 +137,72 @@ function createFundsTeller(context: OrderContext, { settings }: AggregatorContex
       if (look.ok) tellFunds(look.funds)
       else tellFault(look.fault)
     },
-    capped(now: boolean): void {
-      if (now && !isCapped) observe({ type: 'top-up-capped', account })
-      isCapped = now
+    toppedUp(outcome: TopUpOutcome): void {
+      if (outcome === 'waiting') return
+      const message = typeof outcome === 'object' ? outcome.barred : undefined
+      const wasCapped = isCapped
+      isCapped = outcome === 'capped'
+      if (isCapped && !wasCapped) observe({ type: 'top-up-capped', account })
+      if (message !== undefined && message !== barredBy)
+        observe({ type: 'top-up-barred', account, message })
+      barredBy = message
     },
   }
 }
 
-/** Deposits once where that is due, unless a deposit is under way, not indexed yet, or would pass the daily cap. */
+/** Deposits once where that is due, unless a deposit is under way, was never seen indexed, or would pass the daily cap. */
 async function topUpIfDue(
   context: OrderContext,
   aggregator: AggregatorContext,
-  { balance, outstanding, view }: Funds,
-): Promise<'not-due' | 'tried' | 'waiting' | 'capped'> {
+  { balance, outstanding, unknownSinceMs, view }: Funds,
+): Promise<TopUpOutcome> {
   const { topUp } = aggregator.settings.gasTank
   const available = balance - outstanding
   const maySend = context.mode !== 'dry-run' && haltedNow(context) === undefined
   if (!maySend || topUp === undefined || available >= topUp.belowWei) return 'not-due'
-  const tank = view && gasTankOf(aggregator, view)
-  if (view === undefined || tank === undefined) return 'waiting'
+  if (view === undefined) return 'waiting'
+  const tank = gasTankOf(aggregator, view)
+  if (tank === undefined) return { barred: noGasTank(aggregator) }
   // A clock set a day ahead must not make room for another day's deposits.
   const time = trustedNow(context, view)
   if (!time.ok) return 'waiting'
-  return topUpOnce(context, aggregator, { topUp, tank, available, nowMs: time.nowMs })
+  const { nowMs } = time
+  const seen = { tank, available, unknownSinceMs, nowMs }
+  if (isDepositing(context.ports.journal.state, aggregator)) return 'waiting'
+  return (
+    whyUnseen(context, aggregator, seen) ??
+    topUpOnce(context, aggregator, { topUp, tank, available, nowMs })
+  )
+}
+
+/**
+ * What bars a top-up because the service does not show what is on chain: without an end, for the next deposit would wait
+ * for the same index. Told when it has had the ten minutes that indexing may take.
+ */
+function whyUnseen(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  seen: {
+    readonly tank: GasTank
+    readonly available: bigint
+    readonly unknownSinceMs: number | undefined
+    readonly nowMs: number
+  },
+): TopUpOutcome | undefined {
+  const { tank, unknownSinceMs, nowMs } = seen
+  const isUnknown = unknownSinceMs !== undefined
+  const available = isUnknown ? undefined : seen.available
+  const unseen = unseenDeposit(context.ports.journal.state, aggregator, { available, nowMs })
+  const isHeld = isUnknown && tank.balance > 0n
+  if (unseen === undefined && !isHeld) return undefined
+  const sinceMs = unseen === undefined ? (unknownSinceMs ?? nowMs) : minedAtMs(unseen)
+  if (nowMs - sinceMs < INDEXING_MS_MAX) return 'waiting'
+  if (isHeld || unseen === undefined)
+    return { barred: `${heldUnknown(tank)}. Nothing is added until it does` }
+  const amount = formatAmount(unseen.amount, ETHER.decimals)
+  return {
+    barred: `its last deposit, of ${amount} ETH, is on chain, and the service does not show it. Nothing is added until it does; \`tranched gastank deposit\` still adds one`,
+  }
 }
 
 async function topUpOnce(
@@ -141,11 +214,9 @@ async function topUpOnce(
     readonly available: bigint
     readonly nowMs: number
   },
-): Promise<'tried' | 'waiting' | 'capped'> {
+): Promise<TopUpOutcome> {
   const { journal, observe } = context.ports
   const { topUp, tank, available, nowMs } = due
-  if (isDepositing(journal.state, aggregator)) return 'waiting'
-  if (awaitedDeposit(journal.state, { available, nowMs }) !== undefined) return 'waiting'
   if (depositedInDay(journal.state, nowMs) + topUp.amountWei > topUp.maxPerDayWei) return 'capped'
   const outcome = await depositOnce(context, aggregator, {
     wei: topUp.amountWei,

@@ -3,7 +3,7 @@ import { type LimitHit, limitText } from '../domain/book/limits.ts'
 import type { OpenIntent } from '../domain/book/state.ts'
 import { type Outcome, worseEnd } from '../domain/intent.ts'
 import type { FailureReason, RefusalReason } from '../domain/reason.ts'
-import type { OrderContext } from './context.ts'
+import type { OrderContext, SendingContext } from './context.ts'
 import { stopsAfter } from './streak.ts'
 
 /** How an intent ends without anything having executed for it. */
@@ -36,7 +36,7 @@ export function capped(hit: LimitHit, nowMs: number): Closing {
 }
 
 /** The kill switch: asked again right before anything is signed. */
-export function haltedNow(context: OrderContext): Closing | undefined {
+export function haltedNow(context: SendingContext): Closing | undefined {
   const { halted } = context.ports.journal.state
   return halted === undefined ? undefined : skipped('halted', halted.detail)
 }

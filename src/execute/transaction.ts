@@ -1,8 +1,10 @@
 import type { TransactionPurpose, TransactionRecord } from '../domain/book/journal.ts'
+import type { OpenTransaction } from '../domain/book/state.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { type Address, type Hex, mulDivUp } from '../domain/units.ts'
 import type { ChainFault } from '../ports.ts'
 import { askChain } from './ask.ts'
+import { haltedNow } from './close.ts'
 import type { SendingContext, WalletContext } from './context.ts'
 
 /** A transaction that our own wallet is to make. `id` names it for good: one id never executes twice. */
@@ -24,7 +26,7 @@ export type TransactionOutcome =
   | { readonly tag: 'reverted' }
   /** Its nonce was used by something else. */
   | { readonly tag: 'lost' }
-  /** The daemon drains; the record in the journal brings it up again. */
+  /** The daemon drains, or everything is halted. What is on record comes up again; where nothing is, nothing was signed. */
   | { readonly tag: 'stopped' }
   | {
       readonly tag: 'unsent'
@@ -97,12 +99,23 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   // While draining only what finishes a filled order is still worth a transaction.
   const end = purpose === 'unwrap' ? context.stop : context.closing
   if (end.aborted) return { tag: 'stopped' }
+  if (isHalted(sending, purpose)) return notWhileHalted(purpose)
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
   const { hash } = signer.signTransaction(draft.value)
   const record = { ...draft.value, id, purpose, intentId, hash, availableBefore }
   await context.ports.journal.append({ type: 'transaction-recorded', transaction: record })
   return follow(sending, id)
+}
+
+/**
+ * Nothing was signed. A direct call is asked for again while its order is open; whatever else wanted a transaction begins
+ * again where the halt bars it.
+ */
+function notWhileHalted(purpose: TransactionPurpose): TransactionOutcome {
+  return purpose === 'call'
+    ? { tag: 'unsent', why: 'unavailable', detail: 'everything is halted' }
+    : { tag: 'stopped' }
 }
 
 async function follow(sending: Sending, id: string): Promise<TransactionOutcome> {
@@ -121,7 +134,8 @@ async function follow(sending: Sending, id: string): Promise<TransactionOutcome>
 
 /** What following one transaction has come to in this process. */
 type Tries = {
-  sentAtMs?: number
+  /** When its present version was first given to a node, whatever the answer was: patience counts from then. */
+  triedAtMs?: number | undefined
   /** Looks in a row that saw the nonce used without a receipt. */
   seenUsed: number
   /** Why the last look, and the last broadcast, have to be made again. */
@@ -143,22 +157,39 @@ function isFate(seen: Fate | 'nonce-used' | 'pending'): seen is Fate {
   return seen !== 'nonce-used' && seen !== 'pending'
 }
 
-/** Broadcasts what this process has not sent yet, or a dearer replacement of what stays unmined. */
+/**
+ * Broadcasts what this process has not sent yet, again at the next look what the node did not take, and after the
+ * policy's patience a dearer version, or the same where that would help nothing. Under a halt (rule T9) only what is out
+ * already, unchanged.
+ */
 async function sendAgain(sending: Sending, id: string, tries: Tries): Promise<void> {
   const { ports, policy } = sending.context
-  const { sentAtMs } = tries
   const open = ports.journal.state.transactions.get(id)
-  const overdue =
-    sentAtMs !== undefined && ports.clock.now() - sentAtMs > policy.transactionPatienceMs
-  if (open === undefined || (sentAtMs !== undefined && !overdue)) return
-  const raised =
-    overdue && open.hashes.length <= REPLACEMENTS_MAX
-      ? await replace(sending, open.record)
-      : open.record
-  tellRetry(sending, 'broadcast', tries.broadcastFault)
-  tries.broadcastFault = await broadcast(sending, raised)
-  // What the node did not take is sent again at the next look.
-  if (tries.broadcastFault === undefined) tries.sentAtMs = ports.clock.now()
+  if (open === undefined) return
+  const { triedAtMs, broadcastFault: cause } = tries
+  const isOverdue =
+    triedAtMs !== undefined && ports.clock.now() - triedAtMs > policy.transactionPatienceMs
+  let version = open.record
+  if (isOverdue && !isHalted(sending, version.purpose) && mayRaise(open, tries)) {
+    version = await replace(sending, version)
+    Object.assign(tries, { triedAtMs: undefined, broadcastFault: undefined })
+  }
+  const isOut = tries.triedAtMs !== undefined && tries.broadcastFault === undefined
+  if (isOut ? !isOverdue : isHalted(sending, version.purpose)) return
+  if (tries.triedAtMs === undefined || isOverdue) tries.triedAtMs = ports.clock.now()
+  tellRetry(sending, 'broadcast', cause)
+  tries.broadcastFault = await broadcast(sending, version)
+}
+
+/** Whether the kill switch bars a signature. An unwrapping finishes an order, as it does while draining. */
+function isHalted({ context }: Sending, purpose: TransactionPurpose): boolean {
+  return purpose !== 'unwrap' && haltedNow(context) !== undefined
+}
+
+/** Whether a dearer version may do better: not one that the wallet cannot pay, nor while no node answers at all. */
+function mayRaise({ hashes }: OpenTransaction, { lookFault, broadcastFault }: Tries): boolean {
+  if (lookFault !== undefined || broadcastFault === 'insufficientFunds') return false
+  return hashes.length <= REPLACEMENTS_MAX
 }
 
 /** One look at the chain; a fate that is certain is journaled and returned. */

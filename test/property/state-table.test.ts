@@ -80,6 +80,7 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'intent-closed': true,
   'transaction-recorded': true,
   'transaction-ended': true,
+  'deposit-indexed': true,
 }
 
 describe('the fields of the state', () => {

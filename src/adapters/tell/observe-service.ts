@@ -117,6 +117,19 @@ export const SERVICES = {
     log.warn(text, { event: type, account })
     notify({ event: 'low-funds', text, details: { account } })
   },
+
+  /** A top-up that is not made for a reason that somebody has to look at. */
+  'top-up-barred'({ type, account, message }, { log, notify }) {
+    const text = `the GasTank of ${account} is not topped up: ${message}`
+    log.warn(text, { event: type, account })
+    notify({ event: 'low-funds', text, details: { account } })
+  },
+
+  /** A deposit has arrived in the service's own figure. */
+  'deposit-indexed'({ type, amount }, { log }) {
+    const deposited = formatAmount(amount, ETHER_DECIMALS)
+    log.info(`the service has the deposit of ${deposited} ETH`, { event: type, amount: deposited })
+  },
 } satisfies Partial<Tellers>
 
 function ether(wei: bigint): number {

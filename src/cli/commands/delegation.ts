@@ -122,8 +122,8 @@ function change(
 ): Promise<ExitCode> {
   return whileStopped({ tools, options, io, command }, async () => {
     const view = await readState(tools.settings.stateDir)
-    const busy = view === undefined ? undefined : unfinished(view.state, tools.signer.address)
-    if (busy !== undefined) return printOutcome(io, options, { ok: false, message: busy })
+    const barred = view && barredBy(view.state, { account: tools.signer.address, delegate })
+    if (barred !== undefined) return printOutcome(io, options, { ok: false, message: barred })
     const route = options.direct === true ? 'direct' : 'service'
     const outcome = await changeDelegation({ ...tools, delegate, route })
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
@@ -134,6 +134,15 @@ function change(
       data: { account: tools.signer.address, changed: outcome.tag === 'changed' },
     })
   })
+}
+
+/** The kill switch lets nothing be signed but what takes the code, and with it what others could do, away. */
+function barredBy(
+  state: DaemonState,
+  { account, delegate }: { readonly account: Address; readonly delegate: Address },
+): string | undefined {
+  if (state.halted === undefined || delegate === NO_DELEGATE) return unfinished(state, account)
+  return 'everything is halted: no code is set until `tranched resume` lifts that'
 }
 
 /** What would lose its nonce or its meaning if the account's code changed under it. */

@@ -4,13 +4,15 @@ import { DEFAULT_POLICY } from '../../domain/policy.ts'
 import { type Address, formatAmount, parseAmount } from '../../domain/units.ts'
 import {
   availableOf,
-  awaitedDeposit,
   type GasTank,
   gasTankOf,
+  isDepositing,
   makeDeposit,
   shownBy,
   waitForIndexing,
 } from '../../execute/account/deposit.ts'
+import { type Seen, unseenDeposit } from '../../execute/account/indexing.ts'
+import type { AggregatorContext } from '../../execute/context.ts'
 import type { GasTankAccount } from '../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
 import { openState, readState } from '../compose/state.ts'
@@ -42,7 +44,7 @@ type Sight = {
   readonly service: GasTankAccount | undefined
   readonly isKnown: boolean | undefined
   readonly onChain: GasTank | undefined
-  /** Whether a deposit of late is not in the service's figure yet. */
+  /** Whether the last deposit is not in the service's figure yet. */
   readonly isIndexing: boolean
   readonly chargedPerDay: bigint | undefined
   /** Undefined before there is a journal. */
@@ -62,10 +64,10 @@ async function look(tools: AggregatorTools): Promise<Sight> {
   const shown = shownBy(info)
   const faults = shown.ok ? [] : [shown.message]
   if (!view.ok) faults.push(view.fault.message)
-  const available = info.ok ? availableOf(info.value) : 0n
+  const available = info.ok ? availableOf(info.value) : undefined
   const seen = { available, nowMs: tools.clock.now() }
   const isIndexing =
-    shown.ok && books.state !== undefined && awaitedDeposit(books.state, seen) !== undefined
+    shown.ok && books.state !== undefined && isAwaited(books.state, aggregator, seen)
   return {
     account,
     gasTank,
@@ -78,6 +80,11 @@ async function look(tools: AggregatorTools): Promise<Sight> {
     savings: books.savings,
     faults,
   }
+}
+
+/** A deposit that is on its way, or on chain without ever having been seen in the service's figure. */
+function isAwaited(state: DaemonState, aggregator: AggregatorContext, seen: Seen): boolean {
+  return isDepositing(state, aggregator) || unseenDeposit(state, aggregator, seen) !== undefined
 }
 
 function leftOf({ service }: Sight): bigint | undefined {
@@ -113,7 +120,9 @@ function dataOf(sight: Sight) {
 function linesOf(sight: Sight): readonly (readonly [string, string])[] {
   const { service, onChain, chargedPerDay, isKnown } = sight
   const runwayMs = runwayOf(sight)
-  const stranger = isKnown === false ? ' (the service does not know it: nothing is deposited)' : ''
+  const held = (onChain?.balance ?? 0n) > 0n
+  const why = held ? 'what is on chain is not indexed' : 'nothing is deposited'
+  const stranger = isKnown === false ? ` (the service does not know it: ${why})` : ''
   return [
     ['account', `${sight.account}${stranger}`],
     ['GasTank', `${sight.gasTank} on ${sight.chain}`],
@@ -192,7 +201,10 @@ async function deposit(
     const made = await makeDeposit(context, aggregator, wei)
     if (!made.ok) return printOutcome(io, options, { ok: false, message: made.message })
     tell(`${etherText(wei)} are in the GasTank; waiting until the service has indexed them`)
-    const indexed = await waitForIndexing(aggregator, made.deposit, tools)
+    const indexed = await waitForIndexing(aggregator, made.deposit, {
+      ...tools,
+      journal: opened.journal,
+    })
     return printOutcome(io, options, { ...indexed, data: { deposited: wei } })
   } finally {
     await opened.close()

@@ -23,8 +23,8 @@ export type Readying = {
 export async function readySandboxAccount(readying: Readying): Promise<void> {
   const { context, aggregator, operator, tell } = readying
   if (aggregator === undefined || operator === undefined) return
-  const { clock } = context.ports
-  const progress = { clock, stop: context.stop, tell }
+  const { clock, journal } = context.ports
+  const progress = { clock, journal, stop: context.stop, tell }
   const made = await makeDeposit(context, aggregator, DEPOSIT_WEI)
   const indexed = made.ok ? await waitForIndexing(aggregator, made.deposit, progress) : made
   tell(`the sandbox's call account: ${indexed.ok ? 'its deposit is indexed' : indexed.message}`)

@@ -1,11 +1,11 @@
 import { assertNever, InvariantError } from '../errors.ts'
 import { clientOrderId, type IntentId, type Outcome, worseEnd } from '../intent.ts'
 import { proveCall, recordCall } from './calls.ts'
+import { endDeposit, markIndexed, recordDeposit } from './deposits.ts'
 import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
 import { NO_MEMORY } from './memory.ts'
 import {
   countFill,
-  EXPOSURE_RETENTION_MS,
   forgetOld,
   lapse,
   noteOrder,
@@ -109,7 +109,10 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       recordTransaction(state, event.transaction, atMs)
       return
     case 'transaction-ended':
-      endTransaction(state, event)
+      endTransaction(state, event, atMs)
+      return
+    case 'deposit-indexed':
+      markIndexed(state, event)
       return
     default:
       assertNever(event)
@@ -261,30 +264,24 @@ function recordTransaction(state: DaemonState, record: TransactionRecord, atMs: 
   const known = state.transactions.get(record.id)
   if (known !== undefined && known.record.nonce !== record.nonce)
     throw new InvariantError(`transaction ${record.id} is open with another nonce`)
+  if (record.purpose === 'deposit') recordDeposit(state, record, atMs)
   state.transactions.set(record.id, {
     record,
     hashes: [...(known?.hashes ?? []), record.hash],
   })
-  if (record.purpose === 'deposit') recordDeposit(state, record, atMs)
   if (record.purpose !== 'call') return
   const attempt = record.id.slice(0, record.id.lastIndexOf(':'))
   state.directCalls.set(attempt, [...(state.directCalls.get(attempt) ?? []), record.hash])
 }
 
-function recordDeposit(state: DaemonState, record: TransactionRecord, atMs: number): void {
-  const since = state.deposits.get(record.id)?.atMs ?? atMs
-  const { value: amount, availableBefore } = record
-  state.deposits.set(record.id, { atMs: since, amount, availableBefore })
-  for (const [id, deposit] of state.deposits) {
-    if (atMs - deposit.atMs < EXPOSURE_RETENTION_MS) break
-    state.deposits.delete(id)
-  }
-}
-
-function endTransaction(state: DaemonState, event: EventOf<'transaction-ended'>): void {
+function endTransaction(
+  state: DaemonState,
+  event: EventOf<'transaction-ended'>,
+  atMs: number,
+): void {
   const { purpose, intentId } = openTransaction(state, event.id).record
   state.transactions.delete(event.id)
-  if (purpose === 'deposit' && event.status !== 'mined') state.deposits.delete(event.id)
+  if (purpose === 'deposit') endDeposit(state, event, atMs)
   // An outcome that comes after its intent was closed is nobody's any more.
   const isAwaited = intentId !== undefined && state.intents.has(intentId)
   if (purpose !== 'approve' && isAwaited) state.endedTransactions.set(event.id, event.status)

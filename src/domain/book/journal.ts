@@ -211,6 +211,12 @@ export type JournalEvent =
       readonly hash: Hex
       readonly blockNumber: bigint | undefined
     }
+  | {
+      /** The service was seen to have a deposit in its own figure, and with it whatever the account deposited before. */
+      readonly type: 'deposit-indexed'
+      /** Of its transaction. */
+      readonly id: string
+    }
 
 export type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
 

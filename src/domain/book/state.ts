@@ -80,10 +80,18 @@ export type OpenTransaction = {
 
 /** Wei put into the GasTank. */
 export type Deposit = {
+  /** When it was recorded. */
   readonly atMs: number
   readonly amount: bigint
   /** What the service had for the account before; undefined where it was not recorded. */
   readonly availableBefore: bigint | undefined
+  /** Whose it is, and on which chain; undefined where it was not recorded. */
+  readonly account: Address | undefined
+  readonly chainId: number | undefined
+  /** Undefined before it is mined, and where that was not recorded. */
+  readonly minedAtMs: number | undefined
+  /** Whether the service was seen to have it in its own figure, which falls again as calls are charged. */
+  readonly isIndexed: boolean | undefined
 }
 
 /** What is true now: a fold of the journal. Changed only by `applyEvent` of `fold.ts`. */
@@ -112,7 +120,7 @@ export type DaemonState = ExposureBook & {
   readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>
   /** Hashes of every direct transaction sent for an open call, by `<intentId>:<attempt>`. */
   readonly directCalls: Map<string, readonly Hex[]>
-  /** Deposits into the GasTank by transaction id: made, or still under way. Bounded, oldest first. */
+  /** Deposits into the GasTank by transaction id: made, or still under way. Oldest first; what is indexed is bounded. */
   readonly deposits: Map<string, Deposit>
   /** Transfers that already prove an order; bounded, oldest first. */
   readonly claimedTransfers: Map<string, number>

@@ -9,6 +9,7 @@ import type { Mode } from '../settings.ts'
 import type { Token } from '../token.ts'
 import type { Address, BaseUnits, Hex } from '../units.ts'
 import { openCall } from './calls.ts'
+import { minedDeposit } from './deposits.ts'
 import { emptyState } from './fields.ts'
 import { applyEvent } from './fold.ts'
 import type {
@@ -140,6 +141,11 @@ export type Fact =
       readonly status: 'recorded' | 'replaced' | 'mined' | 'reverted' | 'lost'
       readonly hash: Hex
     }
+  | {
+      /** The service can use it. Wei. */
+      readonly type: 'deposit-indexed'
+      readonly amount: bigint
+    }
 
 /** When a record was made, and what was true before it. */
 type Before = { readonly state: DaemonState; readonly atMs: number }
@@ -245,6 +251,10 @@ const TELLINGS: {
     const { intentId, purpose } = openTransaction(state, id).record
     return { type: 'transaction', intentId, purpose, status, hash }
   },
+  'deposit-indexed': ({ type, id }, { state }) => ({
+    type,
+    amount: minedDeposit(state, id).amount,
+  }),
 }
 
 function subject({ intent }: OpenIntent): OrderFact {

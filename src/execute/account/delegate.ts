@@ -22,18 +22,26 @@ const SPENT_SIGHTS = 5
 /** Who puts the authorization on the chain: the aggregation service, or the account itself by an ordinary transaction. */
 export type DelegationRoute = 'service' | 'direct'
 
+const PRESENT = 0
+const NEXT = 1
+
 /**
  * What the authorization is signed for, as steps ahead of the account's nonce, in the order in which they are tried.
  *
  * A sender's nonce has moved on by the time the list is read, so that an authorization in a transaction of our own is
  * for the next one. The interface does not say whether the service puts the authorization into a transaction of its own, as
  * sponsors do (then the account's nonce is the right one), or broadcasts the one it was given. A form that did not work is
- * followed by the other: all are signed around one transaction nonce, so that at most one is ever executed, and whatever
- * changes the delegation later uses up the nonce, so that a left-over can never undo the change.
+ * followed by the other, both around one transaction nonce.
+ *
+ * A left-over for the present nonce is void as soon as anything else of the account is executed. One for the next is not: a
+ * change for the present nonce, made later through the service, is just what makes it valid, and whoever holds it may
+ * undo that change. So it is never made for code that guards nothing, the TrustedProposer's, but by the account itself; of
+ * any other that may be out the message tells, with what uses it up.
  */
-const STEPS_AHEAD: Readonly<Record<DelegationRoute, readonly number[]>> = {
-  service: [0, 1],
-  direct: [1],
+function stepsAhead({ route, delegate, aggregator }: DelegationChange): readonly number[] {
+  if (route === 'direct') return [NEXT]
+  const isTrusted = nameOfDelegate(delegate, aggregator.settings) === 'trusted'
+  return isTrusted ? [PRESENT] : [PRESENT, NEXT]
 }
 
 export type DelegationChange = {
@@ -57,21 +65,54 @@ export type DelegationOutcome = {
 export async function changeDelegation(change: DelegationChange): Promise<DelegationOutcome> {
   if (!isAllowed(change)) throw new Error(`${change.delegate} is no proposer of the config`)
   const untilMs = change.clock.now() + DONE_WITHIN_MS
+  const forms: Forms = { untilMs, nextGiven: undefined }
   let why = ''
-  for (const ahead of STEPS_AHEAD[change.route]) {
-    const end = await tryOnce(change, ahead, untilMs)
-    if (!('retry' in end)) return end
+  for (const ahead of stepsAhead(change)) {
+    const end = await tryOnce(change, ahead, forms)
+    if (!('retry' in end)) return end.tag === 'failed' ? withLeftOver(change, forms, end) : end
     why = end.retry
     change.tell(`${describe(ahead)} did not work: ${why}`)
   }
-  return failed(`the account's code is unchanged: ${why}`)
+  const message = `the account's code is unchanged: ${why}`
+  // What is not given to the service may be what it needs.
+  if (!stepsAhead(change).includes(NEXT))
+    return failed(`${message}. ${directly(change)} does it without the service`)
+  return withLeftOver(change, forms, failed(message))
+}
+
+/** What the forms that are tried have in common. */
+type Forms = {
+  readonly untilMs: number
+  /** The nonce of an authorization for the next one that was given away: somebody may apply it later. */
+  nextGiven: number | undefined
+}
+
+/** A failure with what is left of it, if somebody may still apply that. */
+async function withLeftOver(
+  change: DelegationChange,
+  { nextGiven }: Forms,
+  failure: DelegationOutcome,
+): Promise<DelegationOutcome> {
+  if (nextGiven === undefined) return failure
+  const view = await accountOf(change)
+  if (view.ok && view.value.transactionCount > nextGiven) return failure
+  return failed(
+    `${failure.message}. An authorization for the account's next nonce (${nextGiven}) is out and may still be applied: ${directly(change)} uses it up`,
+  )
+}
+
+/** The command that makes the same change without the service. */
+function directly({ delegate, aggregator }: DelegationChange): string {
+  if (delegate === NO_DELEGATE) return '`tranched delegation clear --direct`'
+  const isTrusted = nameOfDelegate(delegate, aggregator.settings) === 'trusted'
+  return `\`tranched delegation set ${isTrusted ? '--trusted ' : ''}--direct\``
 }
 
 /** One transaction and what came of it; `retry` when it is certain that nothing did and another form may do better. */
 async function tryOnce(
   change: DelegationChange,
   ahead: number,
-  untilMs: number,
+  forms: Forms,
 ): Promise<DelegationOutcome | { readonly retry: string }> {
   const { aggregator, delegate, route, tell } = change
   const view = await accountOf(change)
@@ -81,11 +122,13 @@ async function tryOnce(
   if (isSet(code, delegate)) return { tag: 'unchanged', message: 'it was already' }
   const raw = signedFor(change, view.value, ahead)
   const sent = await send(change, raw)
+  const isOut = sent.ok || UNKNOWN.has(sent.fault.tag) || route === 'service'
+  if (ahead === NEXT && isOut) forms.nextGiven = before + NEXT
   if (!sent.ok && sent.fault.tag === 'rejected') return { retry: sent.fault.message }
   if (!sent.ok && !UNKNOWN.has(sent.fault.tag)) return failed(remedyOf(sent.fault))
   const taker = route === 'service' ? 'the service' : 'the node'
   tell(sent.ok ? `${taker} took it as ${sent.value}` : 'no answer; watching the chain')
-  return watch(change, { raw, before, taken: sent.ok, untilMs })
+  return watch(change, { raw, before, taken: sent.ok, untilMs: forms.untilMs })
 }
 
 type SendFault = AggregatorFault | ChainFault
@@ -199,7 +242,7 @@ function accountOf({ aggregator, signer }: DelegationChange) {
 }
 
 function describe(ahead: number): string {
-  return ahead === 0
+  return ahead === PRESENT
     ? 'an authorization for the present nonce'
     : 'an authorization for the next nonce'
 }

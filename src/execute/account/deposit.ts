@@ -1,24 +1,31 @@
-import type { DaemonState, Deposit } from '../../domain/book/state.ts'
+import { latestDeposit, type MinedDeposit } from '../../domain/book/deposits.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
+import { InvariantError } from '../../domain/errors.ts'
 import { GAS_TANK_METHODS, type GasTankMethods } from '../../domain/settings.ts'
+import { formatAmount } from '../../domain/units.ts'
 import type {
   AccountView,
   AggregatorFault,
   AggregatorReply,
   Clock,
   GasTankAccount,
+  Journal,
 } from '../../ports.ts'
 import { encodeDeposit } from '../call/data.ts'
+import { haltedNow } from '../close.ts'
 import type { AggregatorContext, SendingContext } from '../context.ts'
 import { followRecorded, type TransactionOutcome, transactOnce } from '../transaction.ts'
+import { awaitedDeposit, depositorOf, INDEXING_MS_MAX, isIndexed } from './indexing.ts'
 
-/** The interface speaks of a couple of minutes. */
-const INDEXING_MS_MAX = 10 * 60_000
 /** Between two looks at what the service shows: soon at first. */
 const POLL_MS = { min: 100, max: 1_000 } as const
 const TELL_EVERY_MS = 15_000
 
+const HALTED =
+  'everything is halted, and nothing is signed until that is lifted: `tranched resume` does'
+
 export type DepositResult =
-  | { readonly ok: true; readonly deposit: Pick<Deposit, 'amount' | 'availableBefore'> }
+  | { readonly ok: true; readonly deposit: MinedDeposit }
   | { readonly ok: false; readonly message: string }
 
 /** The GasTank as it answers: by which methods, and what it says of the account, in wei. */
@@ -34,30 +41,14 @@ export function gasTankOf({ settings }: AggregatorContext, view: AccountView): G
   return undefined
 }
 
+/** What to say of a contract at which nothing answers as a GasTank. */
+export function noGasTank({ settings }: AggregatorContext): string {
+  return `no GasTank answers at ${settings.contracts.gasTank}; check aggregator.contracts.gasTank and aggregator.gasTank.methods`
+}
+
 /** What calls can be paid with, in wei. */
 export function availableOf({ balance, outstandingCharge }: GasTankAccount): bigint {
   return balance - outstandingCharge
-}
-
-/**
- * Whether the service has a deposit in its own figure. That figure grew by the deposit, less what calls were charged
- * meanwhile: half of it is enough to tell. The contract's figure tells nothing, for charges may never leave it.
- */
-export function isIndexed(
-  { amount, availableBefore }: Pick<Deposit, 'amount' | 'availableBefore'>,
-  available: bigint,
-): boolean {
-  return availableBefore !== undefined && 2n * (available - availableBefore) >= amount
-}
-
-/** A deposit of late that the service does not show yet. After ten minutes it is not waited for any more. */
-export function awaitedDeposit(
-  state: DaemonState,
-  seen: { readonly available: bigint; readonly nowMs: number },
-): Deposit | undefined {
-  return [...state.deposits.values()].find(
-    (deposit) => seen.nowMs - deposit.atMs < INDEXING_MS_MAX && !isIndexed(deposit, seen.available),
-  )
 }
 
 /** Whether a deposit of an account is signed whose fate is unknown. */
@@ -101,15 +92,19 @@ export async function makeDeposit(
   aggregator: AggregatorContext,
   wei: bigint,
 ): Promise<DepositResult> {
+  if (haltedNow(context) !== undefined) return refuse(HALTED)
   const earlier = await finishEarlier(context, aggregator)
   if (earlier !== undefined) return refuse(earlier)
   const ready = await readyFor(context, aggregator)
   if (!ready.ok) return refuse(`nothing was sent: ${ready.message}`)
   const { methods, availableBefore } = ready
   const outcome = await depositOnce(context, aggregator, { wei, methods, availableBefore })
-  return outcome.tag === 'mined'
-    ? { ok: true, deposit: { amount: wei, availableBefore } }
-    : refuse(whyNot(outcome, methods))
+  const { state } = context.ports.journal
+  if (outcome.tag !== 'mined')
+    return refuse(whyNot(outcome, { methods, isOpen: isDepositing(state, aggregator) }))
+  const deposit = latestDeposit(state, depositorOf(aggregator))
+  if (deposit === undefined) throw new InvariantError('a mined deposit is not in the books')
+  return { ok: true, deposit }
 }
 
 /** Follows a deposit that an earlier process recorded, and says so; undefined when there was none. */
@@ -137,23 +132,23 @@ async function readyFor(context: SendingContext, aggregator: AggregatorContext):
   const view = await chain.account({ account, gasTank })
   if (!view.ok) return { ok: false, message: view.fault.message }
   const tank = gasTankOf(aggregator, view.value)
-  if (tank === undefined)
-    return {
-      ok: false,
-      message: `no GasTank answers at ${gasTank}; check aggregator.contracts.gasTank and aggregator.gasTank.methods`,
-    }
+  if (tank === undefined) return { ok: false, message: noGasTank(aggregator) }
   const shown = shownBy(await service.accountInfo(account))
   if (!shown.ok) return shown
-  const availableBefore = shown.account === undefined ? 0n : availableOf(shown.account)
+  const available = shown.account && availableOf(shown.account)
   const { clock, journal } = context.ports
-  const seen = { available: availableBefore, nowMs: clock.now() }
-  if (awaitedDeposit(journal.state, seen) !== undefined)
-    return {
-      ok: false,
-      message:
-        'the service does not show an earlier deposit yet; look with `tranched gastank status`',
-    }
-  return { ok: true, methods: tank.methods, availableBefore }
+  if (awaitedDeposit(journal.state, aggregator, { available, nowMs: clock.now() }) !== undefined)
+    return { ok: false, message: `the service does not show an earlier deposit yet; ${LOOK}` }
+  if (available === undefined && tank.balance > 0n)
+    return { ok: false, message: `${heldUnknown(tank)}; ${LOOK}` }
+  return { ok: true, methods: tank.methods, availableBefore: available ?? 0n }
+}
+
+const LOOK = 'look with `tranched gastank status`'
+
+/** What to say of an account that the service does not know although the contract holds ether for it. */
+export function heldUnknown({ balance }: GasTank): string {
+  return `the GasTank holds ${formatAmount(balance, 18)} ETH for the account already, and the service does not know the account yet`
 }
 
 /** What the service shows; an account that it does not know has nothing. */
@@ -175,7 +170,7 @@ function remedyOf({ tag, message }: AggregatorFault): string {
 
 function whyNot(
   outcome: Exclude<TransactionOutcome, { tag: 'mined' }>,
-  methods: GasTankMethods,
+  { methods, isOpen }: { readonly methods: GasTankMethods; readonly isOpen: boolean },
 ): string {
   switch (outcome.tag) {
     case 'reverted':
@@ -183,7 +178,9 @@ function whyNot(
     case 'lost':
       return 'another transaction of this wallet took its nonce: nothing was deposited'
     case 'stopped':
-      return 'stopped before the deposit was mined. It is in the journal: the next deposit or daemon follows it'
+      return isOpen
+        ? 'stopped before the deposit was mined. It is in the journal: the next deposit or daemon follows it'
+        : 'stopped before anything was signed: nothing was deposited'
     case 'unsent':
       return outcome.why === 'refused'
         ? `nothing was sent: ${outcome.detail}. The GasTank was taken for one of \`methods: ${methods}\`; aggregator.gasTank.methods can say otherwise`
@@ -191,24 +188,27 @@ function whyNot(
   }
 }
 
-/** Waits, ten minutes at most, until the service shows a deposit that was mined. */
+/** Waits, ten minutes at most, until the service shows a deposit that was mined, which is journaled then. */
 export async function waitForIndexing(
   aggregator: AggregatorContext,
-  deposit: Pick<Deposit, 'amount' | 'availableBefore'>,
+  deposit: Pick<MinedDeposit, 'id' | 'amount' | 'availableBefore'>,
   waiting: {
+    readonly journal: Pick<Journal, 'append'>
     readonly clock: Pick<Clock, 'now' | 'sleep'>
     readonly stop: AbortSignal
     readonly tell: (progress: string) => void
   },
 ): Promise<{ readonly ok: boolean; readonly message: string }> {
-  const { clock, stop, tell } = waiting
+  const { journal, clock, stop, tell } = waiting
   const { address: account } = aggregator.wallet.signer
   const startedMs = clock.now()
   let toldMs = startedMs
   for (;;) {
     const shown = shownBy(await aggregator.service.accountInfo(account))
-    if (shown.ok && shown.account !== undefined && isIndexed(deposit, availableOf(shown.account)))
+    if (shown.ok && shown.account !== undefined && isIndexed(deposit, availableOf(shown.account))) {
+      await journal.append({ type: 'deposit-indexed', id: deposit.id })
       return { ok: true, message: 'the deposit is indexed: the service can use it' }
+    }
     const waitedMs = clock.now() - startedMs
     if (waitedMs >= INDEXING_MS_MAX || stop.aborted) return notYet(waitedMs)
     if (clock.now() - toldMs >= TELL_EVERY_MS) {

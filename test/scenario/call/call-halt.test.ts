@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { callWorld, executed, untilFirstSlot } from '../../support/aggregator/call-world.ts'
+import {
+  callWorld,
+  executed,
+  routes,
+  untilEvent,
+  untilFirstSlot,
+} from '../../support/aggregator/call-world.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
@@ -17,3 +23,21 @@ test.each(['trustless', 'trusted'] as const)(
     expectSound(world)
   },
 )
+
+test('a halt stops a direct call that is being drafted, which is made once it is lifted', async () => {
+  const world = callWorld({ seed: 'halt at the fallback' })
+  world.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }
+  world.aggregation.chainFaults.draftsDown = true
+  await untilFirstSlot(world)
+  await untilEvent(world, 'order-ended')
+  await world.runFor(500)
+  await Promise.all([world.control.halt(), world.runFor(100)])
+  world.aggregation.chainFaults.draftsDown = false
+  await world.runFor(20_000)
+  expect(eventTypes(world)).not.toContain('transaction-recorded')
+  await Promise.all([world.control.resume(undefined), world.runFor(100)])
+  await world.runFor(MINUTE)
+  expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+  expect(routes(world)).toEqual(['direct'])
+  expectSound(world)
+})

@@ -112,3 +112,24 @@ test('receipts that a node knows late do not make a mined wrapping lost', async 
   expect(imbalances(world)).toEqual([])
   expectSound(world)
 })
+
+test('a halt stops a wrapping that waits for the turn of its wallet', async () => {
+  const world = new World({
+    seed: 'halt in the queue',
+    strategies: [FROM_ETH, { ...FROM_ETH, name: 'second', file: 'second.yaml' }],
+  })
+  world.chainFaults.losesTransaction = 1
+  const eth = world.balance('native')
+  world.start()
+  await world.runFor(HOUR + 5_000)
+  expect(transactions(world)).toEqual(['wrap'])
+  await Promise.all([world.control.halt(), world.runFor(1_000)])
+  world.chainFaults.losesTransaction = 0
+  await world.runFor(5 * MINUTE)
+  expect(transactions(world)).toEqual(['wrap', 'unwrap'])
+  expect(outcomes(world, 'hourly')).toEqual(['skipped halted'])
+  expect(outcomes(world, 'second')).toEqual(['skipped halted'])
+  expect(eth - world.balance('native')).toBeLessThan(10n ** 15n)
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})

@@ -150,7 +150,10 @@ function transactionMoves(state: DaemonState, now: number): JournalEvent[] {
     { type: 'transaction-ended', id, status: 'lost', hash: bytes32(1), blockNumber: undefined },
     { type: 'transaction-ended', id, status: 'mined', hash: bytes32(1), blockNumber: 9n },
   ])
-  return [...own, sent(deposit, now), ...ends]
+  const indexed = [...state.deposits.keys()]
+    .filter((id) => !state.transactions.has(id))
+    .map((id): JournalEvent => ({ type: 'deposit-indexed', id }))
+  return [...own, sent(deposit, now), ...ends, ...indexed]
 }
 
 function sent(

@@ -3,14 +3,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createSigner } from '../../../src/adapters/keys/signer.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import { averageCharge, runway } from '../../../src/cli/commands/gastank.ts'
-import type { JournalRecord, TransactionRecord } from '../../../src/domain/book/journal.ts'
+import type {
+  JournalEvent,
+  JournalRecord,
+  TransactionRecord,
+} from '../../../src/domain/book/journal.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
-import {
-  awaitedDeposit,
-  isIndexed,
-  makeDeposit,
-  waitForIndexing,
-} from '../../../src/execute/account/deposit.ts'
+import { makeDeposit, waitForIndexing } from '../../../src/execute/account/deposit.ts'
+import { awaitedDeposit, isIndexed, unseenDeposit } from '../../../src/execute/account/indexing.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
 
@@ -74,7 +74,10 @@ describe('a deposit', () => {
     answers.accountInfo = () => fund(2n * ETHER, ETHER / 2n)
     account.gasTank = { balances: undefined, balanceOf: 7n }
     const availableBefore = (3n * ETHER) / 2n
-    expect(await deposit(ETHER)).toEqual({ ok: true, deposit: { amount: ETHER, availableBefore } })
+    expect(await deposit(ETHER)).toMatchObject({
+      ok: true,
+      deposit: { amount: ETHER, availableBefore },
+    })
     expect(broadcast).toHaveLength(1)
     const to = `0x${'01'.repeat(20)}`
     expect(await recorded()).toMatchObject([
@@ -92,8 +95,9 @@ describe('a deposit', () => {
   })
 
   test('is made in the way that the config says, whatever the contract answers to', async () => {
-    const { deposit, recorded, account, tools } = await rig()
+    const { deposit, recorded, account, answers, tools } = await rig()
     account.gasTank = { balances: 1n, balanceOf: 1n }
+    answers.accountInfo = () => fund(1n)
     const { settings } = tools.aggregator
     Object.assign(settings, { gasTank: { ...settings.gasTank, methods: 'balanceOf' } })
     onTestFinished(
@@ -119,6 +123,29 @@ describe('a deposit', () => {
     answers.accountInfo = () => fund(ETHER, ETHER / 10n)
     account.gasTank = { balances: 50n * ETHER, balanceOf: undefined }
     expect(await deposit(ETHER)).toMatchObject({ ok: true })
+  })
+
+  test('counts those ten minutes from when the one before was mined', async () => {
+    const { deposit, journal, tools, clock } = await rig()
+    const transaction = { ...earlierDeposit(tools.signer.address), availableBefore: 0n }
+    const { id, hash } = transaction
+    await journal.append({ type: 'transaction-recorded', transaction })
+    await clock.sleep(15 * 60_000)
+    await journal.append({ type: 'transaction-ended', id, status: 'mined', hash, blockNumber: 2n })
+    const early = await deposit(ETHER)
+    expect(early).toMatchObject({ ok: false, message: expect.stringMatching(/does not show/) })
+    await clock.sleep(10 * 60_000)
+    expect(await deposit(ETHER)).toMatchObject({ ok: true })
+  })
+
+  test('is refused for an account that the service does not know while the GasTank holds ether for it', async () => {
+    const { deposit, broadcast, account } = await rig()
+    account.gasTank = { balances: ETHER / 4n, balanceOf: undefined }
+    expect(await deposit(ETHER)).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/holds 0\.25 ETH .* does not know the account yet/),
+    })
+    expect(broadcast).toEqual([])
   })
 
   test('that an earlier process left open is finished, and no other is made', async () => {
@@ -154,6 +181,35 @@ describe('a deposit', () => {
     expect(broadcast).toEqual([])
   })
 
+  test('is refused while everything is halted, and one that is open is not followed either', async () => {
+    const { deposit, broadcast, journal, tools } = await rig()
+    await journal.append({ type: 'halted', cause: 'operator', detail: 'asked to' })
+    const halted = { ok: false, message: expect.stringMatching(/halted.*`tranched resume`/) }
+    expect(await deposit(ETHER)).toEqual(halted)
+    const transaction = earlierDeposit(tools.signer.address)
+    await journal.append({ type: 'transaction-recorded', transaction })
+    expect(await deposit(ETHER)).toEqual(halted)
+    expect(broadcast).toEqual([])
+  })
+
+  test('broken off before it is signed is in no journal, and is told so', async () => {
+    const { deposit, journal, tools, stopping } = await rig()
+    const { chain } = tools.aggregator.wallet
+    const { draft } = chain
+    Object.assign(chain, {
+      draft: (wanted: Parameters<typeof draft>[0]) => {
+        stopping.abort()
+        return draft(wanted)
+      },
+    })
+    const made = await deposit(ETHER)
+    expect(made).toEqual({
+      ok: false,
+      message: expect.stringMatching(/before anything was signed/),
+    })
+    expect(journal.state.transactions.size).toBe(0)
+  })
+
   test('broken off stays in the journal for whoever comes next', async () => {
     const { deposit, journal, answers, stopping } = await rig()
     answers.mines = () => {
@@ -167,28 +223,38 @@ describe('a deposit', () => {
 })
 
 describe('waiting for the index', () => {
-  const made = { amount: ETHER, availableBefore: 3n * ETHER }
+  const made = { id: 'deposit', amount: ETHER, availableBefore: 3n * ETHER }
+
+  async function waiting() {
+    const { journal: books, ...fake } = await rig()
+    const noted: JournalEvent[] = []
+    const journal = { ...books, append: async (event: JournalEvent) => void noted.push(event) }
+    const wait = () => waitForIndexing(fake.tools.aggregator, made, { ...fake.tools, journal })
+    return { ...fake, noted, wait }
+  }
 
   test('ends when the figure of the service has grown by the deposit, less what was charged', async () => {
-    const { tools, answers, clock } = await rig()
+    const { wait, noted, answers, clock } = await waiting()
     answers.accountInfo = () => fund(4n * ETHER, ETHER)
     clock.at(100_000, () => {
       answers.accountInfo = () => fund(5n * ETHER, ETHER + 1_000n)
     })
-    expect(await waitForIndexing(tools.aggregator, made, tools)).toMatchObject({ ok: true })
+    expect(await wait()).toMatchObject({ ok: true })
     expect(Math.floor(clock.now() / 1_000)).toBe(100)
+    expect(noted).toEqual([{ type: 'deposit-indexed', id: 'deposit' }])
   })
 
   test('is not ended by what the contract holds', async () => {
-    const { tools, account, answers } = await rig()
+    const { wait, noted, account, answers } = await waiting()
     answers.accountInfo = () => fund(3n * ETHER)
     account.gasTank = { balances: 9n * ETHER, balanceOf: undefined }
-    expect(await waitForIndexing(tools.aggregator, made, tools)).toMatchObject({ ok: false })
+    expect(await wait()).toMatchObject({ ok: false })
+    expect(noted).toEqual([])
   })
 
   test('tells of itself, and after ten minutes that nothing is lost', async () => {
-    const { tools, clock, told } = await rig()
-    const end = await waitForIndexing(tools.aggregator, made, tools)
+    const { wait, clock, told } = await waiting()
+    const end = await wait()
     expect(end).toMatchObject({ ok: false, message: expect.stringMatching(/Nothing is lost/) })
     expect(Math.floor(clock.now() / 1_000)).toBe(600)
     expect(told[0]).toMatch(/^not indexed after 1[56] s$/)
@@ -196,10 +262,10 @@ describe('waiting for the index', () => {
   })
 
   test('a login that is not accepted is told as such', async () => {
-    const { tools, answers, told } = await rig()
+    const { wait, answers, told } = await waiting()
     const fault = { tag: 'unauthenticated', message: 'bad signature' } as const
     answers.accountInfo = () => ({ ok: false, fault })
-    await waitForIndexing(tools.aggregator, made, tools)
+    await wait()
     expect(told[0]).toMatch(/does not accept the wallet's login \(bad signature\)/)
   })
 })
@@ -215,10 +281,15 @@ describe('whether a deposit is indexed', () => {
   test('cannot be told of one that was recorded without a figure: it is waited for', async () => {
     const { journal, tools } = await rig()
     const transaction = earlierDeposit(tools.signer.address)
-    await journal.append({ type: 'transaction-recorded', transaction })
-    const seen = { available: 100n * ETHER, nowMs: tools.clock.now() }
-    expect(awaitedDeposit(journal.state, seen)).toMatchObject({ amount: ETHER })
-    expect(awaitedDeposit(journal.state, { ...seen, nowMs: 600_000 })).toBeUndefined()
+    const { id, hash } = transaction
+    const end = { type: 'transaction-ended', id, status: 'mined', hash, blockNumber: 2n } as const
+    await journal.append({ type: 'transaction-recorded', transaction }, end)
+    const { aggregator } = tools
+    for (const of of [unseenDeposit, awaitedDeposit]) {
+      const seen = { available: 100n * ETHER, nowMs: tools.clock.now() }
+      expect(of(journal.state, aggregator, seen)).toMatchObject({ amount: ETHER })
+      expect(of(journal.state, aggregator, { ...seen, nowMs: 600_000 })).toBeUndefined()
+    }
   })
 })
 

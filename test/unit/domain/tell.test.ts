@@ -159,6 +159,23 @@ test('a transaction is recorded first, then replaced under its own id, then ende
   ])
 })
 
+test('a deposit that the service shows is told with its amount, and one that is not on chain by nobody', () => {
+  const id = 'deposit:0x01:3'
+  const transaction: TransactionRecord = {
+    ...{ id, purpose: 'deposit', intentId: undefined, chainId: 8453, from: intent.owner, nonce: 3 },
+    ...{ to: intent.owner, data: '0x', value: 50n, gas: 1n, hash: bytes32(1) },
+    ...{ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n, availableBefore: 0n },
+  }
+  const recorded = { type: 'transaction-recorded', transaction } as const
+  const ended = { type: 'transaction-ended', id, hash: bytes32(1), blockNumber: 5n } as const
+  const indexed = { type: 'deposit-indexed', id } as const
+  expect(told(recorded, { ...ended, status: 'mined' }, indexed).at(-1)).toEqual({
+    type: 'deposit-indexed',
+    amount: 50n,
+  })
+  expect(() => told(recorded, indexed)).toThrow(InvariantError)
+})
+
 test('a record that does not fit the state is told of by nobody', () => {
   const accepted = { type: 'order-accepted', ...own, orderId: 'o-1' } as const
   expect(() => tell({ event: accepted, atMs: 0 }, emptyState())).toThrow(InvariantError)

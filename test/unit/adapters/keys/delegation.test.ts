@@ -160,6 +160,44 @@ describe('changing the delegation', () => {
     expect(sent).toHaveLength(2)
   })
 
+  test('to the TrustedProposer gives the service the first form alone, and names the other way', async () => {
+    const { change, sent } = stage(() => refused('authorization nonce 7'))
+    expect(await change(TRUSTED)).toEqual({
+      tag: 'failed',
+      message: expect.stringMatching(/nonce 7\. `tranched delegation set --trusted --direct` does/),
+    })
+    expect((await Promise.all(sent.map(readSent))).map(({ nonces }) => nonces)).toEqual([[7]])
+  })
+
+  test.each([
+    [TRUSTLESS, '0x', 'set'],
+    [NO_DELEGATE, codeOf(TRUSTLESS), 'clear'],
+  ] as const)(
+    'that fails or times out tells of an authorization for the next nonce that is out',
+    async (delegate, code, verb) => {
+      const taken = stage((_raw, count) => (count < 2 ? refused('nonce') : TAKEN), { code })
+      const told = new RegExp(
+        `next nonce \\(8\\) is out.*\`tranched delegation ${verb} --direct\` uses it up`,
+      )
+      expect(await taken.change(delegate)).toMatchObject({ message: expect.stringMatching(told) })
+      const refuses = stage(() => refused('not today'), { code })
+      expect(await refuses.change(delegate)).toMatchObject({ message: expect.stringMatching(told) })
+    },
+  )
+
+  test('says nothing of a left-over that was used up, or was never made', async () => {
+    const { change, account: state } = stage((_raw, count) => {
+      if (count < 2) return refused('authorization nonce 7')
+      state.transactionCount = 9
+      return TAKEN
+    })
+    const spent = await change(TRUSTLESS)
+    expect(spent).toMatchObject({ tag: 'failed', message: expect.stringMatching(/executed/) })
+    expect(spent.message).not.toMatch(/is out/)
+    const early = stage(() => TAKEN)
+    expect((await early.change(TRUSTLESS)).message).not.toMatch(/is out/)
+  })
+
   test('without an answer sends the same bytes again and leaves the rest to the chain', async () => {
     const {
       change,

@@ -116,6 +116,18 @@ test('refusals and failures carry their reason to log, metric and webhook', asyn
   expect(notices.map(({ event }) => event)).toEqual(['refused', 'failed', 'low-funds'])
 })
 
+test('a top-up that is barred is a warning and a notification, a deposit that arrived a line', async () => {
+  const { observe, lines, notices } = await rig()
+  observe({ type: 'top-up-barred', account: 'operator', message: 'no GasTank answers at 0x01' })
+  observe({ type: 'deposit-indexed', amount: 5n * 10n ** 16n })
+  const text = 'the GasTank of operator is not topped up: no GasTank answers at 0x01'
+  expect(lines().map(({ level, msg }) => [level, msg])).toEqual([
+    ['warn', text],
+    ['info', 'the service has the deposit of 0.05 ETH'],
+  ])
+  expect(notices).toEqual([{ event: 'low-funds', text, details: { account: 'operator' } }])
+})
+
 test('a run of missed slots counts each of them and is one notification', async () => {
   const { observe, metrics, lines, notices } = await rig()
   observe({

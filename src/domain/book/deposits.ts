@@ -1,0 +1,87 @@
+import { InvariantError } from '../errors.ts'
+import type { Address } from '../units.ts'
+import type { EventOf, TransactionRecord } from './journal.ts'
+import { EXPOSURE_RETENTION_MS } from './orders.ts'
+import type { DaemonState, Deposit } from './state.ts'
+
+/** Whose deposits: undefined stands for anybody's, as in snapshots from before it was kept. */
+export type Depositor = {
+  readonly account: Address | undefined
+  readonly chainId: number | undefined
+}
+
+/** A deposit that is on chain, with the id of its transaction. */
+export type MinedDeposit = Deposit & { readonly id: string }
+
+/** Books a deposit whose transaction is about to be recorded, or of which a dearer version is. */
+export function recordDeposit(state: DaemonState, record: TransactionRecord, atMs: number): void {
+  const { id, from: account, chainId, value: amount, availableBefore } = record
+  const replaced = state.transactions.has(id) ? state.deposits.get(id) : undefined
+  // Another wallet's deposit may have had the same nonce, and the order is that of the latest.
+  if (replaced === undefined) state.deposits.delete(id)
+  state.deposits.set(id, {
+    atMs: replaced?.atMs ?? atMs,
+    ...{ amount, availableBefore, account, chainId },
+    minedAtMs: undefined,
+    isIndexed: false,
+  })
+  forgetOld(state, atMs)
+}
+
+/** The transaction of a deposit has come to its end. */
+export function endDeposit(
+  state: DaemonState,
+  { id, status }: EventOf<'transaction-ended'>,
+  atMs: number,
+): void {
+  const deposit = state.deposits.get(id)
+  if (status !== 'mined') state.deposits.delete(id)
+  else if (deposit !== undefined) state.deposits.set(id, { ...deposit, minedAtMs: atMs })
+}
+
+/** The service has a deposit in its own figure, and so whatever the account deposited before. */
+export function markIndexed(state: DaemonState, { id }: EventOf<'deposit-indexed'>): void {
+  const indexed = minedDeposit(state, id)
+  for (const [each, deposit] of state.deposits) {
+    if (isOf(deposit, indexed)) state.deposits.set(each, { ...deposit, isIndexed: true })
+    if (each === id) return
+  }
+}
+
+/** Throws InvariantError for what is no deposit, or is not on chain. */
+export function minedDeposit(state: DaemonState, id: string): MinedDeposit {
+  const deposit = state.deposits.get(id)
+  if (deposit === undefined || state.transactions.has(id))
+    throw new InvariantError(`${id} is no deposit that is on chain`)
+  return { id, ...deposit }
+}
+
+/** The last that an account made and that is on chain. */
+export function latestDeposit(state: DaemonState, of: Depositor): MinedDeposit | undefined {
+  let latest: MinedDeposit | undefined
+  for (const [id, deposit] of state.deposits)
+    if (!state.transactions.has(id) && isOf(deposit, of)) latest = { id, ...deposit }
+  return latest
+}
+
+/** When a deposit was mined; of one in an older snapshot only the time of its record is known. */
+export function minedAtMs({ minedAtMs: known, atMs }: Deposit): number {
+  return known ?? atMs
+}
+
+function isOf(deposit: Depositor, { account, chainId }: Depositor): boolean {
+  return same(deposit.account, account) && same(deposit.chainId, chainId)
+}
+
+function same<Value>(one: Value | undefined, other: Value | undefined): boolean {
+  return one === undefined || other === undefined || one === other
+}
+
+/** Old deposits go, oldest first, but for those that top-ups wait for until the service shows them. */
+function forgetOld(state: DaemonState, atMs: number): void {
+  for (const [id, deposit] of state.deposits) {
+    if (atMs - deposit.atMs < EXPOSURE_RETENTION_MS) return
+    const isAwaited = deposit.isIndexed !== true && deposit.availableBefore !== undefined
+    if (!isAwaited) state.deposits.delete(id)
+  }
+}

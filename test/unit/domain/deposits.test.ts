@@ -1,0 +1,96 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { latestDeposit, minedAtMs } from '../../../src/domain/book/deposits.ts'
+import {
+  emptyState,
+  imageOf,
+  restoreState,
+  type StateImage,
+} from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
+import { EXPOSURE_RETENTION_MS } from '../../../src/domain/book/orders.ts'
+import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { InvariantError } from '../../../src/domain/errors.ts'
+import { bytes32, GAS_TANK, OWNER } from '../../support/state/journal-story.ts'
+
+const OTHER = `0x${'99'.repeat(20)}` as const
+const US = { account: OWNER, chainId: 8453 }
+
+let state: DaemonState = emptyState()
+beforeEach(() => {
+  state = emptyState()
+})
+
+const at = (atMs: number, ...events: readonly JournalEvent[]): void => {
+  for (const event of events) applyEvent(state, event, atMs)
+}
+
+function recorded(id: string, changes: Partial<TransactionRecord> = {}): JournalEvent {
+  const transaction: TransactionRecord = {
+    ...{ id, purpose: 'deposit', intentId: undefined, chainId: 8453, from: OWNER, nonce: 4 },
+    ...{ to: GAS_TANK, data: '0xd0e30db0', value: 100n, gas: 50_000n },
+    ...{ maxFeePerGas: 2n, maxPriorityFeePerGas: 1n, hash: bytes32(1), availableBefore: 7n },
+    ...changes,
+  }
+  return { type: 'transaction-recorded', transaction }
+}
+
+function ended(id: string, status: 'mined' | 'lost' | 'reverted' = 'mined'): JournalEvent {
+  return { type: 'transaction-ended', id, status, hash: bytes32(1), blockNumber: 9n }
+}
+
+const indexed = (id: string): JournalEvent => ({ type: 'deposit-indexed', id })
+
+describe('a deposit', () => {
+  test('keeps when it was recorded and when it was mined, also as a dearer version', () => {
+    at(1_000, recorded('a'))
+    at(2_000, recorded('a', { maxFeePerGas: 3n }))
+    expect(latestDeposit(state, US)).toBeUndefined()
+    at(9_000, ended('a'))
+    expect(latestDeposit(state, US)).toMatchObject({ id: 'a', atMs: 1_000, minedAtMs: 9_000 })
+  })
+
+  test.each(['lost', 'reverted'] as const)('that was %s is none', (status) => {
+    at(1_000, recorded('a'), ended('a'), recorded('b', { nonce: 5 }), ended('b', status))
+    expect(latestDeposit(state, US)?.id).toBe('a')
+  })
+
+  test('is indexed with all that its account made before, and with nothing of another', () => {
+    at(1_000, recorded('a'), ended('a'), recorded('x', { from: OTHER }), ended('x'))
+    at(1_000, recorded('b'), ended('b'), recorded('c'), ended('c'))
+    at(2_000, indexed('b'))
+    const marks = [...state.deposits].map(([id, deposit]) => [id, deposit.isIndexed])
+    expect(Object.fromEntries(marks)).toEqual({ a: true, x: false, b: true, c: false })
+  })
+
+  test('is not indexed before it is on chain, nor is what is no deposit', () => {
+    at(1_000, recorded('a'))
+    expect(() => at(2_000, indexed('a'))).toThrow(InvariantError)
+    expect(() => at(2_000, indexed('b'))).toThrow('b is no deposit that is on chain')
+  })
+
+  test('is kept for as long as it was not seen indexed, and forgotten with age after that', () => {
+    at(0, recorded('a'), ended('a'))
+    at(EXPOSURE_RETENTION_MS, recorded('b'), ended('b', 'lost'))
+    expect([...state.deposits.keys()]).toEqual(['a'])
+    at(EXPOSURE_RETENTION_MS, recorded('c'), ended('c'), indexed('c'))
+    at(3 * EXPOSURE_RETENTION_MS, recorded('d'))
+    expect([...state.deposits.keys()]).toEqual(['d'])
+  })
+
+  test('without a figure is forgotten with age', () => {
+    at(0, recorded('a', { availableBefore: undefined }), ended('a'))
+    at(EXPOSURE_RETENTION_MS, recorded('b'))
+    expect([...state.deposits.keys()]).toEqual(['b'])
+  })
+
+  test("of an older snapshot is anybody's, mined when it was recorded, and may be indexed", () => {
+    const old = { atMs: 1_000, amount: 100n, availableBefore: 7n }
+    const image = { ...imageOf(emptyState()), deposits: [['a', old]] }
+    restoreState(state, image as unknown as StateImage)
+    const latest = latestDeposit(state, US)
+    expect(latest && minedAtMs(latest)).toBe(1_000)
+    at(2_000, indexed('a'))
+    expect(latestDeposit(state, US)?.isIndexed).toBe(true)
+  })
+})

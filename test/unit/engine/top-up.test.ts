@@ -1,0 +1,200 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { openJournal } from '../../../src/adapters/state/journal-file.ts'
+import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
+import type { Observation } from '../../../src/domain/observation.ts'
+import { keepGasTank } from '../../../src/engine/gas-tank.ts'
+import { followRecorded } from '../../../src/execute/transaction.ts'
+import { callContext } from '../../support/aggregator/call-venue.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const TOP_UP = { belowWei: 20n, amountWei: 50n, maxPerDayWei: 200n }
+const HASH = `0x${'cd'.repeat(32)}` as const
+
+/** An account below its threshold, whose service shows what `shows` says; undefined for an account that it does not know. */
+async function rig(known: 'known' | 'unknown' = 'known') {
+  const before = known === 'known' ? 10n : undefined
+  const signer = createSigner(new Uint8Array(32).fill(7))
+  const fake = fakeAggregator({ signer })
+  const { tools, answers, account, clock } = fake
+  const service: { shows: bigint | undefined } = { shows: before }
+  account.gasTank = { balances: before ?? 0n, balanceOf: undefined }
+  answers.accountInfo = () =>
+    service.shows === undefined
+      ? { ok: false, fault: { tag: 'accountNotFound', message: 'Account not found' } }
+      : { ok: true, value: { balance: service.shows, outstandingCharge: 0n } }
+  answers.mines = ({ value }) => {
+    account.gasTank = { ...account.gasTank, balances: (account.gasTank.balances ?? 0n) + value }
+    return true
+  }
+  const { chain } = tools.aggregator
+  chain.account = async () => ({
+    ok: true,
+    value: { ...account, blockTimeSeconds: Math.floor(clock.now() / 1_000) },
+  })
+  const { gasTank, ...settings } = tools.aggregator.settings
+  const aggregator = {
+    ...tools.aggregator,
+    settings: { ...settings, gasTank: { ...gasTank, topUp: TOP_UP } },
+  }
+  const dir = temporaryDirectory()
+  /** Runs a daemon's keeper for so long, on the journal that the one before has left. */
+  async function keep(ms: number): Promise<readonly Observation[]> {
+    const opened = await openJournal({
+      ...{ dir, clock },
+      onFatal: (error) => {
+        throw error
+      },
+    })
+    onTestFinished(() => opened.close())
+    const closing = new AbortController()
+    clock.at(clock.now() + ms, () => closing.abort())
+    const observed: Observation[] = []
+    const context = callContext({
+      ...{ signer, lines: aggregator, journal: opened.journal, settings: aggregator.settings },
+      strategies: [],
+      ...{ closing: closing.signal, stop: closing.signal },
+      observe: (event) => void observed.push(event),
+    })
+    const hasty = { ...context, ports: { ...context.ports, clock } }
+    await followRecorded(hasty, aggregator.wallet)
+    await keepGasTank(hasty, aggregator)
+    await opened.close()
+    return observed
+  }
+  async function events(): Promise<readonly JournalEvent[]> {
+    const opened = await openJournal({ dir, clock, onFatal: (error) => void error })
+    const found: JournalEvent[] = []
+    for await (const { event } of opened.journal.records()) found.push(event)
+    await opened.close()
+    return found
+  }
+  async function append(...before: readonly JournalEvent[]): Promise<void> {
+    const opened = await openJournal({ dir, clock, onFatal: (error) => void error })
+    await opened.journal.append(...before)
+    await opened.close()
+  }
+  const count = async (type: JournalEvent['type']) =>
+    (await events()).filter((event) => event.type === type).length
+  const deposits = () => count('transaction-recorded')
+  return { ...fake, service, keep, append, deposits, count, signer }
+}
+
+const barred = (observed: readonly Observation[]) =>
+  observed.flatMap((event) => (event.type === 'top-up-barred' ? [event.message] : []))
+
+/** A deposit as a process before recorded it. */
+function earlier(from: `0x${string}`, availableBefore: bigint | undefined): TransactionRecord {
+  const to = `0x${'01'.repeat(20)}` as const
+  const fees = { gas: 50_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
+  return {
+    ...{ id: `deposit:${to}:0`, purpose: 'deposit', intentId: undefined, chainId: SEPOLIA },
+    ...{ from, nonce: 0, to, data: '0xd0e30db0', value: 50n, ...fees, hash: HASH },
+    availableBefore,
+  }
+}
+
+describe('a deposit that the service does not show', () => {
+  test('bars the next top-up for as long as it takes, over restarts, and is told once', async () => {
+    const { keep, deposits } = await rig()
+    expect(barred(await keep(9 * MINUTE_MS))).toEqual([])
+    expect(barred(await keep(2 * DAY_MS))).toEqual([
+      expect.stringMatching(/last deposit, of 0\.0+50? ETH.*does not show it.*gastank deposit/),
+    ])
+    expect(barred(await keep(DAY_MS))).toHaveLength(1)
+    expect(await deposits()).toBe(1)
+  })
+
+  test('is journaled once when it shows, and then may be spent: the next top-up is made', async () => {
+    const { keep, deposits, count, service } = await rig()
+    await keep(60 * MINUTE_MS)
+    service.shows = 60n
+    await keep(MINUTE_MS)
+    expect([await deposits(), await count('deposit-indexed')]).toEqual([1, 1])
+    service.shows = 12n
+    expect(barred(await keep(5 * MINUTE_MS))).toEqual([])
+    expect([await deposits(), await count('deposit-indexed')]).toEqual([2, 1])
+  })
+
+  test('counts its ten minutes from when it was mined, not from its record', async () => {
+    const { keep, append, deposits, signer, tools, account, clock } = await rig()
+    await append({ type: 'transaction-recorded', transaction: earlier(signer.address, 10n) })
+    await clock.sleep(15 * MINUTE_MS)
+    account.transactionCount = 1
+    const receipt = { hash: HASH, success: true, blockNumber: 2n }
+    const value = { receipt, latestNonce: 1 }
+    Object.assign(tools.aggregator.chain, { transaction: async () => ({ ok: true, value }) })
+    expect(barred(await keep(9 * MINUTE_MS))).toEqual([])
+    expect(await deposits()).toBe(1)
+    expect(barred(await keep(2 * MINUTE_MS))).toHaveLength(1)
+  })
+
+  test('counts as shown after ten minutes where it was recorded without a figure', async () => {
+    const { keep, append, deposits, signer } = await rig()
+    const transaction = earlier(signer.address, undefined)
+    const { id } = transaction
+    await append(
+      { type: 'transaction-recorded', transaction },
+      { type: 'transaction-ended', id, status: 'mined', hash: HASH, blockNumber: 2n },
+    )
+    await keep(9 * MINUTE_MS)
+    expect(await deposits()).toBe(1)
+    await keep(2 * MINUTE_MS)
+    expect(await deposits()).toBe(2)
+  })
+
+  test('bars nothing for another account', async () => {
+    const { keep, append, deposits } = await rig()
+    const transaction = earlier(`0x${'77'.repeat(20)}`, 10n)
+    const { id } = transaction
+    await append(
+      { type: 'transaction-recorded', transaction },
+      { type: 'transaction-ended', id, status: 'mined', hash: HASH, blockNumber: 2n },
+    )
+    await keep(MINUTE_MS)
+    expect(await deposits()).toBe(2)
+  })
+})
+
+describe('an account that the service does not know', () => {
+  test('is topped up once when the contract holds nothing for it, and no more while it stays unknown', async () => {
+    const { keep, deposits } = await rig('unknown')
+    const told = barred(await keep(DAY_MS))
+    expect(told).toEqual([expect.stringMatching(/holds .* ETH for the account.*does not know/)])
+    expect(await deposits()).toBe(1)
+  })
+
+  test('is not topped up when the contract holds ether for it, wherever that came from', async () => {
+    const { keep, deposits, account, service } = await rig('unknown')
+    account.gasTank = { balances: 10n ** 16n, balanceOf: undefined }
+    expect(barred(await keep(9 * MINUTE_MS))).toEqual([])
+    expect(barred(await keep(DAY_MS))).toEqual([
+      expect.stringMatching(/holds 0\.01 ETH for the account already/),
+    ])
+    expect(await deposits()).toBe(0)
+    service.shows = 10n
+    await keep(MINUTE_MS)
+    expect(await deposits()).toBe(1)
+  })
+})
+
+test('an address at which no GasTank answers is told once, and again after it has answered', async () => {
+  const { keep, deposits, account, clock } = await rig()
+  const none = { balances: undefined, balanceOf: undefined }
+  account.gasTank = none
+  const silent = await keep(10 * MINUTE_MS)
+  expect(barred(silent)).toEqual([
+    expect.stringMatching(/no GasTank answers at 0x01.*check aggregator\.contracts\.gasTank/),
+  ])
+  clock.at(clock.now() + MINUTE_MS, () => {
+    account.gasTank = { balances: 10n, balanceOf: undefined }
+  })
+  clock.at(clock.now() + 2 * MINUTE_MS, () => {
+    account.gasTank = none
+  })
+  expect(barred(await keep(10 * MINUTE_MS))).toHaveLength(2)
+  expect(await deposits()).toBe(1)
+})

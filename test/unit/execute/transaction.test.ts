@@ -1,0 +1,190 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { openJournal } from '../../../src/adapters/state/journal-file.ts'
+import type { TransactionPurpose } from '../../../src/domain/book/journal.ts'
+import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
+import { transactOnce } from '../../../src/execute/transaction.ts'
+import type { ChainFault } from '../../../src/ports.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+import { fakeAggregator } from '../adapters/aggregator/aggregator-fixture.ts'
+
+const TO = `0x${'05'.repeat(20)}` as const
+const HALTED = { type: 'halted', cause: 'operator', detail: 'asked to' } as const
+const PATIENCE_MS = DEFAULT_POLICY.transactionPatienceMs
+
+/** A wallet whose node answers broadcasts as the test says; nothing is mined unless it says so. */
+async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
+  const fake = fakeAggregator({ signer: createSigner(new Uint8Array(32).fill(7)) })
+  const { clock, stopping, tools } = fake
+  const { wallet } = tools.aggregator
+  const opened = await openJournal({
+    dir: temporaryDirectory(),
+    clock,
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  onTestFinished(() => opened.close())
+  const { journal } = opened
+  fake.answers.mines = () => false
+  const tried: { atMs: number; raw: string }[] = []
+  const { broadcast } = wallet.chain
+  Object.assign(wallet.chain, {
+    broadcast: async (raw: `0x${string}`) => {
+      tried.push({ atMs: clock.now(), raw })
+      const tag = answer(tried.length)
+      return tag === undefined ? broadcast(raw) : { ok: false, fault: { tag, message: 'no' } }
+    },
+  })
+  const context = {
+    ports: { clock, random: { jitter: () => 0.5 }, journal, observe: () => undefined },
+    policy: DEFAULT_POLICY,
+    closing: stopping.signal,
+    stop: stopping.signal,
+  }
+  const transact = (purpose: TransactionPurpose, id?: string) =>
+    transactOnce(context, wallet, {
+      ...{ id, purpose, intentId: undefined, to: TO, data: '0x', value: 1n },
+    })
+  /** A wrapping that a process before recorded, and may have sent. */
+  const recordedBefore = async (id: string) => {
+    const draft = await wallet.chain.draft({
+      ...{ from: wallet.signer.address, to: TO, data: '0x', value: 1n },
+    })
+    if (!draft.ok) throw new Error('the draft was refused')
+    const own = { id, purpose: 'wrap', intentId: undefined } as const
+    const transaction = { ...draft.value, ...own, hash: `0x${'ab'.repeat(32)}` as const }
+    await journal.append({ type: 'transaction-recorded', transaction })
+    return transaction
+  }
+  /** The fee of each version on record, with when it was made. */
+  const versions = async () => {
+    const found: { atMs: number; fee: bigint }[] = []
+    for await (const { event, atMs } of journal.records())
+      if (event.type === 'transaction-recorded')
+        found.push({ atMs, fee: event.transaction.maxFeePerGas })
+    return found
+  }
+  const haltAt = (ms: number): void => clock.at(ms, () => void journal.append(HALTED))
+  const resumeAt = (ms: number): void =>
+    clock.at(ms, () => void journal.append({ type: 'halt-lifted' }))
+  const stopAt = (ms: number): void => clock.at(ms, () => stopping.abort())
+  return { ...fake, journal, transact, recordedBefore, tried, versions, haltAt, resumeAt, stopAt }
+}
+
+describe('a transaction that stays unmined', () => {
+  test('is repeated as it is while nodes do not take it, and made dearer only after patience', async () => {
+    const { transact, tried, versions, stopAt } = await rig((count) =>
+      count === 1 ? undefined : 'refused',
+    )
+    stopAt(3 * PATIENCE_MS)
+    expect(await transact('approve')).toEqual({ tag: 'stopped' })
+    const made = await versions()
+    expect(made.map(({ atMs }) => Math.round(atMs / PATIENCE_MS))).toEqual([0, 1, 2])
+    for (const [index, { atMs }] of made.slice(1).entries())
+      expect(atMs - (made[index]?.atMs ?? 0)).toBeGreaterThan(PATIENCE_MS)
+    expect(new Set(tried.map(({ raw }) => raw)).size).toBe(3)
+    // The first was taken, and the others repeated at every look.
+    expect(tried.length).toBeGreaterThan(50)
+  })
+
+  test('is priced up also when no node ever took it', async () => {
+    const { transact, versions, stopAt } = await rig(() => 'refused')
+    stopAt(2 * PATIENCE_MS)
+    await transact('approve')
+    expect(await versions()).toHaveLength(2)
+  })
+
+  test('is not made dearer still where the wallet cannot pay for it', async () => {
+    const { transact, tried, versions, stopAt } = await rig((count) =>
+      count === 1 ? undefined : 'insufficientFunds',
+    )
+    stopAt(6 * PATIENCE_MS)
+    await transact('approve')
+    expect(await versions()).toHaveLength(2)
+    expect(tried.length).toBeGreaterThan(100)
+  })
+
+  test('is not made dearer while no node answers at all', async () => {
+    const { transact, tools, versions, clock, stopAt } = await rig(() => 'unavailable')
+    const { chain } = tools.aggregator.wallet
+    const { transaction } = chain
+    const silent = { ok: false, fault: { tag: 'unavailable', message: 'gone' } } as const
+    Object.assign(chain, { transaction: async () => silent })
+    clock.at(5 * PATIENCE_MS, () => void Object.assign(chain, { transaction }))
+    stopAt(7 * PATIENCE_MS)
+    await transact('approve')
+    const made = await versions()
+    expect(made.length).toBeGreaterThan(1)
+    expect(made[1]?.atMs).toBeGreaterThan(5 * PATIENCE_MS)
+  })
+})
+
+describe('a halt', () => {
+  test.each([
+    ['wrap', { tag: 'stopped' }],
+    ['approve', { tag: 'stopped' }],
+    ['deposit', { tag: 'stopped' }],
+    ['call', { tag: 'unsent', why: 'unavailable' }],
+  ] as const)(
+    'bars a transaction (%s) that was waiting for the turn of its wallet',
+    async (purpose, outcome) => {
+      const { transact, versions, haltAt, answers, clock } = await rig(() => undefined)
+      haltAt(5_000)
+      answers.mines = () => clock.now() > 5_000
+      const [first, second] = await Promise.all([transact('approve', 'a'), transact(purpose, 'b')])
+      expect(first).toEqual({ tag: 'mined' })
+      expect(second).toMatchObject(outcome)
+      expect(await versions()).toHaveLength(1)
+    },
+  )
+
+  test('lets an unwrapping finish its order, dearer where it must be', async () => {
+    const { transact, versions, journal, answers, clock } = await rig(() => undefined)
+    await journal.append(HALTED)
+    answers.mines = () => clock.now() > 2 * PATIENCE_MS
+    expect(await transact('unwrap')).toEqual({ tag: 'mined' })
+    expect((await versions()).length).toBeGreaterThan(1)
+  })
+
+  test('lets what is out already be sent again as it is, and bars a dearer version until it is lifted', async () => {
+    const { transact, tried, versions, haltAt, resumeAt, stopAt } = await rig(() => undefined)
+    haltAt(5_000)
+    resumeAt(4 * PATIENCE_MS)
+    stopAt(6 * PATIENCE_MS)
+    await transact('approve')
+    const [first, second] = await versions()
+    expect(second?.atMs).toBeGreaterThan(4 * PATIENCE_MS)
+    const meanwhile = tried.filter(({ atMs }) => atMs < (second?.atMs ?? 0))
+    expect(meanwhile.length).toBeGreaterThan(2)
+    expect(new Set(meanwhile.map(({ raw }) => raw)).size).toBe(1)
+    expect(first?.fee).toBe(2n)
+  })
+
+  test('keeps what an earlier process recorded from being sent, but not its receipt from being seen', async () => {
+    const { transact, tried, recordedBefore, tools, journal, clock } = await rig(() => undefined)
+    const { hash } = await recordedBefore('a')
+    await journal.append(HALTED)
+    clock.at(10 * PATIENCE_MS, () => {
+      const receipt = { hash, success: true, blockNumber: 2n }
+      const value = { receipt, latestNonce: 1 }
+      Object.assign(tools.aggregator.wallet.chain, {
+        transaction: async () => ({ ok: true, value }),
+      })
+    })
+    expect(await transact('wrap', 'a')).toEqual({ tag: 'mined' })
+    expect(tried).toEqual([])
+  })
+
+  test('that is lifted lets what an earlier process recorded be sent', async () => {
+    const { transact, tried, recordedBefore, journal, resumeAt, answers } = await rig(
+      () => undefined,
+    )
+    await recordedBefore('a')
+    await journal.append(HALTED)
+    resumeAt(PATIENCE_MS)
+    answers.mines = () => true
+    expect(await transact('wrap', 'a')).toEqual({ tag: 'mined' })
+    expect(tried.map(({ atMs }) => atMs >= PATIENCE_MS)).toEqual([true])
+  })
+})
