@@ -1,6 +1,11 @@
 import { minedAtMs } from '../domain/book/deposits.ts'
 import { DAY_MS } from '../domain/book/limits.ts'
-import { type FundsSample, RUNWAY_WINDOW_MS, runwaySeconds } from '../domain/book/runway.ts'
+import {
+  type FundsSample,
+  RUNWAY_WINDOW_MS,
+  runwaySeconds,
+  sampleAfter,
+} from '../domain/book/runway.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { TopUp } from '../domain/settings.ts'
 import { ETHER } from '../domain/token.ts'
@@ -106,7 +111,7 @@ async function lookAt(
 function createFundsTeller(context: OrderContext, { settings }: AggregatorContext) {
   const { clock, observe } = context.ports
   const { wallet: account, gasTank } = settings
-  let samples: readonly FundsSample[] = []
+  const samples: FundsSample[] = []
   let silent = 0
   let isLow = false
   let isCapped = false
@@ -122,9 +127,9 @@ function createFundsTeller(context: OrderContext, { settings }: AggregatorContex
   function tellFunds({ balance, outstanding }: Funds): void {
     silent = 0
     const available = balance - outstanding
-    samples = [...samples, { atMs: clock.now(), available }].filter(
-      ({ atMs }) => clock.now() - atMs <= RUNWAY_WINDOW_MS,
-    )
+    const atMs = clock.now()
+    samples.push(sampleAfter(samples.at(-1), { atMs, available }))
+    while (atMs - (samples[0]?.atMs ?? atMs) > RUNWAY_WINDOW_MS) samples.shift()
     const wasLow = isLow
     isLow = gasTank.alertBelowWei !== undefined && available < gasTank.alertBelowWei
     const runway = runwaySeconds(samples)

@@ -81,7 +81,8 @@ export async function within<Answer>(
   try {
     return await Promise.race([answer, late])
   } finally {
-    answered.abort()
+    // A reason, for without one an error with a stack is made each time.
+    answered.abort(LATE)
   }
 }
 

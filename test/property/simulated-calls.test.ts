@@ -7,12 +7,19 @@ import { aSchedule, HOUR, MINUTE } from '../support/builders.ts'
 import { expectSound, outcomes } from '../support/sound.ts'
 
 /** More worlds for a longer search: SIMULATED_WORLDS=500. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 60)
+const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 40)
 const MODES: readonly FallbackMode[] = ['off', 'rejected-only', 'after-deadline']
 const STRATEGIES = [
   aCallStrategy({ name: 'often', schedule: aSchedule('*/20 * * * *') }),
   aCallStrategy({ name: 'hourly', calldata: '0x4e71d92e' }),
 ]
+
+const ROUTES = [
+  'sendRawTransaction',
+  'getTransactionReceipt',
+  'accountInfo',
+  'transactionStatus',
+] as const
 
 /** One trouble begins, another ends; sometimes the machine itself fails. */
 function disturb(world: World, random: SeededRandom): void {
@@ -25,6 +32,7 @@ function disturb(world: World, random: SeededRandom): void {
     () => Object.assign(faults, { rejection: { tag: 'rejected', message } }),
     () => Object.assign(faults, { rejection: { tag: 'rejected', message }, rejectsButTakes: true }),
     () => Object.assign(faults, { neverExecutes: half === 1 }),
+    () => Object.assign(faults, { broadcastsAlone: half === 1 }),
     () => Object.assign(faults, { delayMs: random.between(0, 400_000) }),
     () => Object.assign(faults, { receipts: half === 1 ? 'null' : 'not-found' }),
     () => Object.assign(faults, { receiptsLost: random.next() }),
@@ -33,6 +41,10 @@ function disturb(world: World, random: SeededRandom): void {
     () => Object.assign(chainFaults, { unavailable: random.next() / 2 }),
     () => Object.assign(chainFaults, { tracesDown: half === 1, draftsDown: half === 0 }),
     () => Object.assign(chainFaults, { noGas: half === 1 }),
+    () => Object.assign(chainFaults, { behind: random.between(0, 8) }),
+    () => {
+      world.queueDelaysMs = { [ROUTES[random.between(0, 3)] ?? '']: half * 400_000 }
+    },
     () => {
       ledger.losesDirect = half === 1
     },
@@ -60,6 +72,7 @@ describe('a day of calls full of troubles', () => {
       if (random.chance(0.2)) world.start()
     }
     world.aggregation.ledger.losesDirect = false
+    world.queueDelaysMs = {}
     expect(await world.calmDown()).toBe(true)
     expectSound(world)
     await world.runFor(2 * HOUR)

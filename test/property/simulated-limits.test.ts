@@ -131,7 +131,7 @@ test('a daemon that crashes, stops, stalls and has its clock moved passes no cap
         expectSound(world)
       },
     ),
-    { numRuns: 12 },
+    { numRuns: 8 },
   )
   // A cap that was never in the way would not have been tried.
   for (const reason of ['per-hour', 'per-day', 'account-per-hour', 'account-per-day'])

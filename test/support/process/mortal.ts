@@ -79,9 +79,9 @@ export class Mortal {
   }
 }
 
-/** A directory with what the disk of a dead process holds. Its open files stay its own. */
+/** A directory with what the disk of a dead process holds. Its open files stay its own, and so does what it had not renamed. */
 export function inheritJournal(dir: string): string {
   const heir = temporaryDirectory()
-  cpSync(dir, heir, { recursive: true })
+  cpSync(dir, heir, { recursive: true, filter: (file) => !file.endsWith('.tmp') })
   return heir
 }

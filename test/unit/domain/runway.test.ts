@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type FundsSample, runwaySeconds } from '../../../src/domain/book/runway.ts'
+import { type FundsSample, runwaySeconds, sampleAfter } from '../../../src/domain/book/runway.ts'
 import { createRandom } from '../../../src/domain/random.ts'
 
 const LOOK_MS = 15_000
@@ -20,7 +20,7 @@ function burn(seed: string, { looks, callWei, callsPerLook, depositWei = 0n }: B
   const samples: FundsSample[] = []
   let available = START_WEI
   for (let look = 0; look < looks; look += 1) {
-    samples.push({ atMs: look * LOOK_MS, available })
+    samples.push(sampleAfter(samples.at(-1), { atMs: look * LOOK_MS, available }))
     for (let call = 0; call < callsPerLook; call += 1)
       available -= (callWei * BigInt(random.between(67, 133))) / 100n
     if (look === Math.floor(looks / 2)) available += depositWei
@@ -28,6 +28,14 @@ function burn(seed: string, { looks, callWei, callsPerLook, depositWei = 0n }: B
   const left = samples.at(-1)?.available ?? 0n
   const weiPerSecond = (Number(callWei) * callsPerLook) / (LOOK_MS / 1000)
   return { samples, truthSeconds: Number(left) / weiPerSecond }
+}
+
+/** Of what was seen at these times (ms), in wei. */
+function runway(...seen: readonly (readonly [atMs: number, available: bigint])[]) {
+  const samples: FundsSample[] = []
+  for (const [atMs, available] of seen)
+    samples.push(sampleAfter(samples.at(-1), { atMs, available }))
+  return runwaySeconds(samples)
 }
 
 describe('the runway of a steady burn', () => {
@@ -61,18 +69,16 @@ describe('the runway of a steady burn', () => {
   })
 
   test('is zero when nothing is left, or less than nothing', () => {
-    const at = (atMs: number, available: bigint): FundsSample => ({ atMs, available })
-    expect(runwaySeconds([at(0, 10n), at(60_000, 0n)])).toBe(0)
-    expect(runwaySeconds([at(0, 10n), at(60_000, -5n)])).toBe(0)
+    expect(runway([0, 10n], [60_000, 0n])).toBe(0)
+    expect(runway([0, 10n], [60_000, -5n])).toBe(0)
   })
 
   test('is unknown while nothing was spent, or too little was seen', () => {
-    const at = (atMs: number, available: bigint): FundsSample => ({ atMs, available })
-    expect(runwaySeconds([])).toBeUndefined()
-    expect(runwaySeconds([at(0, 10n)])).toBeUndefined()
-    expect(runwaySeconds([at(0, 10n), at(59_999, 5n)])).toBeUndefined()
-    expect(runwaySeconds([at(0, 10n), at(60_000, 5n)])).toBe(60)
-    expect(runwaySeconds([at(0, 10n), at(60_000, 10n)])).toBeUndefined()
-    expect(runwaySeconds([at(0, 10n), at(60_000, 20n)])).toBeUndefined()
+    expect(runway()).toBeUndefined()
+    expect(runway([0, 10n])).toBeUndefined()
+    expect(runway([0, 10n], [59_999, 5n])).toBeUndefined()
+    expect(runway([0, 10n], [60_000, 5n])).toBe(60)
+    expect(runway([0, 10n], [60_000, 10n])).toBeUndefined()
+    expect(runway([0, 10n], [60_000, 20n])).toBeUndefined()
   })
 })
