@@ -87,6 +87,9 @@ test.each(READINGS)(
       savings: { calls: slots.length, disputed: 0 },
     })
 
+    expect(await command('status')).toMatch(
+      new RegExp(`${STRATEGY}: .*; ${slots.length} fills, last`),
+    )
     const life = await command(`why ${STRATEGY}:${slots[0]?.slotSeconds}`)
     expect(life.split('\n').map((line) => line.split('  ')[1])).toEqual([
       'slot-opened',

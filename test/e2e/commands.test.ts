@@ -61,7 +61,8 @@ test('init makes a directory that validates as it stands, and replaces nothing i
   expect(readFileSync(join(dir, '.gitignore'), 'utf8')).toMatch(/^keys\/$/m)
   expect(statSync(join(dir, 'keys')).mode & 0o777).toBe(0o700)
   const validated = await run(['validate'], { cwd: dir })
-  expect([validated.code, validated.stdout]).toEqual([0, expect.stringMatching(/ok \(mode sand/)])
+  const counted = /ok \(mode sandbox, 1 strategy of strategies\/sandbox, 1 enabled\)/
+  expect([validated.code, validated.stdout]).toEqual([0, expect.stringMatching(counted)])
   const env = {
     BASE_RPC_URL: 'https://rpc.example',
     GASLESS_URL: 'https://swap.example',

@@ -4,6 +4,7 @@ import { deadlineOf } from '../../domain/book/venues.ts'
 import { nextSlot } from '../../domain/schedule/calendar.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
+import { ETHER } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
 import { holderOf, readState } from '../compose/state.ts'
@@ -64,10 +65,11 @@ function strategyReport(
   { view, settings, nowMs }: { view: JournalView; settings: Settings; nowMs: number },
 ) {
   const record = view.state.strategies.get(strategy.name)
-  const tokens = new Map([...settings.tokens.values()].map((token) => [token.address, token]))
-  const spent = [...(record?.spent ?? [])].map(([address, amount]) => {
-    const token = tokens.get(address)
-    return { token: token?.symbol ?? address, amount: formatAmount(amount, token?.decimals ?? 0) }
+  const known = [ETHER, ...settings.tokens.values()]
+  const spent = [...(record?.spent ?? [])].flatMap(([address, amount]) => {
+    const token = known.find((each) => each.address === address)
+    const { symbol = address, decimals = 0 } = token ?? {}
+    return amount === 0n ? [] : [{ token: symbol, amount: formatAmount(amount, decimals) }]
   })
   const after = Math.max(Math.floor(nowMs / 1000), record?.lastSlotSeconds ?? 0)
   return {

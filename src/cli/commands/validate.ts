@@ -1,3 +1,4 @@
+import { relative } from 'node:path'
 import { peekMode } from '../../config/settings/load.ts'
 import { scheduleWarnings } from '../../domain/schedule/calendar.ts'
 import type { Strategy } from '../../domain/strategy.ts'
@@ -36,8 +37,9 @@ export async function validate(
   if (warnings.length > 0) io.stderr.write(`${renderAll(warnings, io)}\n`)
   for (const note of schedules) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
   const enabled = strategies.filter((strategy) => strategy.enabled).length
+  const count = strategies.length === 1 ? '1 strategy' : `${strategies.length} strategies`
   io.stdout.write(
-    `${options.config}: ok (mode ${settings.mode}, ${strategies.length} strategies, ${enabled} enabled)\n`,
+    `${options.config}: ok (mode ${settings.mode}, ${count} of ${relative('', settings.strategiesDir)}, ${enabled} enabled)\n`,
   )
   return EXIT.done
 }
