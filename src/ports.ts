@@ -203,8 +203,8 @@ export type CallChain = Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transa
   /**
    * Transactions through a contract that hold `mark` in their input, from a block up to a time (Unix seconds), oldest first:
    * those of the first stretch of blocks that has any. They are found by the contract's events; out of whole blocks,
-   * whatever their receiver, where it emits none, and always when the search is to be thorough. `unavailable` rather
-   * than cut short.
+   * whatever their receiver, where it emits none, and always when the search is to be thorough. Of those that were
+   * reverted some may be missing. `unavailable` rather than cut short.
    */
   callsWith(query: {
     readonly contract: Address

@@ -186,9 +186,10 @@ function isHalted({ context }: Sending, purpose: TransactionPurpose): boolean {
   return purpose !== 'unwrap' && haltedNow(context) !== undefined
 }
 
-/** Whether a dearer version may do better: not one that the wallet cannot pay, nor while no node answers at all. */
+/** Whether a dearer version may do better: not one that the wallet cannot pay, nor while no node answers. */
 function mayRaise({ hashes }: OpenTransaction, { lookFault, broadcastFault }: Tries): boolean {
-  if (lookFault !== undefined || broadcastFault === 'insufficientFunds') return false
+  if (lookFault !== undefined) return false
+  if (broadcastFault === 'insufficientFunds' || broadcastFault === 'unavailable') return false
   return hashes.length <= REPLACEMENTS_MAX
 }
 

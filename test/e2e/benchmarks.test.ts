@@ -18,7 +18,7 @@ async function bench(name: string, ...args: readonly string[]) {
 }
 
 test.each([
-  ['lean', { orders: '40', placed: (40 + 10) * 3 * 2, more: [] }],
+  ['lean', { orders: '20', placed: (20 + 5) * 3 * 2, more: [] }],
   ['sandbox', { orders: '16', placed: (16 + 4) * 3, more: ['--only', 'throughput'] }],
 ])(
   'orders: each order of the daemon and of both scripts is filled once by the %s service',

@@ -66,10 +66,10 @@ async function readCallsWith(
     if (!found.ok) return found
     isSilent &&= found.value.length === 0
     const traces = await tracesOf(nodes, found.value, holds)
-    if (!traces.ok || traces.value.length > 0) return traces
+    if (!traces.ok || traces.value.some(({ success }) => success)) return traces
   }
   return isSilent || isThorough
-    ? readBlocksFor(nodes, { ...range, holds })
+    ? readBlocksFor(nodes, { ...range, holds, isThorough })
     : { ok: true, value: [] }
 }
 
@@ -99,12 +99,20 @@ function readCallTraces(
   return readEach(nodes, hashes, { route: CALLS_ROUTE, size: TRACE_SIZE, read: readCallTrace })
 }
 
-/** The same out of whole blocks, a few at a time, until one has it or their time is over. */
+/**
+ * The same out of whole blocks, a few at a time, until one has it or their time is over. What was reverted there is not it. A
+ * thorough search that a node ends before that time, as one that is behind does, tells nothing.
+ */
 async function readBlocksFor(
   nodes: Nodes,
-  search: { readonly fromBlock: bigint; readonly untilSeconds: number; readonly holds: Holds },
+  search: {
+    readonly fromBlock: bigint
+    readonly untilSeconds: number
+    readonly isThorough: boolean
+    readonly holds: Holds
+  },
 ): Promise<ChainReply<readonly CallTrace[]>> {
-  const { fromBlock, untilSeconds, holds } = search
+  const { fromBlock, untilSeconds, isThorough, holds } = search
   const head = await readHead(nodes, { route: CALLS_ROUTE, fromBlock })
   if (!head.ok) return head
   for (let at = fromBlock; at <= head.value; at += BLOCKS_TOGETHER) {
@@ -117,10 +125,14 @@ async function readBlocksFor(
     })
     if (!blocks.ok) return blocks
     const hashes = blocks.value.flatMap((block) => block.hashes)
-    if (hashes.length > 0) return readCallTraces(nodes, hashes)
-    if (blocks.value.some(({ timeSeconds }) => timeSeconds > untilSeconds)) break
+    const traces = await readCallTraces(nodes, hashes)
+    if (!traces.ok || traces.value.some(({ success }) => success)) return traces
+    if (blocks.value.some(({ timeSeconds }) => timeSeconds > untilSeconds))
+      return { ok: true, value: [] }
   }
-  return { ok: true, value: [] }
+  return isThorough
+    ? unavailable(`block ${head.value} is not past the time that is searched`)
+    : { ok: true, value: [] }
 }
 
 function blocksFrom(first: bigint, head: bigint): readonly bigint[] {

@@ -36,7 +36,9 @@ export function unseenDeposit(
   const latest = latestDeposit(state, depositorOf(aggregator))
   if (latest === undefined || latest.isIndexed === true) return undefined
   if (available !== undefined && isIndexed(latest, available)) return undefined
-  return latest.availableBefore !== undefined || isOfLate(latest, nowMs) ? latest : undefined
+  // Of what was made before it was kept whether it was seen, nobody knows either: it may have come and been spent.
+  const isKept = latest.availableBefore !== undefined && latest.isIndexed === false
+  return isKept || isOfLate(latest, nowMs) ? latest : undefined
 }
 
 /** One that is not shown yet, and was mined less than ten minutes ago: until then it is no trouble, and nobody adds to it. */

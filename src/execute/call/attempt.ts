@@ -224,7 +224,7 @@ async function submitFirst(
   if (call === undefined) return { tag: 'unknown', message: 'not submitted' }
   const leave = new AbortController()
   const mayBegin = (): boolean => haltedNow(context) === undefined && open.call === call
-  const sent = submitCall(aggregator, call, { end: leave.signal, mayBegin, isFirst: true })
+  const sent = submitCall(aggregator, call, { end: leave.signal, mayBegin, isNew: true })
   if ((await within(ports, silenceMs(policy), sent)) === LATE) leave.abort()
   const message = haltedNow(context)?.detail ?? "the service's limits hold it back"
   return (await sent) ?? { tag: 'unknown', message: `not submitted: ${message}` }

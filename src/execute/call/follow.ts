@@ -84,7 +84,7 @@ async function replay(following: Following): Promise<void> {
     context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: 'unavailable' })
     return true
   }
-  const answer = submitCall(aggregator, call, { end: context.stop, mayBegin, isFirst: false })
+  const answer = submitCall(aggregator, call, { end: context.stop, mayBegin })
   const reply = await attended(context, open, { answer, meanwhile: () => lookAgain(following) })
   if (reply !== undefined) await recordReply(context, open, { attempt: call.attempt, reply })
 }

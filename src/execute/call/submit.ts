@@ -40,17 +40,25 @@ export type Sending = {
   mayBegin(): boolean
 }
 
+/** Calls that this process has recorded and sent to nobody yet. */
+const unsent = new WeakSet<CallRecord>()
+
 /**
- * Sends a recorded call to the service, when its turn comes; undefined when it was not sent. Nothing is signed before.
+ * Sends a recorded call to the service, when its turn comes; undefined when it was not sent. One that is new, and was never
+ * sent because its turn came too late, is still the first when it is sent later.
  */
 export async function submitCall(
   aggregator: AggregatorContext,
   call: CallRecord,
-  { end, mayBegin, isFirst }: Sending & { readonly isFirst: boolean },
+  { end, mayBegin, isNew = false }: Sending & { readonly isNew?: boolean },
 ): Promise<SubmitReply | undefined> {
-  const reply = await aggregator.service.onTurn(end, 'sendRawTransaction', async (service) =>
-    mayBegin() ? service.sendRawTransaction(envelopeOf(aggregator, call).raw) : undefined,
-  )
+  let isFirst = false
+  if (isNew) unsent.add(call)
+  const reply = await aggregator.service.onTurn(end, 'sendRawTransaction', async (service) => {
+    if (!mayBegin()) return undefined
+    isFirst = unsent.delete(call)
+    return service.sendRawTransaction(envelopeOf(aggregator, call).raw)
+  })
   if (reply === undefined) return undefined
   if (reply.ok) return { tag: 'accepted', orderId: reply.value }
   const { tag, message } = reply.fault

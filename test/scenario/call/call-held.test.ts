@@ -78,6 +78,40 @@ describe('a limit of the service that holds a queue for minutes', () => {
   })
 })
 
+describe('a call that a limit held back before anybody had it', () => {
+  const rejection = { tag: 'insufficientBalance', message: 'Insufficient balance.' } as const
+
+  test.each(['trustless', 'trusted'] as const)(
+    'is refused by the first answer to it, and goes directly at once: %s',
+    async (proposer) => {
+      const fallback = { mode: 'rejected-only', deadlineMs: 180_000 } as const
+      const world = callWorld({ seed: `held ${proposer}`, aggregator: { proposer, fallback } })
+      world.queueDelaysMs = { sendRawTransaction: 20_000 }
+      world.aggregation.faults.rejection = rejection
+      await untilFirstSlot(world)
+      await world.runFor(2 * MINUTE)
+      expect(routes(world)).toEqual(['direct'])
+      expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+      expect(executed(world)).toBe(1)
+      expectSound(world)
+    },
+  )
+
+  test('may have been taken when a later answer refuses it', async () => {
+    const fallback = { mode: 'rejected-only', deadlineMs: 180_000 } as const
+    const world = callWorld({ seed: 'held, then taken', aggregator: { fallback } })
+    world.queueDelaysMs = { sendRawTransaction: 20_000 }
+    Object.assign(world.aggregation.faults, { failsAfter: 1, neverExecutes: true })
+    await untilFirstSlot(world)
+    await world.runFor(30_000)
+    Object.assign(world.aggregation.faults, { failsAfter: 0, rejection })
+    await world.runFor(3 * MINUTE)
+    expect(world.aggregation.service.received.length).toBeGreaterThan(1)
+    expect(eventTypes(world)).not.toContain('order-ended')
+    expect(routes(world)).toEqual([])
+  })
+})
+
 describe('a node that is a block behind', () => {
   test('does not keep a call from the service, nor send it directly', async () => {
     const world = callWorld({ seed: 'behind for a moment' })

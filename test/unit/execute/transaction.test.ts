@@ -106,18 +106,31 @@ describe('a transaction that stays unmined', () => {
   })
 
   test('is not made dearer while no node answers at all', async () => {
-    const { transact, tools, versions, clock, stopAt } = await rig(() => 'unavailable')
+    let isGone = true
+    const answer = (): ChainFault['tag'] => (isGone ? 'unavailable' : 'refused')
+    const { transact, tools, versions, clock, stopAt } = await rig(answer)
     const { chain } = tools.aggregator.wallet
     const { transaction } = chain
     const silent = { ok: false, fault: { tag: 'unavailable', message: 'gone' } } as const
     Object.assign(chain, { transaction: async () => silent })
-    clock.at(5 * PATIENCE_MS, () => void Object.assign(chain, { transaction }))
+    clock.at(5 * PATIENCE_MS, () => {
+      isGone = false
+      Object.assign(chain, { transaction })
+    })
     stopAt(7 * PATIENCE_MS)
     await transact('approve')
     const made = await versions()
     expect(made.length).toBeGreaterThan(1)
     expect(made[1]?.atMs).toBeGreaterThan(5 * PATIENCE_MS)
   })
+})
+
+test('a transaction is not made dearer while nobody says whether it was taken', async () => {
+  const { transact, tried, versions, stopAt } = await rig(() => 'unavailable')
+  stopAt(4 * PATIENCE_MS)
+  await transact('approve')
+  expect(await versions()).toHaveLength(1)
+  expect(tried.length).toBeGreaterThan(50)
 })
 
 describe('a halt', () => {

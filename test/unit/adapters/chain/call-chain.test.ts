@@ -316,6 +316,35 @@ describe('a search for calls', () => {
     })
   })
 
+  test('goes on behind transactions that were reverted', async () => {
+    holds(400, () => [])
+    marked = [word(7), word(9)]
+    const sent = new Map([
+      [hex(43), word(7)],
+      [hex(90), word(9)],
+    ])
+    script['eth_getBlockByNumber'] = ([number]) => {
+      const hash = sent.get(number as Hex)
+      const transactions = hash === undefined ? [] : [{ hash, to: CONTRACT, input: inputOf(hash) }]
+      return { hash: word(900), timestamp: number, transactions }
+    }
+    const receipts = script['eth_getTransactionReceipt']
+    script['eth_getTransactionReceipt'] = (params) =>
+      Object.assign({}, receipts?.(params), { status: params[0] === word(7) ? '0x0' : '0x1' })
+    expect(answerOf(await search(40n)).map((call) => call.hash)).toEqual([word(9)])
+  })
+
+  test('that is to be thorough tells nothing on a node that has not reached its end', async () => {
+    holds(50, () => [])
+    holdsBlocks(43, [])
+    expect(answerOf(await search(40n))).toEqual([])
+    const thorough = { isThorough: true, untilSeconds: 50 }
+    expect(await search(40n, thorough)).toMatchObject({
+      fault: { tag: 'unavailable', message: expect.stringMatching(/not past the time/) },
+    })
+    expect(answerOf(await search(40n, { ...thorough, untilSeconds: 49 }))).toEqual([])
+  })
+
   test('is thorough where it must be: one event of the contract hides no call without any', async () => {
     holds(50, () => [log(1, { block: 45, index: 0 })])
     marked = [word(7)]

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import type { Deposit } from '../../../src/domain/book/state.ts'
+import { INDEXING_MS_MAX, unseenDeposit } from '../../../src/execute/account/indexing.ts'
+import { fakeAggregator } from '../adapters/aggregator/aggregator-fixture.ts'
+
+const MINED: Deposit = {
+  atMs: 0,
+  ...{ amount: 100n, availableBefore: 10n, minedAtMs: 0 },
+  ...{ account: undefined, chainId: undefined, isIndexed: false },
+}
+
+test.each([
+  ['of a journal that keeps whether it was seen', {}, true],
+  [
+    'of one from before that was kept, which may have come and been spent',
+    { isIndexed: undefined },
+    false,
+  ],
+  ['without a figure to compare with', { availableBefore: undefined }, false],
+])('a deposit %s is waited for after ten minutes: %#', (_, changes, isAwaited) => {
+  const { tools } = fakeAggregator({ signer: createSigner(new Uint8Array(32).fill(7)) })
+  const state = emptyState()
+  state.deposits.set('a', { ...MINED, ...changes })
+  const unseen = (nowMs: number) =>
+    unseenDeposit(state, tools.aggregator, { available: 10n, nowMs })
+  expect(unseen(INDEXING_MS_MAX - 1)?.id).toBe('a')
+  expect(unseen(INDEXING_MS_MAX)?.id).toBe(isAwaited ? 'a' : undefined)
+})
