@@ -141,7 +141,7 @@ function decode(line: string): JournalRecord {
   return withBigints(JSON.parse(line)) as JournalRecord
 }
 
-/** Works in place: a year of records in a third of the time that a reviver takes. */
+/** Works in place, which spares the calls of a reviver. */
 function withBigints(value: unknown): unknown {
   if (typeof value === 'string') return BIGINT.test(value) ? BigInt(value.slice(0, -1)) : value
   if (typeof value !== 'object' || value === null) return value

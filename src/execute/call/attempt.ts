@@ -1,6 +1,7 @@
 import { openCalls } from '../../domain/book/calls.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
+import { InvariantError } from '../../domain/errors.ts'
 import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
 import { backoffMs, silenceMs } from '../../domain/policy.ts'
@@ -221,7 +222,7 @@ async function submitFirst(
 ): Promise<SubmitReply> {
   const { ports, policy } = context
   const { call } = open
-  if (call === undefined) return { tag: 'unknown', message: 'not submitted' }
+  if (call === undefined) throw new InvariantError('a call that was just recorded is not open')
   const leave = new AbortController()
   const mayBegin = (): boolean => haltedNow(context) === undefined && open.call === call
   const sent = submitCall(aggregator, call, { end: leave.signal, mayBegin, isNew: true })

@@ -39,7 +39,8 @@ export async function resolveCall(
   }
   const view = reply.value
   if (call.trust === 'trusted') {
-    const { traces, isComplete } = await known(context, aggregator, open, hint)
+    const orderId = open.orderId as Hex | undefined
+    const { traces, isComplete } = await known(context, aggregator, { call, orderId, hint })
     if (await proveIn(context, aggregator, open, traces)) return { tag: 'moved' }
     return isComplete ? { tag: 'open', view } : { tag: 'unknown' }
   }
@@ -66,14 +67,20 @@ type Known = {
 async function known(
   context: OrderContext,
   aggregator: AggregatorContext,
-  { call, orderId }: OpenCall,
-  hint: Hex | undefined,
+  {
+    call,
+    orderId,
+    hint,
+  }: {
+    readonly call: CallRecord
+    readonly orderId: Hex | undefined
+    readonly hint: Hex | undefined
+  },
 ): Promise<Known> {
-  if (call === undefined) return { traces: [], isComplete: true }
   const { directCalls, endedTransactions } = context.ports.journal.state
   const hashes = new Set(directCalls.get(call.clientOrderId))
   hashes.add(envelopeOf(aggregator, call).hash)
-  for (const named of [hint, orderId as Hex | undefined]) if (named !== undefined) hashes.add(named)
+  for (const named of [hint, orderId]) if (named !== undefined) hashes.add(named)
   const replies = await Promise.all([...hashes].map((hash) => aggregator.chain.trace(hash)))
   const traces = replies.flatMap((reply) => (reply.ok ? (reply.value ?? []) : []))
   const isMined = endedTransactions.get(directId(call)) === 'mined'
@@ -92,7 +99,8 @@ async function findExecution(
   if (call?.trust !== 'trustless') return { tag: 'open', view }
   const { chain, settings } = aggregator
   const isOver = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
-  const named = await known(context, aggregator, open, hint)
+  const orderId = open.orderId as Hex | undefined
+  const named = await known(context, aggregator, { call, orderId, hint })
   if (await proveIn(context, aggregator, open, named.traces)) return { tag: 'moved' }
   const found = await chain.callsWith({
     contract: settings.contracts.multicall,

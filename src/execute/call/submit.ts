@@ -32,14 +32,6 @@ export function envelopeOf(
   })
 }
 
-/** When a call may be sent. */
-export type Sending = {
-  /** A turn that has not come when this is aborted never does. */
-  readonly end: AbortSignal
-  /** Asked when its turn has come: it may have waited for minutes. */
-  mayBegin(): boolean
-}
-
 /** Calls that this process has recorded and sent to nobody yet. */
 const unsent = new WeakSet<CallRecord>()
 
@@ -50,7 +42,18 @@ const unsent = new WeakSet<CallRecord>()
 export async function submitCall(
   aggregator: AggregatorContext,
   call: CallRecord,
-  { end, mayBegin, isNew = false }: Sending & { readonly isNew?: boolean },
+  {
+    end,
+    mayBegin,
+    isNew = false,
+  }: {
+    /** A turn that has not come when this is aborted never does. */
+    readonly end: AbortSignal
+    /** Asked when its turn has come: it may have waited for minutes. */
+    readonly mayBegin: () => boolean
+    /** Recorded just now, and sent by nobody yet. */
+    readonly isNew?: boolean
+  },
 ): Promise<SubmitReply | undefined> {
   let isFirst = false
   if (isNew) unsent.add(call)

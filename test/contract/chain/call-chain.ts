@@ -237,6 +237,9 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
         expect(others).toEqual([])
         expect(call).toMatchObject({ hash, success: true, to: rig.multicall })
         expect(call).toEqual(answerOf(await rig.callChain.trace(hash)))
+        // The same in whole blocks, by way of a contract that emits nothing.
+        const silent = { ...query, ...WHOLE, contract: STRANGER }
+        expect(answerOf(await rig.callChain.callsWith(silent))).toEqual([call])
       }
       const [{ mark = UNKNOWN_HASH } = {}, later] = batches
       const trace = answerOf(await rig.callChain.trace(later?.hash ?? UNKNOWN_HASH))
