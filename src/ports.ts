@@ -16,6 +16,7 @@ export type Ports = {
   readonly chain: Chain
   readonly signer: Signer
   readonly journal: Journal
+  readonly guard: Guard
   /** Of the gasless service. */
   readonly queue: Queue<GaslessRoute>
   readonly observe: (event: Observation) => void
@@ -300,6 +301,15 @@ export type Journal = {
   append(...events: readonly JournalEvent[]): Promise<void>
   /** Records in order, oldest first. */
   records(): AsyncIterable<JournalRecord>
+}
+
+/** What bars signatures beside the journal. */
+export type Guard = {
+  /**
+   * Why nothing may be signed at this moment, in words; undefined while nothing bars it. Asked right before each
+   * signature, so it has to be cheap.
+   */
+  barred(): string | undefined
 }
 
 /** Paced and bounded requests to a service, by route. A task that has begun always runs to its end. */

@@ -35,10 +35,11 @@ export function capped(hit: LimitHit, nowMs: number): Closing {
   return skipped(hit.reason, limitText(hit, nowMs))
 }
 
-/** The kill switch: asked again right before anything is signed. */
+/** The kill switch, in the journal or outside of it: asked again right before anything is signed. */
 export function haltedNow(context: SendingContext): Closing | undefined {
-  const { halted } = context.ports.journal.state
-  return halted === undefined ? undefined : skipped('halted', halted.detail)
+  const { journal, guard } = context.ports
+  const detail = journal.state.halted?.detail ?? guard.barred()
+  return detail === undefined ? undefined : skipped('halted', detail)
 }
 
 /** What bars another attempt of any kind of intent. */

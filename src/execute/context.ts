@@ -38,7 +38,7 @@ export type OrderContext = {
 
 /** As much of it as sending a transaction takes, which commands that trade nothing have too. */
 export type SendingContext = Pick<OrderContext, 'policy' | 'closing' | 'stop'> & {
-  readonly ports: Pick<Ports, 'clock' | 'random' | 'journal' | 'observe'>
+  readonly ports: Pick<Ports, 'clock' | 'random' | 'journal' | 'guard' | 'observe'>
 }
 
 /** A wallet that sends transactions of its own. */

@@ -83,6 +83,8 @@ export class World {
   queueDelayMs = 0
   /** How long each other request waits there. */
   queueDelaysMs: Partial<Record<Route, number>> = {}
+  /** What bars signatures outside the journal: a HALT file, a lock that is lost. */
+  barred: string | undefined
   /** How long the machine is down after a crash point. */
   restartAfterMs = 3_000
   readonly #random: SeededRandom
@@ -258,6 +260,7 @@ export class World {
         crash: () => this.#crashPoint(),
         observe,
       }),
+      guard: { barred: () => this.barred },
       queue: this.#queueOf(process),
       observe,
     }

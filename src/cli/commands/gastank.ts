@@ -15,6 +15,7 @@ import { type Seen, unseenDeposit } from '../../execute/account/indexing.ts'
 import type { AggregatorContext } from '../../execute/context.ts'
 import type { GasTankAccount } from '../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
+import { composeGuard } from '../compose/guard.ts'
 import { openState, readState } from '../compose/state.ts'
 import { durationText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
@@ -193,7 +194,13 @@ async function deposit(
     for (const warning of opened.warnings) tell(warning)
     const stop = AbortSignal.any([tools.stop, failing.signal])
     const context = {
-      ports: { clock, random: { jitter: Math.random }, journal: opened.journal, observe },
+      ports: {
+        clock,
+        random: { jitter: Math.random },
+        journal: opened.journal,
+        guard: composeGuard(),
+        observe,
+      },
       policy: DEFAULT_POLICY,
       closing: stop,
       stop,

@@ -13,7 +13,7 @@ import type { Strategy } from '../../domain/strategy.ts'
 import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns, type OrderContext } from '../../execute/context.ts'
-import type { Clock, Gasless, Journal, Queue, Signer } from '../../ports.ts'
+import type { Clock, Gasless, Guard, Journal, Queue, Signer } from '../../ports.ts'
 
 const monotonicMs = (): number => performance.now()
 
@@ -27,6 +27,7 @@ export type ServiceInput = {
 export type ComposeInput = ServiceInput & {
   readonly strategies: readonly Strategy[]
   readonly journal: Journal
+  readonly guard: Guard
   readonly signer: Signer
   /** The aggregator's wallet; needed where the settings have an aggregator. */
   readonly operator: Signer | undefined
@@ -44,7 +45,7 @@ export type Composed = {
 
 /** What a daemon trades with. */
 export function compose(input: ComposeInput): Composed {
-  const { settings, strategies, clock, journal, signer, observe } = input
+  const { settings, strategies, clock, journal, guard, signer, observe } = input
   const { gasless } = settings
   const { chainId } = chainOf(settings, gasless.chain)
   const service = composeGasless(input)
@@ -58,6 +59,7 @@ export function compose(input: ComposeInput): Composed {
       chain,
       signer,
       journal,
+      guard,
       queue: service.queue,
       observe,
     },

@@ -5,6 +5,7 @@ import type { Strategy } from '../../domain/strategy.ts'
 import { runDaemon } from '../../engine/daemon.ts'
 import type { AccountSigner, Clock, Signer } from '../../ports.ts'
 import { openClock } from '../compose/clock.ts'
+import { composeGuard } from '../compose/guard.ts'
 import { compose } from '../compose/services.ts'
 import { openState } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
@@ -97,7 +98,8 @@ async function trade(input: Trading): Promise<void> {
   const { options, io, settings, strategies, clock, shutdown, telling } = input
   const { log, observe, registerStrategies } = telling
   const enabled = strategies.filter((strategy) => strategy.enabled)
-  const composed = compose({ ...input, observe, strategies: enabled })
+  const guard = composeGuard()
+  const composed = compose({ ...input, guard, observe, strategies: enabled })
   let attended: Promise<{ close(): Promise<void> }> | undefined
   const offSignal = io.onSignal((name) => shutdown.abort(name))
   const timer = new AbortController()

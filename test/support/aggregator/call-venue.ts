@@ -139,6 +139,7 @@ export function callContext(options: CallContextOptions): OrderContext {
       chain: unasked("the gasless service's chain"),
       signer,
       journal,
+      guard: { barred: () => undefined },
       queue: unasked("the gasless service's queue"),
       observe: options.observe ?? (() => undefined),
     },

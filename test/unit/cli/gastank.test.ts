@@ -33,7 +33,13 @@ async function rig() {
   const { journal } = opened
   const stop = fake.stopping.signal
   const context = {
-    ports: { clock: fake.clock, random: { jitter: () => 0.5 }, journal, observe: () => undefined },
+    ports: {
+      clock: fake.clock,
+      random: { jitter: () => 0.5 },
+      journal,
+      guard: { barred: () => undefined },
+      observe: () => undefined,
+    },
     policy: DEFAULT_POLICY,
     closing: stop,
     stop,

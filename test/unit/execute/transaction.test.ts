@@ -37,7 +37,13 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
     },
   })
   const context = {
-    ports: { clock, random: { jitter: () => 0.5 }, journal, observe: () => undefined },
+    ports: {
+      clock,
+      random: { jitter: () => 0.5 },
+      journal,
+      guard: { barred: () => undefined },
+      observe: () => undefined,
+    },
     policy: DEFAULT_POLICY,
     closing: stopping.signal,
     stop: stopping.signal,
