@@ -1,9 +1,11 @@
 import type { JournalEvent, JournalRecord } from './domain/book/journal.ts'
 import type { DaemonState } from './domain/book/state.ts'
 import type { AnsweredDomain } from './domain/call.ts'
+import type { IntentId } from './domain/intent.ts'
 import type { GaslessRoute, Observation } from './domain/observation.ts'
 import type { FeedReading, PriceFeed } from './domain/price.ts'
 import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
+import type { FailureReason, RefusalReason } from './domain/reason.ts'
 import type { GasTankMethods } from './domain/settings.ts'
 import type { Pair, Token } from './domain/token.ts'
 import type { Address, Hex } from './domain/units.ts'
@@ -260,11 +262,54 @@ export type Aggregator = {
   transactionStatus(hash: Hex): Promise<AggregatorReply<Readonly<Record<string, unknown>>>>
 }
 
-/** Holds the key; the only thing that does. Both signatures are deterministic: the same input gives the same bytes. */
-export type Signer = {
+export type SignedTransaction = { readonly raw: Hex; readonly hash: Hex }
+
+/**
+ * Holds a private key; the only thing that does. It signs whatever it is given, so nobody but the signer is given one.
+ * Deterministic: the same input gives the same bytes.
+ */
+export type Key = {
   readonly address: Address
   signDigest(digest: Hex): Hex
-  signTransaction(draft: TransactionDraft): { readonly raw: Hex; readonly hash: Hex }
+  signTransaction(draft: TransactionDraft): SignedTransaction
+  /**
+   * A type-4 transaction to the zero address that carries the owner's authorization (EIP-7702, the service's setup
+   * rule 3). Throws for chain id 0: such an authorization would hold on every chain (rule A4).
+   */
+  signDelegation(draft: DelegationDraft): SignedTransaction
+}
+
+/** A signature, or why there is to be none now. */
+export type Signature<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | {
+      readonly ok: false
+      readonly reason: FailureReason | RefusalReason
+      readonly detail: string
+    }
+
+/**
+ * The only way to a signature (rule T1). What is signed is named and never handed over: the signer takes it from the records
+ * that are on disk, and each time judges it by the operator's files as they are now, the caps, the kill switch and the time.
+ * Deterministic: the same record gives the same bytes.
+ */
+export type Signer = {
+  readonly address: Address
+  /** Signature of the permit that is on record for an intent. */
+  permit(id: IntentId): Signature<Hex>
+  /**
+   * Calldata by which the account makes the call that is on record for an intent, with its owner's signature: for the
+   * service, or for the direct fallback.
+   */
+  onCall(id: IntentId, route: 'service' | 'direct'): Signature<Hex>
+  /** The transaction that gives that call to the aggregation service. */
+  envelope(id: IntentId): Signature<SignedTransaction>
+  /** A transaction of our own, by the id under which it is on record. */
+  transaction(id: string): Signature<SignedTransaction>
+  /** An EIP-7702 delegation of the wallet's account. */
+  delegation(draft: DelegationDraft): Signature<SignedTransaction>
+  /** Of a request's text, to log in to the aggregation service: nothing that a contract could take for an order. */
+  login(body: string): Hex
 }
 
 /** What an EIP-7702 delegation is signed for. Amounts in wei. */
@@ -281,15 +326,6 @@ export type DelegationDraft = {
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** A signer that may also change the code of its account, for the commands that set one up. */
-export type AccountSigner = Signer & {
-  /**
-   * A type-4 transaction to the zero address that carries the owner's authorization (EIP-7702, the service's setup
-   * rule 3). Deterministic. Throws for chain id 0: such an authorization would hold on every chain (rule A4).
-   */
-  signDelegation(draft: DelegationDraft): { readonly raw: Hex; readonly hash: Hex }
-}
-
 export type Journal = {
   /** Live view of the fold. Read it, never write it. */
   readonly state: DaemonState
@@ -299,6 +335,8 @@ export type Journal = {
    * is accepted.
    */
   append(...events: readonly JournalEvent[]): Promise<void>
+  /** Whether the newest record of that name is on disk, or none was appended; see `recordName` of `book/journal.ts`. */
+  isOnDisk(name: string): boolean
   /** Records in order, oldest first. */
   records(): AsyncIterable<JournalRecord>
 }

@@ -11,7 +11,7 @@ import { createLog } from '../../src/adapters/tell/log.ts'
 import { createMetrics } from '../../src/adapters/tell/metrics.ts'
 import { createObserver } from '../../src/adapters/tell/observe.ts'
 import { createScrubber } from '../../src/adapters/tell/scrubber.ts'
-import { createSigner } from '../../src/adapters/keys/signer.ts'
+import { createKey } from '../../src/adapters/keys/key.ts'
 import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { createWebhooks } from '../../src/adapters/tell/webhooks.ts'
 import { compose } from '../../src/cli/compose/services.ts'
@@ -128,7 +128,7 @@ async function main() {
     await readWalletKey(settings.wallets.get('trader'), { readFile: readSecretFile, env: {} }),
   )
   scrubber.add(Buffer.from(key.key).toString('hex'))
-  const signer = createSigner(key.key)
+  const signer = createKey(key.key)
   const clock = createClock()
   const metrics = createMetrics({ version: 'bench' })
   metrics.registerStrategies(strategies.map(({ name }) => name))

@@ -46,6 +46,7 @@ export type SkipReason = (typeof SKIP_REASONS)[number]
 
 /** Why the firewall would not sign. */
 export const REFUSAL_REASONS = [
+  'not-on-record',
   'owner-mismatch',
   'wallet-has-code',
   'kind-mismatch',

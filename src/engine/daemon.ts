@@ -21,8 +21,13 @@ import { type Agenda, createAgenda, type Triggered } from './tick.ts'
 export type DaemonInput = {
   readonly mode: Mode
   readonly wallet: string
-  /** Without `closing` and `stop`: the daemon owns its own end. */
-  readonly context: Omit<OrderContext, 'closing' | 'stop'>
+  /**
+   * Without `closing` and `stop`: the daemon owns its own end. The strategies are those that signatures are judged by: they
+   * are exchanged in place.
+   */
+  readonly context: Omit<OrderContext, 'closing' | 'stop' | 'strategies'> & {
+    readonly strategies: Map<string, Strategy>
+  }
   readonly strategies: readonly Strategy[]
   /** How long orders in flight are followed after a stop was asked for. */
   readonly drainMs: number
@@ -66,10 +71,11 @@ export class WrongStateError extends OperatorError {
 export async function runDaemon(input: DaemonInput): Promise<void> {
   const closing = new AbortController()
   const stop = new AbortController()
-  const strategies = new Map(input.strategies.map((strategy) => [strategy.name, strategy]))
+  const { strategies } = input.context
+  strategies.clear()
+  for (const strategy of input.strategies) strategies.set(strategy.name, strategy)
   const context: OrderContext = {
     ...input.context,
-    strategies,
     closing: closing.signal,
     stop: stop.signal,
   }

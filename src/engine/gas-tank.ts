@@ -1,12 +1,10 @@
-import { minedAtMs } from '../domain/book/deposits.ts'
-import { DAY_MS } from '../domain/book/limits.ts'
+import { depositedInDay, minedAtMs } from '../domain/book/deposits.ts'
 import {
   type FundsSample,
   RUNWAY_WINDOW_MS,
   runwaySeconds,
   sampleAfter,
 } from '../domain/book/runway.ts'
-import type { DaemonState } from '../domain/book/state.ts'
 import type { TopUp } from '../domain/settings.ts'
 import { ETHER } from '../domain/token.ts'
 import { formatAmount } from '../domain/units.ts'
@@ -227,15 +225,9 @@ async function topUpOnce(
     wei: topUp.amountWei,
     methods: tank.methods,
     availableBefore: available,
+    isAsked: false,
   })
   if (outcome.tag === 'unsent')
     observe({ type: 'chain-trouble', doing: 'topping up the GasTank', message: outcome.detail })
   return 'tried'
-}
-
-/** Wei deposited in the last day, by any command; deposits dated ahead of a clock that was set back count. */
-export function depositedInDay(state: DaemonState, nowMs: number): bigint {
-  let sum = 0n
-  for (const { atMs, amount } of state.deposits.values()) if (nowMs - atMs < DAY_MS) sum += amount
-  return sum
 }

@@ -2,9 +2,9 @@ import { limitHit } from '../domain/book/limits.ts'
 import type { FillAmounts } from '../domain/book/orders.ts'
 import type { OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
-import type { FailureReason } from '../domain/reason.ts'
+import type { FailureReason, RefusalReason } from '../domain/reason.ts'
 import type { BaseUnits } from '../domain/units.ts'
-import { type Closing, capped } from './close.ts'
+import { type Closing, capped, strategyRemoved } from './close.ts'
 import type { OrderContext } from './context.ts'
 
 /** The life of what we sign, alike at every venue: caps before it, the service's answer, withdrawal, death. */
@@ -37,7 +37,7 @@ export function capHit(
   { amount, nowMs }: { readonly amount: BaseUnits; readonly nowMs: number },
 ): Closing | undefined {
   const strategy = context.strategies.get(intent.strategy)
-  if (strategy === undefined) return undefined
+  if (strategy === undefined) return strategyRemoved()
   const { account, ports } = context
   const hit = limitHit(ports.journal.state, {
     strategy: intent.strategy,
@@ -86,7 +86,7 @@ export function tellUnknown(context: OrderContext, open: OpenIntent, message: st
 export function withdraw(
   context: OrderContext,
   open: OpenIntent,
-  { attempt, reason }: { readonly attempt: number; readonly reason: FailureReason },
+  { attempt, reason }: { readonly attempt: number; readonly reason: FailureReason | RefusalReason },
 ): Promise<void> {
   const { id: intentId } = open.intent
   return context.ports.journal.append({

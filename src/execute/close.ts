@@ -2,7 +2,14 @@ import type { CloseReason, JournalEvent } from '../domain/book/journal.ts'
 import { type LimitHit, limitText } from '../domain/book/limits.ts'
 import type { OpenIntent } from '../domain/book/state.ts'
 import { type Outcome, worseEnd } from '../domain/intent.ts'
-import type { FailureReason, RefusalReason } from '../domain/reason.ts'
+import {
+  type FailureReason,
+  isFailureReason,
+  LIMIT_REASONS,
+  type LimitReason,
+  type RefusalReason,
+} from '../domain/reason.ts'
+import type { Signature } from '../ports.ts'
 import type { OrderContext, SendingContext } from './context.ts'
 import { stopsAfter } from './streak.ts'
 
@@ -42,13 +49,30 @@ export function haltedNow(context: SendingContext): Closing | undefined {
   return detail === undefined ? undefined : skipped('halted', detail)
 }
 
+/** Without its file an intent has no caps either, and nothing may be signed for it. */
+export function strategyRemoved(): Closing {
+  return failure('strategy-removed', 'its strategy file is gone or disabled')
+}
+
+/** How an intent ends for which the signer makes no signature. */
+export function barredBy({ reason, detail }: Refusal): Closing {
+  if (reason === 'halted' || isLimit(reason)) return skipped(reason, detail)
+  return isFailureReason(reason) ? failure(reason, detail) : refusal(reason, detail)
+}
+
+/** What a signer answers where it does not sign. */
+export type Refusal = Extract<Signature<unknown>, { readonly ok: false }>
+
+function isLimit(reason: string): reason is LimitReason {
+  return (LIMIT_REASONS as readonly string[]).includes(reason)
+}
+
 /** What bars another attempt of any kind of intent. */
 export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | undefined {
   const { intent } = open
   const halted = haltedNow(context)
   if (halted !== undefined) return halted
-  if (!context.strategies.has(intent.strategy))
-    return failure('strategy-removed', 'its strategy file is gone')
+  if (!context.strategies.has(intent.strategy)) return strategyRemoved()
   if (open.died === 'cancelled')
     return failure('permit-cancelled', 'its nonce was used without a proof that can be found')
   if (open.attempt > context.policy.attemptsMax)

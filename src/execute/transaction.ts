@@ -1,10 +1,11 @@
 import type { TransactionPurpose, TransactionRecord } from '../domain/book/journal.ts'
+import { openTransaction } from '../domain/book/orders.ts'
 import type { OpenTransaction } from '../domain/book/state.ts'
 import type { IntentId } from '../domain/intent.ts'
-import { type Address, type Hex, mulDivUp } from '../domain/units.ts'
-import type { ChainFault } from '../ports.ts'
+import { type Address, type Hex, maxOf, mulDivUp } from '../domain/units.ts'
+import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from '../ports.ts'
 import { askChain } from './ask.ts'
-import { haltedNow } from './close.ts'
+import { barredBy, type Closing, haltedNow } from './close.ts'
 import type { SendingContext, WalletContext } from './context.ts'
 
 /** A transaction that our own wallet is to make. `id` names it for good: one id never executes twice. */
@@ -16,9 +17,12 @@ export type OwnTransaction = {
   readonly intentId: IntentId | undefined
   readonly to: Address
   readonly data: Hex
+  /** The data with the signature that its record does not hold, to find out what it takes. */
+  readonly signedData?: Hex
   readonly value: bigint
   /** Of a deposit; see `TransactionRecord`. */
   readonly availableBefore?: bigint
+  readonly isAsked?: boolean
 }
 
 export type TransactionOutcome =
@@ -33,8 +37,10 @@ export type TransactionOutcome =
       readonly why: 'insufficientFunds' | 'refused' | 'unavailable'
       readonly detail: string
     }
+  /** Nothing of it was ever signed, and nothing is: the signer does not let it. */
+  | { readonly tag: 'barred'; readonly closing: Closing }
 
-/** Replacements of one transaction, each a quarter dearer: about nine times the first fee at the end. */
+/** Replacements of one transaction, each a quarter dearer, while the chain asks for no more: about nine times the first fee. */
 const REPLACEMENTS_MAX = 10
 /**
  * Polls in a row that must see the nonce used without any receipt of ours before a transaction counts as lost. About
@@ -91,10 +97,10 @@ async function followOpen(
 async function send(sending: Sending, wanted: OwnTransaction): Promise<TransactionOutcome> {
   const { context, wallet } = sending
   const { chain, signer } = wallet
-  const { purpose, intentId, to, data, value, availableBefore } = wanted
+  const { purpose, intentId, to, data, value, availableBefore, isAsked } = wanted
   const question = { route: 'draft', doing: `drafting a transaction (${purpose})` } as const
   const draft = await askChain(context, question, () =>
-    chain.draft({ from: signer.address, to, data, value }),
+    chain.draft({ from: signer.address, to, data: wanted.signedData ?? data, value }),
   )
   // While draining only what finishes a filled order is still worth a transaction.
   const end = purpose === 'unwrap' ? context.stop : context.closing
@@ -102,9 +108,9 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   if (isHalted(sending, purpose)) return notWhileHalted(purpose)
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
-  const { hash } = signer.signTransaction(draft.value)
-  const record = { ...draft.value, id, purpose, intentId, hash, availableBefore }
-  await context.ports.journal.append({ type: 'transaction-recorded', transaction: record })
+  const draftAs = { ...draft.value, data, id, purpose, intentId }
+  const transaction = { ...draftAs, availableBefore, isAsked }
+  await context.ports.journal.append({ type: 'transaction-recorded', transaction })
   return follow(sending, id)
 }
 
@@ -120,9 +126,12 @@ function notWhileHalted(purpose: TransactionPurpose): TransactionOutcome {
 
 async function follow(sending: Sending, id: string): Promise<TransactionOutcome> {
   const { context } = sending
-  const { clock } = context.ports
+  const { clock, journal } = context.ports
   const tries: Tries = { seenUsed: 0 }
   for (;;) {
+    const isSigned = (journal.state.transactions.get(id)?.hashes.length ?? 0) > 0
+    const barred = isSigned ? undefined : await begin(sending, id)
+    if (barred !== undefined) return barred
     const seen = await look(sending, id, tries)
     if (isFate(seen)) return { tag: seen }
     if (context.stop.aborted) return { tag: 'stopped' }
@@ -132,10 +141,43 @@ async function follow(sending: Sending, id: string): Promise<TransactionOutcome>
   }
 }
 
+/**
+ * The first signature of what is on record. Where the signer does not make it, the record is taken back: nobody can have
+ * sent what was never signed, and it would keep its nonce from others.
+ */
+async function begin(sending: Sending, id: string): Promise<TransactionOutcome | undefined> {
+  const { journal } = sending.context.ports
+  const { purpose } = openRecord(sending, id)
+  const signed = await sign(sending, id)
+  if (signed.ok) return undefined
+  await journal.append({ type: 'transaction-ended', id, ...NEVER_SIGNED })
+  if (signed.reason === 'halted') return notWhileHalted(purpose)
+  return { tag: 'barred', closing: barredBy(signed) }
+}
+
+const NEVER_SIGNED = { status: 'withdrawn', hash: undefined, blockNumber: undefined } as const
+
+function openRecord(sending: Sending, id: string): TransactionRecord {
+  return openTransaction(sending.context.ports.journal.state, id).record
+}
+
+/** Signs what is on record; that it is signed is on disk before anybody can have it. */
+async function sign(sending: Sending, id: string): Promise<Signature<SignedTransaction>> {
+  const { journal } = sending.context.ports
+  const signed = sending.wallet.signer.transaction(id)
+  if (!signed.ok) return signed
+  const { hash } = signed.value
+  const { hashes } = openTransaction(journal.state, id)
+  if (!hashes.includes(hash)) await journal.append({ type: 'transaction-signed', id, hash })
+  return signed
+}
+
 /** What following one transaction has come to in this process. */
 type Tries = {
   /** When its present version was first given to a node, whatever the answer was: patience counts from then. */
   triedAtMs?: number | undefined
+  /** What this process sent last. */
+  out?: SignedTransaction | undefined
   /** Looks in a row that saw the nonce used without a receipt. */
   seenUsed: number
   /** Why the last look, and the last broadcast, have to be made again. */
@@ -159,26 +201,79 @@ function isFate(seen: Fate | 'nonce-used' | 'pending'): seen is Fate {
 
 /**
  * Broadcasts what this process has not sent yet, again at the next look what the node did not take, and after the
- * policy's patience a dearer version, or the same where that would help nothing. Under a halt (rule T9) only what is out
- * already, unchanged.
+ * policy's patience a dearer version, or the same where that would help nothing. Each time the signer is asked (rule T1).
  */
 async function sendAgain(sending: Sending, id: string, tries: Tries): Promise<void> {
   const { ports, policy } = sending.context
   const open = ports.journal.state.transactions.get(id)
   if (open === undefined) return
-  const { triedAtMs, broadcastFault: cause } = tries
+  const { triedAtMs } = tries
   const isOverdue =
     triedAtMs !== undefined && ports.clock.now() - triedAtMs > policy.transactionPatienceMs
-  let version = open.record
-  if (isOverdue && !isHalted(sending, version.purpose) && mayRaise(open, tries)) {
-    version = await replace(sending, version)
+  const isOut = triedAtMs !== undefined && tries.broadcastFault === undefined
+  if (isOut && !isOverdue) return
+  let signed = await sign(sending, id)
+  const version = isOverdue ? await newVersion(sending, open, { tries, signed }) : undefined
+  if (version !== undefined) {
+    await ports.journal.append({ type: 'transaction-recorded', transaction: version })
     Object.assign(tries, { triedAtMs: undefined, broadcastFault: undefined })
+    signed = await sign(sending, id)
   }
-  const isOut = tries.triedAtMs !== undefined && tries.broadcastFault === undefined
-  if (isOut ? !isOverdue : isHalted(sending, version.purpose)) return
+  // What is out already may be sent again as it is: that takes no signature.
+  const sent = signed.ok ? signed.value : tries.out
   if (tries.triedAtMs === undefined || isOverdue) tries.triedAtMs = ports.clock.now()
-  tellRetry(sending, 'broadcast', cause)
-  tries.broadcastFault = await broadcast(sending, version)
+  if (sent === undefined) return
+  tellRetry(sending, 'broadcast', tries.broadcastFault)
+  tries.out = sent
+  tries.broadcastFault = await broadcast(sending, id, sent)
+}
+
+/**
+ * A dearer one, or one that clears the nonce of what the signer does not sign again; neither under a halt, nor where it may
+ * not do better. By a quarter, or up to what the chain asks for by now.
+ */
+async function newVersion(
+  sending: Sending,
+  open: OpenTransaction,
+  { tries, signed }: { readonly tries: Tries; readonly signed: Signature<unknown> },
+): Promise<TransactionRecord | undefined> {
+  if (!mayDoBetter(tries) || (!signed.ok && signed.reason === 'halted')) return undefined
+  const { record, hashes, cancelling: cancels } = open
+  const version = signed.ok ? record : cancelling(record)
+  const asked = await feesNow(sending)
+  const isBehind = asked !== undefined && asked.maxFeePerGas > record.maxFeePerGas
+  const versions = signed.ok ? hashes.length : cancels.length
+  if (versions > REPLACEMENTS_MAX && !isBehind) return undefined
+  const { maxFeePerGas, maxPriorityFeePerGas } = record
+  return {
+    ...version,
+    hash: undefined,
+    // Of the most that may be paid only the block's own fee is taken; the tip is paid in full, whatever a node says.
+    maxFeePerGas: maxOf(dearer(maxFeePerGas), asked?.maxFeePerGas ?? 0n),
+    maxPriorityFeePerGas: dearer(maxPriorityFeePerGas),
+  }
+}
+
+/** Least that nodes take for another version under the same nonce, with room. */
+function dearer(fee: bigint): bigint {
+  return mulDivUp(fee, 5n, 4n)
+}
+
+/** What the chain asks for now; undefined where it does not say. */
+async function feesNow({
+  wallet,
+}: Sending): Promise<Pick<TransactionDraft, 'maxFeePerGas'> | undefined> {
+  const { address } = wallet.signer
+  const draft = await wallet.chain.draft({ from: address, to: address, data: '0x', value: 0n })
+  return draft.ok ? draft.value : undefined
+}
+
+/**
+ * A transfer of nothing to the wallet itself, under the same nonce. What was signed once and may not be signed again, be it
+ * mined or not, would else keep its nonce from all others, for good where no node knows it any more.
+ */
+function cancelling(record: TransactionRecord): TransactionRecord {
+  return { ...record, to: record.from, data: '0x', value: 0n, isCancelling: true }
 }
 
 /** Whether the kill switch bars a signature. An unwrapping finishes an order, as it does while draining. */
@@ -187,10 +282,9 @@ function isHalted({ context }: Sending, purpose: TransactionPurpose): boolean {
 }
 
 /** Whether a dearer version may do better: not one that the wallet cannot pay, nor while no node answers. */
-function mayRaise({ hashes }: OpenTransaction, { lookFault, broadcastFault }: Tries): boolean {
+function mayDoBetter({ lookFault, broadcastFault }: Tries): boolean {
   if (lookFault !== undefined) return false
-  if (broadcastFault === 'insufficientFunds' || broadcastFault === 'unavailable') return false
-  return hashes.length <= REPLACEMENTS_MAX
+  return broadcastFault !== 'insufficientFunds' && broadcastFault !== 'unavailable'
 }
 
 /** One look at the chain; a fate that is certain is journaled and returned. */
@@ -202,7 +296,7 @@ async function look(
   const { journal, observe } = sending.context.ports
   const open = journal.state.transactions.get(id)
   if (open === undefined) return 'pending'
-  const { record, hashes } = open
+  const { record, hashes, cancelling: cancels } = open
   tellRetry(sending, 'transaction', tries.lookFault)
   const reply = await sending.wallet.chain.transaction({ from: record.from, hashes })
   tries.lookFault = reply.ok ? undefined : reply.fault.tag
@@ -214,8 +308,9 @@ async function look(
   const used = latestNonce > record.nonce
   if (receipt === undefined && !used) return 'pending'
   if (receipt === undefined && tries.seenUsed + 1 < LOST_POLLS) return 'nonce-used'
-  const status = statusOf(receipt)
-  const hash = receipt?.hash ?? record.hash
+  const isCancelled = receipt !== undefined && cancels.includes(receipt.hash)
+  const status = isCancelled ? 'lost' : statusOf(receipt)
+  const hash = receipt?.hash ?? hashes.at(-1)
   const { blockNumber } = receipt ?? { blockNumber: undefined }
   await journal.append({ type: 'transaction-ended', id, status, hash, blockNumber })
   return status
@@ -229,27 +324,13 @@ function statusOf(receipt: { success: boolean } | undefined): Fate {
 /** Gives what was wrong when the node did not take it. */
 async function broadcast(
   sending: Sending,
-  record: TransactionRecord,
+  id: string,
+  { raw, hash }: SignedTransaction,
 ): Promise<ChainFault['tag'] | undefined> {
-  const { chain, signer } = sending.wallet
-  const { raw, hash } = signer.signTransaction(record)
-  const reply = await chain.broadcast(raw)
+  const reply = await sending.wallet.chain.broadcast(raw)
   const { observe } = sending.context.ports
-  const { id, intentId, purpose } = record
+  const { intentId, purpose } = openRecord(sending, id)
   if (reply.ok) observe({ type: 'transaction-sent', intentId, purpose, hash })
   else observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
   return reply.ok ? undefined : reply.fault.tag
-}
-
-/** The same under the same nonce for a quarter more, recorded before it is sent. */
-async function replace(sending: Sending, record: TransactionRecord): Promise<TransactionRecord> {
-  const dearer = {
-    ...record,
-    maxFeePerGas: mulDivUp(record.maxFeePerGas, 5n, 4n),
-    maxPriorityFeePerGas: mulDivUp(record.maxPriorityFeePerGas, 5n, 4n),
-  }
-  const { hash } = sending.wallet.signer.signTransaction(dearer)
-  const transaction = { ...dearer, hash }
-  await sending.context.ports.journal.append({ type: 'transaction-recorded', transaction })
-  return transaction
 }

@@ -1,6 +1,6 @@
 import { emptyState } from '../domain/book/fields.ts'
 import { applyEvent } from '../domain/book/fold.ts'
-import type { JournalEvent, JournalRecord } from '../domain/book/journal.ts'
+import { type JournalEvent, type JournalRecord, recordName } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import { applyAndTell, type Fact } from '../domain/book/tell.ts'
 import { fingerprint } from '../domain/random.ts'
@@ -28,6 +28,11 @@ export class SimulatedDisk {
   records(): readonly JournalRecord[] {
     for (const line of this.lines.slice(this.#decoded.length)) this.#decoded.push(decode(line))
     return this.#decoded
+  }
+
+  /** A line that no daemon wrote, as whoever can write to the file may make it. */
+  forge(event: JournalEvent, atMs: number): void {
+    this.lines.push(...sealAll(this.records().at(-1), [event], atMs))
   }
 
   events(): JournalEvent[] {
@@ -99,6 +104,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
       })
       return lastAppend
     },
+    isOnDisk: (name) => !unwritten.some((line) => recordName(decode(line).event) === name),
     async *records() {
       await lastAppend
       yield* disk.records()

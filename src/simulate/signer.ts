@@ -1,9 +1,9 @@
 import { fingerprint } from '../domain/random.ts'
 import type { Address, Hex } from '../domain/units.ts'
-import type { Signer, TransactionDraft } from '../ports.ts'
+import type { Key, TransactionDraft } from '../ports.ts'
 import type { SimulatedProcess } from './process.ts'
 
-export type SimulatedSignerOptions = {
+export type SimulatedKeyOptions = {
   readonly address: Address
   readonly process: SimulatedProcess
   /** Called in the instant before a permit's signature exists. */
@@ -11,11 +11,7 @@ export type SimulatedSignerOptions = {
 }
 
 /** Signs without a key: whoever knows the address can check the signature, which is enough for a simulation. */
-export function createSimulatedSigner({
-  address,
-  process,
-  onSign,
-}: SimulatedSignerOptions): Signer {
+export function createSimulatedKey({ address, process, onSign }: SimulatedKeyOptions): Key {
   return {
     address,
     signDigest(digest) {
@@ -27,6 +23,9 @@ export function createSimulatedSigner({
       process.requireAlive()
       const raw = encodeTransaction(draft)
       return { raw, hash: fingerprint(raw) }
+    },
+    signDelegation() {
+      throw new Error('no simulated account changes its code')
     },
   }
 }

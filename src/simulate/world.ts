@@ -6,11 +6,12 @@ import { createRandom, type SeededRandom } from '../domain/random.ts'
 import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Address, Hex } from '../domain/units.ts'
-import { type DaemonControl, runDaemon } from '../engine/daemon.ts'
+import { type DaemonControl, type DaemonInput, runDaemon } from '../engine/daemon.ts'
 import { createPermitHasher } from '../execute/authority/permit-digest.ts'
-import { createTurns, type OrderContext } from '../execute/context.ts'
+import { createSigner, type Files } from '../execute/authority/signer.ts'
+import { createTurns } from '../execute/context.ts'
 import type { Ports, Queue } from '../ports.ts'
-import { AGGREGATOR, Aggregation } from './aggregator/aggregation.ts'
+import { AGGREGATOR, Aggregation, CALL_CHAIN_ID } from './aggregator/aggregation.ts'
 import { createSimulatedChain, noChainFaults } from './chain/chain.ts'
 import { Ledger } from './chain/ledger.ts'
 import { Market } from './chain/market.ts'
@@ -21,7 +22,7 @@ import { SimulatedService } from './gasless/service.ts'
 import { createSimulatedJournal, SimulatedDisk } from './journal.ts'
 import { Watch } from './judge/watch.ts'
 import { never, ProcessDied, SimulatedProcess } from './process.ts'
-import { createSimulatedSigner } from './signer.ts'
+import { createSimulatedKey } from './signer.ts'
 import {
   ACCOUNT,
   GASLESS,
@@ -159,7 +160,8 @@ export class World {
   start(): void {
     this.#run?.process.die()
     const process = new SimulatedProcess(this.clock, this.#random.fork(`net ${this.disk.appends}`))
-    const ports = this.#portsOf(process)
+    const strategies = new Map<string, Strategy>()
+    const ports = this.#portsOf(process, strategies)
     const shutdown = new AbortController()
     const { state } = ports.journal
     const run: Run = { process, shutdown, state, control: undefined, ended: undefined }
@@ -167,7 +169,7 @@ export class World {
     const done = runDaemon({
       mode: 'sandbox',
       wallet: 'trader',
-      context: this.#contextOf(ports, process),
+      context: this.#contextOf(ports, process, strategies),
       strategies: this.strategies.filter(({ enabled }) => enabled),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
@@ -222,15 +224,21 @@ export class World {
     return false
   }
 
-  #portsOf(process: SimulatedProcess): Ports {
+  #portsOf(process: SimulatedProcess, strategies: ReadonlyMap<string, Strategy>): Ports {
     const { clock, ledger, mempool, disk, service } = this
     const random = this.#random.fork(`process ${disk.appends} ${clock.trueMs}`)
     const jitter = random.fork('jitter')
     const observe = (event: Observation): void => {
       if (process.alive) this.observations.push(event)
     }
+    const journal = createSimulatedJournal({
+      ...{ disk, clock, process, observe },
+      crash: () => this.#crashPoint(),
+    })
+    const guard = { barred: () => this.barred }
+    const port = clock.asPort()
     return {
-      clock: clock.asPort(),
+      clock: port,
       random: { jitter: () => jitter.next() },
       gasless: createSimulatedGasless({
         service,
@@ -248,21 +256,27 @@ export class World {
         process,
         chainId: SIMULATED_CHAIN_ID,
       }),
-      signer: createSimulatedSigner({
-        address: WALLET,
-        process,
-        onSign: (digest: Hex) => this.watch.signing(digest),
+      signer: createSigner({
+        key: createSimulatedKey({
+          address: WALLET,
+          process,
+          onSign: (digest: Hex) => this.watch.signing(digest),
+        }),
+        hashPermit: this.#hashPermit,
+        ...{ journal, guard, clock: port, files: this.#filesOf(strategies) },
       }),
-      journal: createSimulatedJournal({
-        disk,
-        clock,
-        process,
-        crash: () => this.#crashPoint(),
-        observe,
-      }),
-      guard: { barred: () => this.barred },
+      journal,
+      guard,
       queue: this.#queueOf(process),
       observe,
+    }
+  }
+
+  #filesOf(strategies: ReadonlyMap<string, Strategy>): Files {
+    const { gasless, account, aggregation } = this
+    return {
+      ...{ chainId: SIMULATED_CHAIN_ID, gasless, account, strategies },
+      aggregator: { settings: aggregation.settings, chainId: CALL_CHAIN_ID },
     }
   }
 
@@ -290,14 +304,18 @@ export class World {
     this.clock.schedule(this.clock.trueMs + this.restartAfterMs, () => this.start())
   }
 
-  #contextOf(ports: Ports, process: SimulatedProcess): Omit<OrderContext, 'closing' | 'stop'> {
+  #contextOf(
+    ports: Ports,
+    process: SimulatedProcess,
+    strategies: Map<string, Strategy>,
+  ): DaemonInput['context'] {
     return {
       ports,
       policy: this.#policy,
       chainId: SIMULATED_CHAIN_ID,
       gasless: this.gasless,
       account: this.account,
-      strategies: new Map(this.strategies.map((strategy) => [strategy.name, strategy])),
+      strategies,
       mode: 'sandbox',
       pricePath: createPricePaths([WETH_USDC]),
       hashPermit: this.#hashPermit,
@@ -308,7 +326,10 @@ export class World {
         turn: createTurns(),
       },
       aggregator: this.strategies.some(makesCalls)
-        ? this.aggregation.contextOf(process, this.#queueOf(process))
+        ? this.aggregation.contextOf(process, this.#queueOf(process), {
+            ...{ journal: ports.journal, guard: ports.guard, clock: ports.clock },
+            files: this.#filesOf(strategies),
+          })
         : undefined,
     }
   }

@@ -4,17 +4,17 @@ import type { AggregatorSettings } from '../../src/domain/settings.ts'
 import { takeSlot } from '../../src/engine/slot.ts'
 import { executeIntent } from '../../src/execute/order.ts'
 import { followRecorded } from '../../src/execute/transaction.ts'
-import type { Aggregator, Signer } from '../../src/ports.ts'
+import type { Aggregator, Key } from '../../src/ports.ts'
 import { QUIET } from '../support/aggregator/aggregator.ts'
 import {
   aggregatorSettingsOf,
   callContext,
   callsSeen,
   delegatedKey,
+  keyOf,
   memoOf,
   openLines,
   recordStrategy,
-  signerOf,
   WALL_CLOCK,
 } from '../support/aggregator/call-venue.ts'
 import { inheritJournal, Mortal } from '../support/process/mortal.ts'
@@ -81,7 +81,7 @@ const STORIES: readonly Story[] = [
 type Life = {
   readonly story: Story
   readonly label: string
-  readonly signer: Signer
+  readonly signer: Key
   readonly dir: string
   readonly mortal: Mortal
 }
@@ -96,7 +96,7 @@ async function live({ story, label, signer, dir, mortal }: Life): Promise<'ended
   const journal = mortal.journal(opened.journal)
   const strategy = recordStrategy(sandbox(), label)
   const context = callContext({
-    signer,
+    key: signer,
     lines: {
       service: mortal.service(story.isRefused === true ? refusing(lines.service) : lines.service),
       chain: mortal.chain(lines.chain),
@@ -140,7 +140,7 @@ type End = {
 /** Lives on through the given deaths until a process gets to its end. */
 async function survive(
   story: Story,
-  { label, signer }: { readonly label: string; readonly signer: Signer },
+  { label, signer }: { readonly label: string; readonly signer: Key },
   deathsAt: readonly number[],
 ): Promise<End> {
   let dir = temporaryDirectory()
@@ -163,9 +163,9 @@ async function survive(
 test.each(STORIES)(
   '$name is executed once and recorded wherever its process dies',
   async (story) => {
-    const newSigner = async (): Promise<Signer> => {
+    const newSigner = async (): Promise<Key> => {
       sandbox().faults.set({})
-      return signerOf(await delegatedKey(sandbox(), story.settings.proposer))
+      return keyOf(await delegatedKey(sandbox(), story.settings.proposer))
     }
     const prefix = `story-${STORIES.indexOf(story)}`
     const calm = { label: `${prefix}-calm`, signer: await newSigner() }
@@ -173,7 +173,7 @@ test.each(STORIES)(
     const whole = await survive(story, calm, [])
     expect(whole.steps).toBeGreaterThanOrEqual(story.stepsMin)
 
-    const points: { readonly label: string; readonly signer: Signer; readonly step: number }[] = []
+    const points: { readonly label: string; readonly signer: Key; readonly step: number }[] = []
     for (let step = 1; step <= whole.steps; step += 1)
       points.push({ label: `${prefix}-dies-at-${step}`, signer: await newSigner(), step })
     sandbox().faults.set({ rules: story.faults })

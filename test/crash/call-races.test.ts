@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { createRandom } from '../../src/domain/random.ts'
 import { executeIntent } from '../../src/execute/order.ts'
-import type { Aggregator, Journal, Signer } from '../../src/ports.ts'
+import type { Aggregator, Journal, Key } from '../../src/ports.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import { QUIET, sepoliaClient } from '../support/aggregator/aggregator.ts'
 import {
@@ -10,13 +10,13 @@ import {
   callContext,
   callsSeen,
   delegatedKey,
+  keyOf,
   memoOf,
   nestedNonceOf,
   openLines,
   recordIntent,
   recordStrategy,
   type SeenCall,
-  signerOf,
   WALL_CLOCK,
 } from '../support/aggregator/call-venue.ts'
 import { admin, sandboxForSuite } from '../support/sandbox.ts'
@@ -95,7 +95,7 @@ type Finish = { readonly race: Race; readonly events: readonly JournalEvent[] }
 
 /** All races of one account, one after the other. */
 async function runAccount(
-  { name, signer }: { readonly name: string; readonly signer: Signer },
+  { name, signer }: { readonly name: string; readonly signer: Key },
   submissions: ReturnType<typeof createSubmissions>,
 ): Promise<readonly Finish[]> {
   const lines = openLines(sandbox(), signer)
@@ -121,7 +121,7 @@ async function runAccount(
       journal.state.exposures.get(`${intent.id}:1`)?.atMs ?? Date.now()
     const lap: Lap = { race, recordedAtMs, submissions: 0 }
     const context = callContext({
-      signer,
+      key: signer,
       lines: { ...lines, service: submissions(lines.service, () => lap) },
       journal,
       settings: aggregatorSettingsOf(sandbox(), {
@@ -178,9 +178,9 @@ async function judge(
 
 test('hundreds of races of late inclusion against the direct fallback execute every call exactly once', async () => {
   const submissions = createSubmissions()
-  const racers: { readonly name: string; readonly signer: Signer }[] = []
+  const racers: { readonly name: string; readonly signer: Key }[] = []
   while (racers.length < ACCOUNTS) {
-    const signer = signerOf(await delegatedKey(sandbox()))
+    const signer = keyOf(await delegatedKey(sandbox()))
     racers.push({ name: `racer-${racers.length}`, signer })
   }
   const finishes = (await Promise.all(racers.map((racer) => runAccount(racer, submissions)))).flat()

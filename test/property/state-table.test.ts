@@ -81,6 +81,8 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'transaction-recorded': true,
   'transaction-ended': true,
   'deposit-indexed': true,
+  'call-signed': true,
+  'transaction-signed': true,
 }
 
 describe('the fields of the state', () => {

@@ -1,4 +1,4 @@
-import { hashMessage, keccak256, numberToHex } from 'viem/utils'
+import { numberToHex } from 'viem/utils'
 import type { AggregatorRoute, Observation } from '../../domain/observation.ts'
 import type { Reply } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
@@ -27,7 +27,7 @@ export type AggregatorRpcOptions = {
   readonly methodPrefix: string
   /** Header that authenticates `accountInfo`. */
   readonly signatureHeader: string
-  readonly signer: Pick<Signer, 'address' | 'signDigest'>
+  readonly signer: Pick<Signer, 'address' | 'login'>
   readonly clock: Pick<Clock, 'now'>
   readonly observe: (event: Observation) => void
   readonly onRateLimit: (route: AggregatorRoute, reading: RateLimitReading) => void
@@ -164,13 +164,9 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
   }
 }
 
-/**
- * `<address>:<signature>`: EIP-191 over the 32 bytes of the Keccak-256 hash of the body as it is sent. The address is in
- * lower case, as services that compare text have it.
- */
+/** `<address>:<signature>`. The address is in lower case, as services that compare text have it. */
 function signatureOf(body: string, signer: AggregatorRpcOptions['signer']): string {
-  const digest = hashMessage({ raw: keccak256(Buffer.from(body, 'utf8')) })
-  return `${signer.address}:${signer.signDigest(digest)}`
+  return `${signer.address}:${signer.login(body)}`
 }
 
 type Limited = Pick<HttpHead, 'headers'> & {

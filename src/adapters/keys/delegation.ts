@@ -5,7 +5,7 @@ import type { DelegationDraft } from '../../ports.ts'
 /** A signature as transactions hold it. */
 export type SignatureParts = { readonly r: Hex; readonly s: Hex; readonly yParity: number }
 
-/** See `AccountSigner.signDelegation`. */
+/** See `Key.signDelegation`. */
 export function signDelegation(
   sign: (digest: Hex) => SignatureParts,
   draft: DelegationDraft,

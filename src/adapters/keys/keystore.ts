@@ -42,7 +42,7 @@ export async function readSecretFile(path: string): Promise<SecretFile> {
 }
 
 /**
- * The 32 bytes of a wallet's private key. Whoever gets them overwrites them when done (`createSigner` does). Files
+ * The 32 bytes of a wallet's private key. Whoever gets them overwrites them when done (`createKey` does). Files
  * that others may read are refused.
  */
 export async function readWalletKey(

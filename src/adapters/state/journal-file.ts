@@ -1,6 +1,6 @@
 import { entriesOf, imageOf, restoreState, type StateImage } from '../../domain/book/fields.ts'
 import { applyEvent } from '../../domain/book/fold.ts'
-import type { JournalEvent, JournalRecord } from '../../domain/book/journal.ts'
+import { type JournalEvent, type JournalRecord, recordName } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { applyAndTell, type Fact } from '../../domain/book/tell.ts'
 import type { Observation } from '../../domain/observation.ts'
@@ -120,6 +120,8 @@ class JournalFile implements Journal {
   #since: Applied[] = []
   #snapshotSeq: number
   #lastAppend: Promise<void> = Promise.resolve()
+  /** Names of records that are on their way to the disk, with how many of each. */
+  readonly #unwritten = new Map<string, number>()
   #snapshotting: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
@@ -144,11 +146,24 @@ class JournalFile implements Journal {
     const { text, head } = encodeRecords(this.#head, events, atMs)
     const facts = this.#apply(events.map((event) => ({ event, atMs })))
     this.#head = head
+    const names = events.flatMap((event) => recordName(event) ?? [])
+    for (const name of names) this.#unwritten.set(name, (this.#unwritten.get(name) ?? 0) + 1)
     this.#lastAppend = this.#log.append(text, events.length).then(() => {
+      for (const name of names) this.#written(name)
       for (const fact of facts) this.#observe(fact)
     })
     this.#snapshotWhenDue()
     return this.#lastAppend
+  }
+
+  isOnDisk(name: string): boolean {
+    return !this.#unwritten.has(name)
+  }
+
+  #written(name: string): void {
+    const left = (this.#unwritten.get(name) ?? 0) - 1
+    if (left > 0) this.#unwritten.set(name, left)
+    else this.#unwritten.delete(name)
   }
 
   async *records(): AsyncGenerator<JournalRecord> {

@@ -43,6 +43,12 @@ export const ORDERS = {
     log.info(`permit of ${strategy} is dead (${how})`, { ...subject(event), attempt, how })
   },
 
+  /** It may be given to the service from here on. */
+  'call-signed'(event, { log }) {
+    const { strategy, attempt, hash } = event
+    log.debug(`signed the call of ${strategy}: ${hash}`, { ...subject(event), attempt, hash })
+  },
+
   /** The service has the order. */
   'order-accepted'(event, { log }) {
     const { strategy, attempt, orderId } = event
@@ -139,13 +145,16 @@ export const ORDERS = {
   transaction(event, to) {
     const { status } = event
     if (status === 'reverted' || status === 'lost') tellTransaction(event, status, 'warn', to)
-    else tellTransaction(event, status, status === 'recorded' ? 'debug' : 'info', to)
+    else tellTransaction(event, status, QUIET.has(status) ? 'debug' : 'info', to)
   },
 
   'transaction-sent'(event, to) {
     tellTransaction(event, 'sent', 'info', to)
   },
 } satisfies Partial<Tellers>
+
+/** Steps of a transaction that are told of for those who look closely: they are followed by others at once. */
+const QUIET: ReadonlySet<string> = new Set(['recorded', 'signed'])
 
 type Details = Readonly<Record<string, string | number>>
 type FillEvent = Observed<'filled'> | Observed<'executed'> | Observed<'paper-filled'>
@@ -165,7 +174,7 @@ function tellFill(
 }
 
 function tellTransaction(
-  { intentId, purpose, hash }: Omit<Observed<'transaction-sent'>, 'type'>,
+  { intentId, purpose, hash }: Pick<Observed<'transaction'>, 'intentId' | 'purpose' | 'hash'>,
   status: string,
   level: 'debug' | 'info' | 'warn',
   { log }: Observers,

@@ -3,12 +3,12 @@ import type { DaemonState } from '../../domain/book/state.ts'
 import { delegateOf, resolveVerifyingContract } from '../../domain/call.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
 import type { Address } from '../../domain/units.ts'
-import { changeDelegation, NO_DELEGATE, nameOfDelegate } from '../../execute/account/delegate.ts'
-import { proposerOf } from '../../execute/authority/delegation.ts'
+import { changeDelegation } from '../../execute/account/delegate.ts'
+import { NO_DELEGATE, nameOfDelegate, proposerOf } from '../../execute/authority/delegation.ts'
 import type { AccountView } from '../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
 import { readState } from '../compose/state.ts'
-import { readSigner } from '../compose/wallets.ts'
+import { readKey } from '../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
 import { type ConfigOptions, reportProblems } from '../load.ts'
 
@@ -25,8 +25,7 @@ export type DelegationSetOptions = DelegationChangeOptions & {
 /** `delegation status`: the code behind the account, whose it is, and what it answers. */
 export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCode> {
   return withAggregator(options, io, async (tools) => {
-    const { aggregator, signer } = tools
-    const { address: account } = signer
+    const { aggregator, account } = tools
     const { gasTank } = aggregator.settings.contracts
     const view = await aggregator.chain.account({ account, gasTank })
     if (!view.ok) return printOutcome(io, options, { ok: false, message: view.fault.message })
@@ -38,8 +37,7 @@ export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCo
 
 type DelegationReport = ReturnType<typeof reportOf>
 
-function reportOf({ aggregator, signer }: AggregatorTools, view: AccountView) {
-  const { address: account } = signer
+function reportOf({ aggregator, account }: AggregatorTools, view: AccountView) {
   const { settings, wallet } = aggregator
   const delegate = delegateOf(view.code)
   const { trustlessProposer } = settings.contracts
@@ -93,10 +91,10 @@ export function delegationSet(options: DelegationSetOptions, io: Io): Promise<Ex
     }
     const trading = await tradingWallet(tools, io)
     if (!trading.ok) return reportProblems([trading.problem], io, options)
-    if (trading.address === tools.signer.address)
+    if (trading.address === tools.account)
       return printOutcome(io, options, {
         ok: false,
-        message: `${tools.signer.address} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
+        message: `${tools.account} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
       })
     return change(proposerOf(tools.aggregator), tools, { options, io, command: 'delegation set' })
   })
@@ -111,8 +109,8 @@ export function delegationClear(options: DelegationChangeOptions, io: Io): Promi
 
 /** Under another name in the config it could still be the same key (rule A5). */
 async function tradingWallet({ settings, scrubber }: AggregatorTools, io: Io) {
-  const read = await readSigner(settings, settings.gasless.wallet, { scrubber, io })
-  return read.ok ? ({ ok: true, address: read.signer.address } as const) : read
+  const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
+  return read.ok ? ({ ok: true, address: read.key.address } as const) : read
 }
 
 function change(
@@ -122,7 +120,8 @@ function change(
 ): Promise<ExitCode> {
   return whileStopped({ tools, options, io, command }, async () => {
     const view = await readState(tools.settings.stateDir)
-    const barred = view && barredBy(view.state, { account: tools.signer.address, delegate })
+    if (view !== undefined) tools.signBy({ state: view.state, isOnDisk: () => true })
+    const barred = view && barredBy(view.state, { account: tools.account, delegate })
     if (barred !== undefined) return printOutcome(io, options, { ok: false, message: barred })
     const route = options.direct === true ? 'direct' : 'service'
     const outcome = await changeDelegation({ ...tools, delegate, route })
@@ -130,8 +129,8 @@ function change(
     const isDone = outcome.tag !== 'failed'
     return printOutcome(io, options, {
       ok: isDone,
-      message: isDone ? `${tools.signer.address} is ${what}: ${outcome.message}` : outcome.message,
-      data: { account: tools.signer.address, changed: outcome.tag === 'changed' },
+      message: isDone ? `${tools.account} is ${what}: ${outcome.message}` : outcome.message,
+      data: { account: tools.account, changed: outcome.tag === 'changed' },
     })
   })
 }

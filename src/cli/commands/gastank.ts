@@ -54,8 +54,7 @@ type Sight = {
 }
 
 async function look(tools: AggregatorTools): Promise<Sight> {
-  const { aggregator, signer } = tools
-  const { address: account } = signer
+  const { aggregator, account } = tools
   const { gasTank } = aggregator.settings.contracts
   const [info, view, books] = await Promise.all([
     aggregator.service.accountInfo(account),
@@ -167,7 +166,7 @@ export async function gastankDeposit(
   return withAggregator(options, io, async (tools) => {
     if (options.yes !== true) {
       tools.tell(
-        `this would send ${etherText(wei)} from ${tools.signer.address} to the GasTank, and a deposit cannot be taken out again: repeat it with --yes`,
+        `this would send ${etherText(wei)} from ${tools.account} to the GasTank, and a deposit cannot be taken out again: repeat it with --yes`,
       )
       return EXIT.usage
     }
@@ -192,6 +191,7 @@ async function deposit(
   })
   try {
     for (const warning of opened.warnings) tell(warning)
+    tools.signBy(opened.journal)
     const stop = AbortSignal.any([tools.stop, failing.signal])
     const context = {
       ports: {

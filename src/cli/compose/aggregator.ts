@@ -1,23 +1,28 @@
 import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import { problemOf } from '../../config/yaml/problem.ts'
+import { emptyState } from '../../domain/book/fields.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
+import type { Address } from '../../domain/units.ts'
 import type { AggregatorContext } from '../../execute/context.ts'
-import type { AccountSigner, Clock } from '../../ports.ts'
+import type { Clock } from '../../ports.ts'
 import { type ExitCode, type Io, printOutcome } from '../io.ts'
 import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
 import { withClock } from './clock.ts'
-import { composeAggregator } from './services.ts'
+import { composeGuard } from './guard.ts'
+import { type Books, composeAggregator, filesOf } from './services.ts'
 import { whileHeld } from './state.ts'
 import { openScrubber } from './telling.ts'
-import { readSigner } from './wallets.ts'
+import { readKey } from './wallets.ts'
 
 /** What the commands that set up an account of the aggregation service work with. */
 export type AggregatorTools = {
   readonly settings: Settings
   readonly aggregator: AggregatorContext
-  /** Of the aggregator's wallet, whose address is the account. */
-  readonly signer: AccountSigner
+  /** The aggregator's wallet. */
+  readonly account: Address
+  /** What signatures are judged by from now on: nothing is on record before. */
+  readonly signBy: (books: Books) => void
   readonly clock: Clock
   readonly observe: (event: Observation) => void
   /** Aborted by the first termination signal. */
@@ -39,20 +44,36 @@ export async function withAggregator(
   if (settings.aggregator === undefined)
     return reportProblems([sectionMissing(settings)], io, options)
   const scrubber = openScrubber()
-  const wallet = await readSigner(settings, settings.aggregator.wallet, { scrubber, io })
+  const wallet = await readKey(settings, settings.aggregator.wallet, { scrubber, io })
   if (!wallet.ok) return reportProblems([wallet.problem], io, options)
-  const { signer } = wallet
+  const { key: operator } = wallet
+  let books: Books = { state: emptyState(), isOnDisk: () => false }
   const tell = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
   const observe = (event: Observation): void => tellOf(event, tell)
   const stopping = new AbortController()
   const offSignal = io.onSignal((name) => stopping.abort(name))
   return withClock(async (clock) => {
-    const composed = composeAggregator({ settings, clock, observe, operator: signer })
+    const composed = composeAggregator({
+      ...{ settings, clock, observe, operator },
+      journal: {
+        get state() {
+          return books.state
+        },
+        isOnDisk: (name) => books.isOnDisk(name),
+      },
+      guard: composeGuard(),
+      files: filesOf(settings, new Map()),
+    })
     if (composed === undefined) throw new Error('the aggregator is not configured')
     const { context: aggregator } = composed
     const { signal: stop } = stopping
     try {
-      return await task({ settings, aggregator, signer, clock, observe, stop, scrubber, tell })
+      const { address: account } = operator
+      const signBy = (known: Books): void => {
+        books = known
+      }
+      const tools = { settings, aggregator, account, signBy, clock, observe, stop, scrubber, tell }
+      return await task(tools)
     } finally {
       offSignal()
       await composed.close()
@@ -82,7 +103,7 @@ export async function whileStopped(
 
 function tellOf(event: Observation, tell: (line: string) => void): void {
   if (event.type === 'transaction-sent') tell(`transaction ${event.hash}: sent`)
-  else if (event.type === 'transaction' && event.status !== 'recorded')
+  else if (event.type === 'transaction' && event.hash !== undefined && event.status !== 'signed')
     tell(`transaction ${event.hash}: ${event.status}`)
   else if (event.type === 'chain-trouble') tell(`${event.doing}: ${event.message}`)
 }

@@ -5,15 +5,17 @@ import { createGaslessHttp } from '../../adapters/gasless/http.ts'
 import { createPacer } from '../../adapters/pace/pacer.ts'
 import { createQueue } from '../../adapters/pace/queue.ts'
 import { AGGREGATOR_SHARES, GASLESS_SHARES } from '../../adapters/pace/route-shares.ts'
+import { InvariantError } from '../../domain/errors.ts'
 import type { Observation } from '../../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../../domain/policy.ts'
 import { createPricePaths } from '../../domain/price.ts'
 import type { ChainSettings, Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
+import { createSigner, type Files } from '../../execute/authority/signer.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns, type OrderContext } from '../../execute/context.ts'
-import type { Clock, Gasless, Guard, Journal, Queue, Signer } from '../../ports.ts'
+import type { Clock, Gasless, Guard, Journal, Key, Queue } from '../../ports.ts'
 
 const monotonicMs = (): number => performance.now()
 
@@ -28,29 +30,39 @@ export type ComposeInput = ServiceInput & {
   readonly strategies: readonly Strategy[]
   readonly journal: Journal
   readonly guard: Guard
-  readonly signer: Signer
+  /** The wallet that trades. */
+  readonly trader: Key
   /** The aggregator's wallet; needed where the settings have an aggregator. */
-  readonly operator: Signer | undefined
+  readonly operator: Key | undefined
   readonly policy?: ExecutionPolicy
 }
 
 /** Requests that hang longer than this when all else has ended are nobody's: what they were for is drained or given up. */
 const HANGING_MS_MAX = 500
 
+/** Without what ends it: the daemon owns its own end. */
+type ComposedContext = Omit<OrderContext, 'closing' | 'stop' | 'strategies'> & {
+  readonly strategies: Map<string, Strategy>
+}
+
 export type Composed = {
-  readonly context: Omit<OrderContext, 'closing' | 'stop'>
+  readonly context: ComposedContext
   /** Closes connections, and waits a moment for the requests under way. */
   close(): Promise<void>
 }
 
 /** What a daemon trades with. */
 export function compose(input: ComposeInput): Composed {
-  const { settings, strategies, clock, journal, guard, signer, observe } = input
+  const { settings, clock, journal, guard, observe } = input
   const { gasless } = settings
   const { chainId } = chainOf(settings, gasless.chain)
   const service = composeGasless(input)
   const chain = composeChain(input)
-  const aggregator = composeAggregator(input)
+  const strategies = new Map(input.strategies.map((each) => [each.name, each]))
+  const files = filesOf(settings, strategies)
+  const { hash: hashPermit } = createPermitHasher({ chainId, permit2: gasless.permit2 })
+  const signer = createSigner({ key: input.trader, hashPermit, journal, guard, clock, files })
+  const aggregator = composeAggregator({ ...input, files })
   const context: Composed['context'] = {
     ports: {
       clock,
@@ -67,10 +79,10 @@ export function compose(input: ComposeInput): Composed {
     chainId,
     gasless,
     account: settings.limits,
-    strategies: new Map(strategies.map((strategy) => [strategy.name, strategy])),
+    strategies,
     mode: settings.mode,
     pricePath: createPricePaths(settings.prices.values()),
-    hashPermit: createPermitHasher({ chainId, permit2: gasless.permit2 }).hash,
+    hashPermit,
     wallet: { chain, chainId, signer, turn: createTurns() },
     aggregator: aggregator?.context,
   }
@@ -118,11 +130,13 @@ export type ComposedAggregator = {
 
 /** The aggregation service and its chain; undefined where the settings have none. */
 export function composeAggregator(
-  input: ServiceInput & Pick<ComposeInput, 'operator'>,
+  input: ServiceInput &
+    Pick<ComposeInput, 'operator' | 'guard'> & { readonly journal: Books; readonly files: Files },
 ): ComposedAggregator | undefined {
-  const { settings, clock, observe, operator: signer } = input
+  const { settings, clock, observe, operator: key, journal, guard, files } = input
   const { aggregator } = settings
-  if (aggregator === undefined || signer === undefined) return undefined
+  if (aggregator === undefined || key === undefined) return undefined
+  const signer = createSigner({ key, hashPermit: noPermit, journal, guard, clock, files })
   const { chainId, rpcUrls } = chainOf(settings, aggregator.chain)
   const shares = AGGREGATOR_SHARES
   const requestsPerSecond = AGGREGATOR_REQUESTS_PER_SECOND
@@ -142,6 +156,29 @@ export function composeAggregator(
     },
     async close() {
       await Promise.all([service.close(), chain.close()])
+    },
+  }
+}
+
+/** Permits are the trading wallet's (rule A5: one wallet per service). */
+function noPermit(): never {
+  throw new InvariantError("the aggregator's wallet signs no permits")
+}
+
+/** What signatures are judged by beside the files. */
+export type Books = Pick<Journal, 'state' | 'isOnDisk'>
+
+/** The operator's files, as signatures are judged by them; `strategies` stays what it is while files change. */
+export function filesOf(settings: Settings, strategies: ReadonlyMap<string, Strategy>): Files {
+  const { gasless, limits: account, aggregator } = settings
+  return {
+    chainId: chainOf(settings, gasless.chain).chainId,
+    gasless,
+    account,
+    strategies,
+    aggregator: aggregator && {
+      settings: aggregator,
+      chainId: chainOf(settings, aggregator.chain).chainId,
     },
   }
 }

@@ -1,3 +1,4 @@
+import { createKey } from '../../adapters/keys/key.ts'
 import {
   createKeystore,
   openKeystore,
@@ -8,30 +9,29 @@ import {
 } from '../../adapters/keys/keystore.ts'
 import { checkPrivateKey, parsePrivateKey } from '../../adapters/keys/private-key.ts'
 import { addressOf, loadCurve } from '../../adapters/keys/secp256k1-curve.ts'
-import { createSigner } from '../../adapters/keys/signer.ts'
-import { createWatchOnlySigner, readAddress } from '../../adapters/keys/watch-only-signer.ts'
+import { createWatchOnlyKey, readAddress } from '../../adapters/keys/watch-only-key.ts'
 import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
-import type { AccountSigner } from '../../ports.ts'
+import type { Key } from '../../ports.ts'
 import type { Io } from '../io.ts'
 
-export type ReadSigner =
-  | { readonly ok: true; readonly signer: AccountSigner }
+export type ReadKey =
+  | { readonly ok: true; readonly key: Key }
   | { readonly ok: false; readonly problem: Problem }
 
-/** The signer of a wallet, its key hidden from every log; or what is wrong with its key source. Dry-run has no key. */
-export async function readSigner(
+/** The key of a wallet, hidden from every log; or what is wrong with its key source. Dry-run has no key. */
+export async function readKey(
   settings: Settings,
   wallet: string,
   { scrubber, io }: { readonly scrubber: Scrubber; readonly io: Io },
-): Promise<ReadSigner> {
+): Promise<ReadKey> {
   const source = settings.wallets.get(wallet)
   if (source === undefined) throw new Error(`wallet ${wallet} is not configured`)
   const isDry = settings.mode === 'dry-run'
   const open = isDry ? await readAddress(source) : undefined
-  if (open !== undefined) return { ok: true, signer: createWatchOnlySigner(open) }
+  if (open !== undefined) return { ok: true, key: createWatchOnlyKey(open) }
   const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
   if (!read.ok) {
     const { message, remedy: expected } = read
@@ -39,8 +39,8 @@ export async function readSigner(
     return { ok: false, problem: problemOf({ file: settings.file, path, message, expected }) }
   }
   scrubber.add(Buffer.from(read.key).toString('hex'))
-  const signer = createSigner(read.key)
-  return { ok: true, signer: isDry ? createWatchOnlySigner(signer.address) : signer }
+  const key = createKey(read.key)
+  return { ok: true, key: isDry ? createWatchOnlyKey(key.address) : key }
 }
 
 /** The address of a wallet: as a keystore says in the open, or else by the key itself. */
@@ -52,8 +52,8 @@ export async function readWalletAddress(
   const source = settings.wallets.get(wallet)
   const open = source === undefined ? undefined : await readAddress(source)
   if (open !== undefined) return open
-  const read = await readSigner(settings, wallet, { scrubber: createScrubber(), io })
-  return read.ok ? read.signer.address : undefined
+  const read = await readKey(settings, wallet, { scrubber: createScrubber(), io })
+  return read.ok ? read.key.address : undefined
 }
 
 /** What the wallet commands do with keys and their files. */

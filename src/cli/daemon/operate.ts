@@ -3,13 +3,13 @@ import type { OpenedJournal } from '../../adapters/state/journal-file.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { runDaemon } from '../../engine/daemon.ts'
-import type { AccountSigner, Clock, Signer } from '../../ports.ts'
+import type { Clock, Key } from '../../ports.ts'
 import { openClock } from '../compose/clock.ts'
 import { composeGuard } from '../compose/guard.ts'
 import { compose } from '../compose/services.ts'
 import { openState } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
-import { readSigner } from '../compose/wallets.ts'
+import { readKey } from '../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io } from '../io.ts'
 import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
 import { announce } from './announce.ts'
@@ -43,9 +43,9 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const scrubber = openScrubber()
   const log = await openLog(settings, { io, json: options.json === true, scrubber })
   const { aggregator, gasless } = settings
-  const trader = await readSigner(settings, gasless.wallet, { scrubber, io })
+  const trader = await readKey(settings, gasless.wallet, { scrubber, io })
   if (!trader.ok) return reportProblems([trader.problem], io, options)
-  const operator = aggregator && (await readSigner(settings, aggregator.wallet, { scrubber, io }))
+  const operator = aggregator && (await readKey(settings, aggregator.wallet, { scrubber, io }))
   if (operator !== undefined && !operator.ok) return reportProblems([operator.problem], io, options)
   const shutdown = new AbortController()
   const clock = openClock()
@@ -68,8 +68,8 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     const server = await telling.serve(watch.probes)
     try {
       const { journal } = opened
-      const signers = { signer: trader.signer, operator: operator?.signer }
-      await trade({ ...input, ...signers, clock, journal, telling, shutdown, server, watch })
+      const keys = { trader: trader.key, operator: operator?.key }
+      await trade({ ...input, ...keys, clock, journal, telling, shutdown, server, watch })
     } finally {
       await server.close()
       await telling.flush()
@@ -87,8 +87,8 @@ type Trading = LockedRun & {
   readonly journal: OpenedJournal['journal']
   readonly telling: Telling
   readonly shutdown: AbortController
-  readonly signer: Signer
-  readonly operator: AccountSigner | undefined
+  readonly trader: Key
+  readonly operator: Key | undefined
   readonly server: HttpServer
   readonly watch: ReturnType<typeof createWatch>
 }
@@ -112,7 +112,6 @@ async function trade(input: Trading): Promise<void> {
     await input.prepare?.({
       context: { ...composed.context, closing: shutdown.signal, stop: shutdown.signal },
       aggregator: composed.context.aggregator,
-      operator: input.operator,
       tell: (line) => log.info(line),
     })
     await runDaemon({

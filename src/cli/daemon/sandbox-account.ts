@@ -2,7 +2,6 @@ import { changeDelegation } from '../../execute/account/delegate.ts'
 import { makeDeposit, waitForIndexing } from '../../execute/account/deposit.ts'
 import { proposerOf } from '../../execute/authority/delegation.ts'
 import type { AggregatorContext, SendingContext } from '../../execute/context.ts'
-import type { AccountSigner } from '../../ports.ts'
 
 /** Ether that the rehearsal puts into its GasTank: enough for a day of calls, and little enough to be topped up. */
 const DEPOSIT_WEI = 5n * 10n ** 16n
@@ -11,7 +10,6 @@ const DEPOSIT_WEI = 5n * 10n ** 16n
 export type Readying = {
   readonly context: SendingContext
   readonly aggregator: AggregatorContext | undefined
-  readonly operator: AccountSigner | undefined
   /** One line for the log. */
   readonly tell: (line: string) => void
 }
@@ -21,8 +19,8 @@ export type Readying = {
  * the service indexes, and the proposer's code. What does not work is told; calls are refused then, and swaps go on.
  */
 export async function readySandboxAccount(readying: Readying): Promise<void> {
-  const { context, aggregator, operator, tell } = readying
-  if (aggregator === undefined || operator === undefined) return
+  const { context, aggregator, tell } = readying
+  if (aggregator === undefined) return
   const { clock, journal } = context.ports
   const progress = { clock, journal, stop: context.stop, tell }
   const made = await makeDeposit(context, aggregator, DEPOSIT_WEI)
@@ -30,7 +28,7 @@ export async function readySandboxAccount(readying: Readying): Promise<void> {
   tell(`the sandbox's call account: ${indexed.ok ? 'its deposit is indexed' : indexed.message}`)
   if (!indexed.ok) return
   const delegate = proposerOf(aggregator)
-  const change = { ...progress, aggregator, signer: operator, delegate, route: 'service' } as const
+  const change = { ...progress, aggregator, delegate, route: 'service' } as const
   const { tag, message } = await changeDelegation(change)
   tell(`the sandbox's call account: ${tag === 'failed' ? message : `delegated to ${delegate}`}`)
 }

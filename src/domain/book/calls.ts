@@ -23,6 +23,7 @@ export const CALLS: VenueBook<CallIntent, OpenCall> = {
     venue: 'aggregated',
     intent,
     call: undefined,
+    envelopeHash: undefined,
     execution: undefined,
   }),
   mostOf: ({ value }) => ({ token: ETHER, amount: value }),
@@ -30,6 +31,7 @@ export const CALLS: VenueBook<CallIntent, OpenCall> = {
     call === undefined ? undefined : authorizationOf(call, intent),
   forgetAuthorization(open) {
     open.call = undefined
+    open.envelopeHash = undefined
   },
   bookOnPaper: () => undefined,
   movedOf: ({ label }) => ({ call: label }),

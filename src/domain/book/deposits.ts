@@ -1,6 +1,7 @@
 import { InvariantError } from '../errors.ts'
 import type { Address } from '../units.ts'
 import type { EventOf, TransactionRecord } from './journal.ts'
+import { DAY_MS } from './limits.ts'
 import { EXPOSURE_RETENTION_MS } from './orders.ts'
 import type { DaemonState, Deposit } from './state.ts'
 
@@ -84,4 +85,11 @@ function forgetOld(state: DaemonState, atMs: number): void {
     const isAwaited = deposit.isIndexed !== true && deposit.availableBefore !== undefined
     if (!isAwaited) state.deposits.delete(id)
   }
+}
+
+/** Wei deposited in the last day, by any command; deposits dated ahead of a clock that was set back count. */
+export function depositedInDay(state: DaemonState, nowMs: number): bigint {
+  let sum = 0n
+  for (const { atMs, amount } of state.deposits.values()) if (nowMs - atMs < DAY_MS) sum += amount
+  return sum
 }

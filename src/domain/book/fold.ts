@@ -1,6 +1,6 @@
 import { assertNever, InvariantError } from '../errors.ts'
 import { clientOrderId, type IntentId, type Outcome, worseEnd } from '../intent.ts'
-import { proveCall, recordCall } from './calls.ts'
+import { openCall, proveCall, recordCall } from './calls.ts'
 import { endDeposit, markIndexed, recordDeposit } from './deposits.ts'
 import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
 import { NO_MEMORY } from './memory.ts'
@@ -108,6 +108,18 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     case 'transaction-recorded':
       recordTransaction(state, event.transaction, atMs)
       return
+    case 'transaction-signed':
+      signTransaction(state, event)
+      return
+    case 'call-signed': {
+      const open = openCall(state, event.intentId)
+      if (open.attempt !== event.attempt || open.call === undefined)
+        throw new InvariantError(
+          `${event.intentId}: attempt ${event.attempt} has no call on record`,
+        )
+      open.envelopeHash = event.hash
+      return
+    }
     case 'transaction-ended':
       endTransaction(state, event, atMs)
       return
@@ -264,14 +276,30 @@ function recordTransaction(state: DaemonState, record: TransactionRecord, atMs: 
   const known = state.transactions.get(record.id)
   if (known !== undefined && known.record.nonce !== record.nonce)
     throw new InvariantError(`transaction ${record.id} is open with another nonce`)
-  if (record.purpose === 'deposit') recordDeposit(state, record, atMs)
-  state.transactions.set(record.id, {
+  const isDeposit = record.purpose === 'deposit' && record.isCancelling !== true
+  if (isDeposit) recordDeposit(state, record, atMs)
+  const { hashes = [], cancelling = [] } = known ?? {}
+  state.transactions.set(record.id, { record, hashes, cancelling })
+  const { id, hash } = record
+  if (hash !== undefined) signTransaction(state, { id, hash })
+}
+
+function signTransaction(
+  state: DaemonState,
+  { id, hash }: Pick<EventOf<'transaction-signed'>, 'id' | 'hash'>,
+): void {
+  const { record, hashes, cancelling = [] } = openTransaction(state, id)
+  // What is signed after a restart is what was signed before.
+  if (hashes.includes(hash)) return
+  const isCancelling = record.isCancelling === true
+  state.transactions.set(id, {
     record,
-    hashes: [...(known?.hashes ?? []), record.hash],
+    hashes: [...hashes, hash],
+    cancelling: isCancelling ? [...cancelling, hash] : cancelling,
   })
-  if (record.purpose !== 'call') return
-  const attempt = record.id.slice(0, record.id.lastIndexOf(':'))
-  state.directCalls.set(attempt, [...(state.directCalls.get(attempt) ?? []), record.hash])
+  if (record.purpose !== 'call' || isCancelling) return
+  const attempt = id.slice(0, id.lastIndexOf(':'))
+  state.directCalls.set(attempt, [...(state.directCalls.get(attempt) ?? []), hash])
 }
 
 function endTransaction(
@@ -279,12 +307,18 @@ function endTransaction(
   event: EventOf<'transaction-ended'>,
   atMs: number,
 ): void {
-  const { purpose, intentId } = openTransaction(state, event.id).record
+  const { record, hashes } = openTransaction(state, event.id)
+  const { purpose, intentId } = record
+  const { status } = event
+  if (status === 'withdrawn' && hashes.length > 0)
+    throw new InvariantError(`transaction ${event.id} was signed, and may have been sent`)
   state.transactions.delete(event.id)
   if (purpose === 'deposit') endDeposit(state, event, atMs)
+  // It may be made another time.
+  if (status === 'withdrawn') return
   // An outcome that comes after its intent was closed is nobody's any more.
   const isAwaited = intentId !== undefined && state.intents.has(intentId)
-  if (purpose !== 'approve' && isAwaited) state.endedTransactions.set(event.id, event.status)
+  if (purpose !== 'approve' && isAwaited) state.endedTransactions.set(event.id, status)
 }
 
 function forgetTransactions(state: DaemonState, id: IntentId): void {

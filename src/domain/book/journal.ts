@@ -65,7 +65,10 @@ export type PriceInput =
 /** `call` is the direct fallback; `deposit` fills the GasTank. */
 export type TransactionPurpose = 'approve' | 'wrap' | 'unwrap' | 'call' | 'deposit'
 
-/** A transaction of our own wallet, recorded before it is broadcast. Signing is deterministic, so it can be sent again. */
+/**
+ * A transaction of our own wallet, recorded before it is signed. Signing is deterministic, so it can be sent again. The data of a
+ * direct call holds no signature.
+ */
 export type TransactionRecord = {
   /** `<intentId>:<purpose>`, or `<purpose>:<contract>:<nonce>` for what may be made again. */
   readonly id: string
@@ -80,7 +83,12 @@ export type TransactionRecord = {
   readonly gas: bigint
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
-  readonly hash: Hex
+  /** Only in records of older versions, which were made after the signature; see `transaction-signed`. */
+  readonly hash?: Hex | undefined
+  /** It does nothing but use up the nonce of what may not be signed again. */
+  readonly isCancelling?: boolean | undefined
+  /** Of a deposit: whether a person asked for it, and the limits of top-ups do not hold. */
+  readonly isAsked?: boolean | undefined
   /** Of a deposit: what the service had for the account before it, in wei. */
   readonly availableBefore?: bigint | undefined
 }
@@ -149,11 +157,18 @@ export type JournalEvent =
   | { readonly type: 'permit-recorded'; readonly intentId: IntentId; readonly permit: PermitRecord }
   | { readonly type: 'call-recorded'; readonly intentId: IntentId; readonly call: CallRecord }
   | {
+      /** The transaction that gives a call to the service is signed, and may have been given to it from here on. */
+      readonly type: 'call-signed'
+      readonly intentId: IntentId
+      readonly attempt: number
+      readonly hash: Hex
+    }
+  | {
       /** Written only by the process that recorded the permit and knows that it was never signed. */
       readonly type: 'authorization-withdrawn'
       readonly intentId: IntentId
       readonly attempt: number
-      readonly reason: FailureReason
+      readonly reason: FailureReason | RefusalReason
     }
   | {
       readonly type: 'order-accepted'
@@ -204,11 +219,14 @@ export type JournalEvent =
       readonly detail?: string | undefined
     }
   | { readonly type: 'transaction-recorded'; readonly transaction: TransactionRecord }
+  /** It was signed, and may have been sent from here on. */
+  | { readonly type: 'transaction-signed'; readonly id: string; readonly hash: Hex }
   | {
       readonly type: 'transaction-ended'
       readonly id: string
-      readonly status: 'mined' | 'reverted' | 'lost'
-      readonly hash: Hex
+      /** `withdrawn`: it was recorded and never signed. */
+      readonly status: 'mined' | 'reverted' | 'lost' | 'withdrawn'
+      readonly hash: Hex | undefined
       readonly blockNumber: bigint | undefined
     }
   | {
@@ -219,6 +237,20 @@ export type JournalEvent =
     }
 
 export type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
+
+/** The name of what a record lets be signed, under which `Journal.isOnDisk` knows it; undefined for other records. */
+export function recordName(event: JournalEvent): string | undefined {
+  switch (event.type) {
+    case 'permit-recorded':
+      return event.permit.clientOrderId
+    case 'call-recorded':
+      return event.call.clientOrderId
+    case 'transaction-recorded':
+      return event.transaction.id
+    default:
+      return undefined
+  }
+}
 
 export type CloseReason = 'filled' | 'missed' | SkipReason | RefusalReason | FailureReason
 

@@ -35,6 +35,8 @@ export type OpenCall = OpenBase & {
   readonly venue: 'aggregated'
   readonly intent: CallIntent
   call: CallRecord | undefined
+  /** Of the transaction that gives it to the service; undefined before that is signed. */
+  envelopeHash: Hex | undefined
   execution: Execution | undefined
 }
 
@@ -76,6 +78,8 @@ export type StrategyRecord = {
 export type OpenTransaction = {
   readonly record: TransactionRecord
   readonly hashes: readonly Hex[]
+  /** Those of them that only use up the nonce. */
+  readonly cancelling: readonly Hex[]
 }
 
 /** Wei put into the GasTank. */

@@ -78,12 +78,18 @@ export type Fact =
       /** It was never signed. */
       readonly type: 'authorization-withdrawn'
       readonly attempt: number
-      readonly reason: FailureReason
+      readonly reason: FailureReason | RefusalReason
     })
   | (OrderFact & {
       readonly type: 'authorization-dead'
       readonly attempt: number
       readonly how: 'expired' | 'cancelled'
+    })
+  | (OrderFact & {
+      readonly type: 'call-signed'
+      readonly attempt: number
+      /** Of the transaction that gives the call to the service. */
+      readonly hash: Hex
     })
   | (OrderFact & {
       readonly type: 'order-accepted'
@@ -138,8 +144,16 @@ export type Fact =
       readonly type: 'transaction'
       readonly intentId: IntentId | undefined
       readonly purpose: TransactionPurpose
-      readonly status: 'recorded' | 'replaced' | 'mined' | 'reverted' | 'lost'
-      readonly hash: Hex
+      readonly status:
+        | 'recorded'
+        | 'replaced'
+        | 'signed'
+        | 'mined'
+        | 'reverted'
+        | 'lost'
+        | 'withdrawn'
+      /** Undefined as long as nothing is signed. */
+      readonly hash: Hex | undefined
     }
   | {
       /** The service can use it. Wei. */
@@ -210,6 +224,12 @@ const TELLINGS: {
     attempt,
     how,
   }),
+  'call-signed': ({ type, intentId, attempt, hash }, { state }) => ({
+    ...subject(openIntent(state, intentId)),
+    type,
+    attempt,
+    hash,
+  }),
   'order-accepted': ({ type, intentId, attempt, orderId }, { state }) => ({
     ...subject(openIntent(state, intentId)),
     type,
@@ -246,6 +266,10 @@ const TELLINGS: {
   'transaction-recorded': ({ transaction: { id, intentId, purpose, hash } }, { state }) => {
     const status = state.transactions.has(id) ? 'replaced' : 'recorded'
     return { type: 'transaction', intentId, purpose, status, hash }
+  },
+  'transaction-signed': ({ id, hash }, { state }) => {
+    const { intentId, purpose } = openTransaction(state, id).record
+    return { type: 'transaction', intentId, purpose, status: 'signed', hash }
   },
   'transaction-ended': ({ id, status, hash }, { state }) => {
     const { intentId, purpose } = openTransaction(state, id).record

@@ -1,12 +1,17 @@
 import { delegateOf } from '../../domain/call.ts'
 import type { Reply } from '../../domain/quote.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
-import { type Address, type Hex, ZERO_ADDRESS } from '../../domain/units.ts'
-import type { AccountSigner, AccountView, AggregatorFault, ChainFault, Clock } from '../../ports.ts'
+import type { Address, Hex } from '../../domain/units.ts'
+import type {
+  AccountView,
+  AggregatorFault,
+  ChainFault,
+  Clock,
+  Signature,
+  SignedTransaction,
+} from '../../ports.ts'
+import { NO_DELEGATE, nameOfDelegate } from '../authority/delegation.ts'
 import type { AggregatorContext } from '../context.ts'
-
-/** Authorizing this address takes the code away. */
-export const NO_DELEGATE = ZERO_ADDRESS
 
 /** One authorization, and setting the code for the first time, cost about 50,000. */
 const DELEGATION_GAS = 100_000n
@@ -46,8 +51,6 @@ function stepsAhead({ route, delegate, aggregator }: DelegationChange): readonly
 
 export type DelegationChange = {
   readonly aggregator: AggregatorContext
-  /** Of the account. */
-  readonly signer: AccountSigner
   /** One of the config's proposers, or `NO_DELEGATE`. */
   readonly delegate: Address
   readonly route: DelegationRoute
@@ -120,7 +123,9 @@ async function tryOnce(
   const { code, transactionCount: before } = view.value
   if (isForeign(code, aggregator.settings)) return failed(foreign(code))
   if (isSet(code, delegate)) return { tag: 'unchanged', message: 'it was already' }
-  const raw = signedFor(change, view.value, ahead)
+  const signed = signedFor(change, view.value, ahead)
+  if (!signed.ok) return failed(`nothing was signed: ${signed.detail}`)
+  const { raw } = signed.value
   const sent = await send(change, raw)
   const isOut = sent.ok || UNKNOWN.has(sent.fault.tag) || route === 'service'
   if (ahead === NEXT && isOut) forms.nextGiven = before + NEXT
@@ -147,15 +152,6 @@ function isAllowed({ delegate, aggregator }: DelegationChange): boolean {
   return delegate === NO_DELEGATE || nameOfDelegate(delegate, aggregator.settings) !== undefined
 }
 
-/** Which of the config's proposers it is. */
-export function nameOfDelegate(
-  delegate: Address,
-  { contracts }: AggregatorSettings,
-): 'trustless' | 'trusted' | undefined {
-  if (delegate === contracts.trustlessProposer) return 'trustless'
-  return delegate === contracts.trustedProposer ? 'trusted' : undefined
-}
-
 function isForeign(code: Hex, settings: AggregatorSettings): boolean {
   if (code === '0x') return false
   const delegate = delegateOf(code)
@@ -172,9 +168,13 @@ function isSet(code: Hex, delegate: Address): boolean {
   return delegate === NO_DELEGATE ? code === '0x' : delegateOf(code) === delegate
 }
 
-function signedFor(change: DelegationChange, view: AccountView, ahead: number): Hex {
-  const { signer, delegate, aggregator } = change
-  return signer.signDelegation({
+function signedFor(
+  change: DelegationChange,
+  view: AccountView,
+  ahead: number,
+): Signature<SignedTransaction> {
+  const { delegate, aggregator } = change
+  return aggregator.wallet.signer.delegation({
     chainId: aggregator.wallet.chainId,
     delegate,
     authorizationNonce: view.transactionCount + ahead,
@@ -182,7 +182,7 @@ function signedFor(change: DelegationChange, view: AccountView, ahead: number): 
     gas: DELEGATION_GAS,
     maxFeePerGas: view.baseFeePerGas * 2n + PRIORITY_FEE_WEI,
     maxPriorityFeePerGas: PRIORITY_FEE_WEI,
-  }).raw
+  })
 }
 
 type Sent = {
@@ -236,9 +236,9 @@ function attendant(
   }
 }
 
-function accountOf({ aggregator, signer }: DelegationChange) {
+function accountOf({ aggregator }: DelegationChange) {
   const { gasTank } = aggregator.settings.contracts
-  return aggregator.chain.account({ account: signer.address, gasTank })
+  return aggregator.chain.account({ account: aggregator.wallet.signer.address, gasTank })
 }
 
 function describe(ahead: number): string {

@@ -2,7 +2,7 @@ import { latestDeposit, type MinedDeposit } from '../../domain/book/deposits.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { InvariantError } from '../../domain/errors.ts'
 import { GAS_TANK_METHODS, type GasTankMethods } from '../../domain/settings.ts'
-import { formatAmount } from '../../domain/units.ts'
+import { baseUnits, formatAmount } from '../../domain/units.ts'
 import type {
   AccountView,
   AggregatorFault,
@@ -11,7 +11,7 @@ import type {
   GasTankAccount,
   Journal,
 } from '../../ports.ts'
-import { encodeDeposit } from '../call/data.ts'
+import { payloadOf } from '../authority/deeds.ts'
 import { haltedNow } from '../close.ts'
 import type { AggregatorContext, SendingContext } from '../context.ts'
 import { followRecorded, type TransactionOutcome, transactOnce } from '../transaction.ts'
@@ -69,17 +69,26 @@ export function depositOnce(
     readonly wei: bigint
     readonly methods: GasTankMethods
     readonly availableBefore: bigint
+    /** A person asked for it: the limits of top-ups do not hold. */
+    readonly isAsked: boolean
   },
 ): Promise<TransactionOutcome> {
-  const { wei, methods, availableBefore } = deposit
+  const { wei, methods, availableBefore, isAsked } = deposit
+  const { address: account } = wallet.signer
+  const amount = baseUnits(wei)
   return transactOnce(context, wallet, {
     id: undefined,
     purpose: 'deposit',
     intentId: undefined,
-    to: settings.contracts.gasTank,
-    data: encodeDeposit(methods, wallet.signer.address),
-    value: wei,
+    ...payloadOf({
+      type: 'deposit',
+      gasTank: settings.contracts.gasTank,
+      methods,
+      account,
+      amount,
+    }),
     availableBefore,
+    isAsked,
   })
 }
 
@@ -98,7 +107,12 @@ export async function makeDeposit(
   const ready = await readyFor(context, aggregator)
   if (!ready.ok) return refuse(`nothing was sent: ${ready.message}`)
   const { methods, availableBefore } = ready
-  const outcome = await depositOnce(context, aggregator, { wei, methods, availableBefore })
+  const outcome = await depositOnce(context, aggregator, {
+    wei,
+    methods,
+    availableBefore,
+    isAsked: true,
+  })
   const { state } = context.ports.journal
   if (outcome.tag !== 'mined')
     return refuse(whyNot(outcome, { methods, isOpen: isDepositing(state, aggregator) }))
@@ -181,6 +195,8 @@ function whyNot(
       return isOpen
         ? 'stopped before the deposit was mined. It is in the journal: the next deposit or daemon follows it'
         : 'stopped before anything was signed: nothing was deposited'
+    case 'barred':
+      return `nothing was signed: ${outcome.closing.detail}`
     case 'unsent':
       return outcome.why === 'refused'
         ? `nothing was sent: ${outcome.detail}. The GasTank was taken for one of \`methods: ${methods}\`; aggregator.gasTank.methods can say otherwise`

@@ -1,8 +1,21 @@
 import { delegateOf } from '../../domain/call.ts'
-import type { Address } from '../../domain/units.ts'
+import type { AggregatorSettings } from '../../domain/settings.ts'
+import { type Address, ZERO_ADDRESS } from '../../domain/units.ts'
 import type { AccountView } from '../../ports.ts'
 import { type Closing, refusal } from '../close.ts'
 import type { AggregatorContext } from '../context.ts'
+
+/** Authorizing this address takes the code away. */
+export const NO_DELEGATE = ZERO_ADDRESS
+
+/** Which of the config's proposers it is. */
+export function nameOfDelegate(
+  delegate: Address,
+  { contracts }: AggregatorSettings,
+): 'trustless' | 'trusted' | undefined {
+  if (delegate === contracts.trustlessProposer) return 'trustless'
+  return delegate === contracts.trustedProposer ? 'trusted' : undefined
+}
 
 /** The code that the operator's config puts behind the account. */
 export function proposerOf({ settings }: AggregatorContext): Address {

@@ -6,18 +6,18 @@ import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
 import { backoffMs, silenceMs } from '../../domain/policy.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
-import { type Address, baseUnits } from '../../domain/units.ts'
+import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
 import type { AccountView, ChainFault } from '../../ports.ts'
 import { availableOf } from '../account/deposit.ts'
 import { askChain, LATE, soon, trustedNow, within } from '../ask.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
+import { barredBy, type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { hashCall } from './data.ts'
 import { envelopeFees } from './envelope.ts'
 import { targetGas as gasOfTarget, proposerGas } from './gas.ts'
-import { proposerCalldata, submitCall } from './submit.ts'
+import { submitCall } from './submit.ts'
 
 /** Gas that the proposer and the transaction around it use beside the call itself, with room. */
 const ENVELOPE_GAS = 150_000n
@@ -169,18 +169,19 @@ async function record(
   if ('tag' in built) return built
   const { intent } = open
   const { attempt } = built
-  const hit = capHit(context, open, { amount: intent.value, nowMs: time.nowMs })
-  const barred = hit ?? haltedNow(context)
+  const barred =
+    mayNotStart(context, open) ?? capHit(context, open, { amount: intent.value, nowMs: time.nowMs })
   if (barred !== undefined) return barred
   if (context.closing.aborted || isAccountBusy(context, open)) return { tag: 'stopped' }
   await context.ports.journal.append({ type: 'call-recorded', intentId: intent.id, call: built })
-  const haltedSince = haltedNow(context)
-  if (haltedSince !== undefined) {
-    await withdraw(context, open, { attempt, reason: 'halted' })
-    return haltedSince
+  const signed = aggregator.wallet.signer.onCall(intent.id, 'service')
+  if (!signed.ok) {
+    await withdraw(context, open, { attempt, reason: signed.reason })
+    return barredBy(signed)
   }
   const reply =
-    (await rehearse(context, aggregator, built)) ?? (await submitFirst(context, aggregator, open))
+    (await rehearse(context, aggregator, { call: built, data: signed.value })) ??
+    (await submitFirst(context, open))
   await recordReply(context, open, { attempt, reply })
   return { tag: 'sent' }
 }
@@ -193,12 +194,11 @@ async function record(
 async function rehearse(
   context: OrderContext,
   aggregator: AggregatorContext,
-  call: CallRecord,
+  { call, data }: { readonly call: CallRecord; readonly data: Hex },
 ): Promise<SubmitReply | undefined> {
   if (call.trust === 'trusted') return undefined
   const { policy, ports, closing } = context
   const { account } = call
-  const data = proposerCalldata(aggregator, call)
   for (let tries = 1; ; tries += 1) {
     const run = await aggregator.chain.simulate({ from: account, to: account, data, value: 0n })
     if (run.ok || run.fault.tag !== 'refused') return undefined
@@ -212,23 +212,25 @@ async function rehearse(
 }
 
 /**
- * The kill switch holds at the submission too: what is signed and was sent to nobody ends with its deadline. A queue that is
+ * The signer is asked at the submission too: what is signed and was sent to nobody ends with its deadline. A queue that is
  * held by a limit keeps it no longer than a moment: from then on the chain and the direct route are looked at between tries.
  */
-async function submitFirst(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-  open: OpenCall,
-): Promise<SubmitReply> {
+async function submitFirst(context: OrderContext, open: OpenCall): Promise<SubmitReply> {
   const { ports, policy } = context
   const { call } = open
   if (call === undefined) throw new InvariantError('a call that was just recorded is not open')
   const leave = new AbortController()
-  const mayBegin = (): boolean => haltedNow(context) === undefined && open.call === call
-  const sent = submitCall(aggregator, call, { end: leave.signal, mayBegin, isNew: true })
+  let why = "the service's limits hold it back"
+  const sent = submitCall(context, open, {
+    end: leave.signal,
+    mayBegin: () => open.call === call,
+    onBarred: ({ detail }) => {
+      why = detail
+    },
+    isNew: true,
+  })
   if ((await within(ports, silenceMs(policy), sent)) === LATE) leave.abort()
-  const message = haltedNow(context)?.detail ?? "the service's limits hold it back"
-  return (await sent) ?? { tag: 'unknown', message: `not submitted: ${message}` }
+  return (await sent) ?? { tag: 'unknown', message: `not submitted: ${why}` }
 }
 
 /** Whom the transaction of a trustless call is addressed to: the service reads the call out of either. */

@@ -74,6 +74,15 @@ export function encodeSignedCall(call: AccountCall, signature: Hex): Hex {
   return encodeOnCall(call.target, payload, call.value)
 }
 
+/**
+ * What tells a signed call in a transaction's input: the words of its payload before the signature, which hold its deadline,
+ * nonce and gas limit. Each is 32 bytes; the offsets are those of a signature of 65 bytes.
+ */
+export function callMark({ deadlineSeconds, nonce, gasLimit }: AccountCall): Hex {
+  const words = [160n, BigInt(deadlineSeconds), nonce, 288n, gasLimit]
+  return `0x${words.map((word) => word.toString(16).padStart(64, '0')).join('')}`
+}
+
 /** Calldata of `onCall` with any payload. */
 export function encodeOnCall(target: Address, payload: Hex, value: bigint): Hex {
   return encodeFunctionData({

@@ -5,7 +5,7 @@ import type { Hex } from '../../domain/units.ts'
 import type { AccountView, AggregatorFault } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath, recordReply, tellUnknown } from '../authorization.ts'
-import { haltedNow } from '../close.ts'
+import { haltedNow, type Refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { attended, exposedAtMs } from '../follow.ts'
 import type { TransactionOutcome } from '../transaction.ts'
@@ -53,6 +53,8 @@ type Glance = {
   atMs: number
   wasSilent: boolean
   cause?: AggregatorFault['tag'] | undefined
+  /** Why the signer did not sign it again. */
+  unsigned?: Refusal['reason'] | undefined
   /** Whether the account had code that nothing may be sent under (rule A4). */
   isBarred?: boolean
 }
@@ -72,10 +74,10 @@ async function waitForConfig(context: OrderContext, open: OpenCall): Promise<voi
 
 /**
  * Sends the same bytes again. Not past the deadline, while the chain is silent or under other code (rule A4): before a
- * crash it may never have been signed. Not while everything is halted: it may never have reached the service.
+ * crash it may never have been signed. Not when the signer does not sign it again (rule T1): it may never have reached the service.
  */
 async function replay(following: Following): Promise<void> {
-  const { context, aggregator, open, call } = following
+  const { context, open, call } = following
   const found = await look(following)
   if (found.tag !== 'open' || mayNotReplay(following)) return
   const mayBegin = (): boolean => {
@@ -84,7 +86,8 @@ async function replay(following: Following): Promise<void> {
     context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: 'unavailable' })
     return true
   }
-  const answer = submitCall(aggregator, call, { end: context.stop, mayBegin })
+  const onBarred = (why: Refusal): void => tellBarred(following, why)
+  const answer = submitCall(context, open, { end: context.stop, mayBegin, onBarred })
   const reply = await attended(context, open, { answer, meanwhile: () => lookAgain(following) })
   if (reply !== undefined) await recordReply(context, open, { attempt: call.attempt, reply })
 }
@@ -92,7 +95,14 @@ async function replay(following: Following): Promise<void> {
 function mayNotReplay({ context, open, call, direct, glance }: Following): boolean {
   const isOver = open.call !== call || open.state !== 'exposed' || isPastDeadline(context, call)
   const isSent = direct.isSending === true
-  return isOver || isSent || glance.isBarred === true || haltedNow(context) !== undefined
+  return isOver || isSent || glance.isBarred === true
+}
+
+/** What is not signed again is left to the chain. Said once for each reason. */
+function tellBarred({ context, open, glance }: Following, { reason, detail }: Refusal): void {
+  if (glance.unsigned === reason) return
+  glance.unsigned = reason
+  tellUnknown(context, open, `not sent again (${reason}): ${detail}`)
 }
 
 async function poll(following: Following): Promise<void> {
@@ -179,8 +189,9 @@ async function goDirect(following: Following): Promise<TransactionOutcome | unde
   if (!direct.isSending && direct.outcome === undefined) await launch(following)
   if (direct.failure !== undefined) throw direct.failure.error
   const { outcome } = direct
-  if (outcome?.tag !== 'unsent') return outcome
-  tellUnknown(context, open, `not sent directly: ${outcome.detail}`)
+  if (outcome?.tag !== 'unsent' && outcome?.tag !== 'barred') return outcome
+  const { detail } = outcome.tag === 'barred' ? outcome.closing : outcome
+  tellUnknown(context, open, `not sent directly: ${detail}`)
   direct.outcome = undefined
   return outcome
 }

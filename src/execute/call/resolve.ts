@@ -7,7 +7,8 @@ import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { costsOf } from './costs.ts'
-import { directId, envelopeOf, signatureOf } from './submit.ts'
+import { callMark } from './data.ts'
+import { directId } from './submit.ts'
 
 /** A used nonce without a transaction that can be found counts as cancelled only this long after the deadline. */
 const CANCELLED_AFTER_SECONDS = 120
@@ -40,7 +41,7 @@ export async function resolveCall(
   const view = reply.value
   if (call.trust === 'trusted') {
     const orderId = open.orderId as Hex | undefined
-    const { traces, isComplete } = await known(context, aggregator, { call, orderId, hint })
+    const { traces, isComplete } = await known(context, aggregator, { open, call, orderId, hint })
     if (await proveIn(context, aggregator, open, traces)) return { tag: 'moved' }
     return isComplete ? { tag: 'open', view } : { tag: 'unknown' }
   }
@@ -68,10 +69,12 @@ async function known(
   context: OrderContext,
   aggregator: AggregatorContext,
   {
+    open,
     call,
     orderId,
     hint,
   }: {
+    readonly open: OpenCall
     readonly call: CallRecord
     readonly orderId: Hex | undefined
     readonly hint: Hex | undefined
@@ -79,8 +82,7 @@ async function known(
 ): Promise<Known> {
   const { directCalls, endedTransactions } = context.ports.journal.state
   const hashes = new Set(directCalls.get(call.clientOrderId))
-  hashes.add(envelopeOf(aggregator, call).hash)
-  for (const named of [hint, orderId]) if (named !== undefined) hashes.add(named)
+  for (const named of [open.envelopeHash, hint, orderId]) if (named !== undefined) hashes.add(named)
   const replies = await Promise.all([...hashes].map((hash) => aggregator.chain.trace(hash)))
   const traces = replies.flatMap((reply) => (reply.ok ? (reply.value ?? []) : []))
   const isMined = endedTransactions.get(directId(call)) === 'mined'
@@ -100,11 +102,11 @@ async function findExecution(
   const { chain, settings } = aggregator
   const isOver = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
   const orderId = open.orderId as Hex | undefined
-  const named = await known(context, aggregator, { call, orderId, hint })
+  const named = await known(context, aggregator, { open, call, orderId, hint })
   if (await proveIn(context, aggregator, open, named.traces)) return { tag: 'moved' }
   const found = await chain.callsWith({
     contract: settings.contracts.multicall,
-    mark: signatureOf(aggregator, call),
+    mark: callMark(call),
     fromBlock: call.fromBlock,
     untilSeconds: call.deadlineSeconds,
     isThorough: isOver,
@@ -129,7 +131,7 @@ async function proveIn(
 ): Promise<boolean> {
   const { call, intent } = open
   if (call === undefined) return false
-  const isOurs = carries(context, aggregator, call)
+  const isOurs = carries(context, aggregator, { open, call })
   const trace = traces.find((each) => each.success && isOurs(each))
   if (trace === undefined) return false
   const via = trace.from === call.account ? 'direct' : 'aggregated'
@@ -145,28 +147,36 @@ async function proveIn(
 }
 
 /**
- * Tells transactions that have our call inside. A trustless one carries its signature, which nobody else can make. A
- * trusted one has nothing of its own, as the same call is made in every slot: it counts under a hash that we signed, or in
- * a later batch of the service's contract that names account, target and calldata and proves no other call.
+ * Tells transactions that have our call inside. A trustless one carries the nonce, deadline and gas limit of what was signed,
+ * for our account: no two calls have the same. A trusted one has nothing of its own, as the same call is made in every
+ * slot: it counts under a hash that we signed, or in a later batch of the service's contract that names account, target and
+ * calldata and proves no other call.
  */
 function carries(
   context: OrderContext,
   aggregator: AggregatorContext,
-  call: CallRecord,
+  { open, call }: { readonly open: OpenCall; readonly call: CallRecord },
 ): (trace: CallTrace) => boolean {
   const { claimedTransfers, directCalls } = context.ports.journal.state
+  const marks = [call.account, call.target, call.calldata].map((each) =>
+    each.slice(2).toLowerCase(),
+  )
   if (call.trust === 'trustless') {
-    const mark = signatureOf(aggregator, call).slice(2)
-    return ({ input }) => input.toLowerCase().includes(mark)
+    const mark = callMark(call).slice(2)
+    return ({ from, to, input }) => {
+      const isOwn = from === call.account || to === call.account
+      const held = isOwn ? marks.slice(1) : marks
+      const text = input.toLowerCase()
+      return text.includes(mark) && held.every((each) => text.includes(each))
+    }
   }
   const own = new Set(directCalls.get(call.clientOrderId))
-  own.add(envelopeOf(aggregator, call).hash)
-  const marks = [call.account, call.target, call.calldata].map((each) => each.slice(2))
+  if (open.envelopeHash !== undefined) own.add(open.envelopeHash)
   return ({ hash, to, blockNumber, input }) => {
     if (own.has(hash)) return true
     if (to !== aggregator.settings.contracts.multicall || blockNumber <= call.fromBlock)
       return false
     if (claimedTransfers.has(callClaim(call.account, hash))) return false
-    return marks.every((mark) => input.toLowerCase().includes(mark.toLowerCase()))
+    return marks.every((mark) => input.toLowerCase().includes(mark))
   }
 }

@@ -1,66 +1,59 @@
 import type { OpenCall } from '../../domain/book/state.ts'
-import type { CallRecord, TrustlessCall } from '../../domain/call.ts'
-import type { Hex } from '../../domain/units.ts'
+import type { CallRecord } from '../../domain/call.ts'
 import type { AggregatorFault } from '../../ports.ts'
+import { payloadOf } from '../authority/deeds.ts'
 import type { SubmitReply } from '../authorization.ts'
+import { barredBy, type Refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { type TransactionOutcome, transactOnce } from '../transaction.ts'
-import { encodeOnCall, encodeSignedCall } from './data.ts'
-
-/** Calldata that makes the account execute the call: the same bytes on both routes. */
-export function proposerCalldata(aggregator: AggregatorContext, call: CallRecord): Hex {
-  if (call.trust === 'trusted') return encodeOnCall(call.target, call.calldata, call.value)
-  return encodeSignedCall(call, signatureOf(aggregator, call))
-}
-
-/** The owner's signature over a recorded call: the same bytes each time. */
-export function signatureOf(aggregator: AggregatorContext, call: TrustlessCall): Hex {
-  return aggregator.wallet.signer.signDigest(call.digest)
-}
-
-/** The signed transaction that goes to the service. Signing is deterministic: the same record gives the same bytes. */
-export function envelopeOf(
-  aggregator: AggregatorContext,
-  call: CallRecord,
-): { readonly raw: Hex; readonly hash: Hex } {
-  const trustless = call.trust === 'trustless'
-  return aggregator.wallet.signer.signTransaction({
-    ...call.envelope,
-    chainId: call.chainId,
-    from: call.account,
-    data: trustless ? proposerCalldata(aggregator, call) : call.calldata,
-  })
-}
 
 /** Calls that this process has recorded and sent to nobody yet. */
 const unsent = new WeakSet<CallRecord>()
 
 /**
- * Sends a recorded call to the service, when its turn comes; undefined when it was not sent. One that is new, and was never
- * sent because its turn came too late, is still the first when it is sent later.
+ * Sends a recorded call to the service, when its turn comes; undefined when it was not sent. That it is signed is on disk before
+ * the service can have it. One that is new, and was never sent because its turn came too late, is still the first when it is
+ * sent later.
  */
 export async function submitCall(
-  aggregator: AggregatorContext,
-  call: CallRecord,
+  context: OrderContext,
+  open: OpenCall,
   {
     end,
     mayBegin,
+    onBarred,
     isNew = false,
   }: {
     /** A turn that has not come when this is aborted never does. */
     readonly end: AbortSignal
-    /** Asked when its turn has come: it may have waited for minutes. */
+    /** Asked when its turn has come, and again once it is signed: it may have waited for minutes. */
     readonly mayBegin: () => boolean
+    /** Told why the signer makes no signature. */
+    readonly onBarred: (why: Refusal) => void
     /** Recorded just now, and sent by nobody yet. */
     readonly isNew?: boolean
   },
 ): Promise<SubmitReply | undefined> {
+  const { aggregator, ports } = context
+  const { call, intent } = open
+  if (aggregator === undefined || call === undefined) return undefined
   let isFirst = false
   if (isNew) unsent.add(call)
   const reply = await aggregator.service.onTurn(end, 'sendRawTransaction', async (service) => {
     if (!mayBegin()) return undefined
+    const signed = aggregator.wallet.signer.envelope(intent.id)
+    if (!signed.ok) {
+      onBarred(signed)
+      return undefined
+    }
+    const { raw, hash } = signed.value
+    if (open.envelopeHash !== hash) {
+      const { attempt } = call
+      await ports.journal.append({ type: 'call-signed', intentId: intent.id, attempt, hash })
+      if (!mayBegin()) return undefined
+    }
     isFirst = unsent.delete(call)
-    return service.sendRawTransaction(envelopeOf(aggregator, call).raw)
+    return service.sendRawTransaction(raw)
   })
   if (reply === undefined) return undefined
   if (reply.ok) return { tag: 'accepted', orderId: reply.value }
@@ -92,20 +85,23 @@ const INCONCLUSIVE: ReadonlySet<AggregatorFault['tag']> = new Set([
  * Sends the same call directly. A trustless call competes with the service for one nonce, so at most one of them
  * executes (rule A1). A trusted call is the very transaction that the service refused (rule A2).
  */
-export function sendDirectly(
+export async function sendDirectly(
   context: OrderContext,
   aggregator: AggregatorContext,
   open: OpenCall,
   call: CallRecord,
 ): Promise<TransactionOutcome> {
-  const trustless = call.trust === 'trustless'
+  const { signer } = aggregator.wallet
+  const { id: intentId } = open.intent
+  const signed = signer.onCall(intentId, 'direct')
+  if (!signed.ok) return { tag: 'barred', closing: barredBy(signed) }
+  const payload = payloadOf({ type: 'call', call })
   return transactOnce(context, aggregator.wallet, {
     id: directId(call),
     purpose: 'call',
-    intentId: open.intent.id,
-    to: trustless ? call.account : call.target,
-    data: trustless ? proposerCalldata(aggregator, call) : call.calldata,
-    value: trustless ? 0n : call.value,
+    intentId,
+    ...payload,
+    signedData: call.trust === 'trustless' ? signed.value : payload.data,
   })
 }
 

@@ -10,7 +10,7 @@ import type { ChainView } from '../../ports.ts'
 import { askChain, askService, trustedNow } from '../ask.ts'
 import { NONCE_LIVE, verify } from '../authority/verify.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
+import { barredBy, type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { tooCostly } from './cost.ts'
 import { paidFor, paperOf } from './paper.ts'
@@ -171,9 +171,9 @@ function wireNonce(quote: Quote): bigint | undefined {
 }
 
 /**
- * The moment that matters. Runs when the queue lets the submit go: checks freshness and caps, puts the exposure on
- * disk, checks freshness and the kill switch again, and only then signs and sends. No signature exists before its record
- * (rule G2).
+ * The moment that matters. Runs when the queue lets the submit go: checks whether it may still start, freshness and caps, puts
+ * the exposure on disk, checks freshness again, and only then has it signed and sends it. No signature exists before its record
+ * (rule G2), and the signer judges that record once more (rule T1).
  */
 async function signAndSubmit(
   context: OrderContext,
@@ -184,8 +184,8 @@ async function signAndSubmit(
   const { intent } = open
   const { quote, permit, digest, view } = signable
   if (context.closing.aborted) return { tag: 'stopped' }
-  const halted = haltedNow(context)
-  if (halted !== undefined) return halted
+  const barred = mayNotStart(context, open)
+  if (barred !== undefined) return barred
   // What was read of the chain grows old in the queue with the quote, and the node is not to blame.
   if (!isFresh(quote, context.ports.clock.now())) return STALE
   const time = timeOf(context, view)
@@ -207,17 +207,17 @@ async function signAndSubmit(
   }
   await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
   const after = timeOf(context, view)
-  const haltedSince = haltedNow(context)
-  if (haltedSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
-    const reason = haltedSince === undefined ? 'quote-stale' : 'halted'
-    await withdraw(context, open, { attempt, reason })
-    return haltedSince ?? STALE
+  if (!after.ok || !isFresh(quote, after.nowMs)) {
+    await withdraw(context, open, { attempt, reason: 'quote-stale' })
+    return STALE
   }
-  const reply = await gasless.submit({
-    quoteId: record.quoteId,
-    signature: signer.signDigest(digest),
-    clientOrderId: record.clientOrderId,
-  })
+  const signed = signer.permit(intent.id)
+  if (!signed.ok) {
+    await withdraw(context, open, { attempt, reason: signed.reason })
+    return barredBy(signed)
+  }
+  const { quoteId, clientOrderId: orderId } = record
+  const reply = await gasless.submit({ quoteId, signature: signed.value, clientOrderId: orderId })
   await recordReply(context, open, { attempt, reply: firstReply(reply) })
   return { tag: 'sent' }
 }

@@ -6,7 +6,7 @@ import type { ServiceOrder } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { PermitView } from '../../ports.ts'
 import { type Resolution, recordReply, tellUnknown } from '../authorization.ts'
-import { haltedNow } from '../close.ts'
+import type { Refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { attended } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
@@ -34,8 +34,8 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
 type Following = {
   readonly context: OrderContext
   readonly open: OpenSwap
-  /** Why the last submission has to be repeated, as far as this process knows. */
-  readonly submission: { cause: RetryCause }
+  /** Why the last submission has to be repeated, as far as this process knows, and why the signer does not let it. */
+  readonly submission: { cause: RetryCause; barred?: Refusal['reason'] | undefined }
   /** Why the last poll said nothing, and when the chain was asked instead. */
   readonly polls: { cause?: RetryCause | undefined; chainAskedAtMs?: number }
   /** Whether the chain did not answer the last look at it. */
@@ -62,7 +62,7 @@ function isPastDeadline({ context, open }: Following): boolean {
 /**
  * Sends the same bytes under the same id again; signing is deterministic. Any refusal now means unknown (rule G7). Not
  * while the chain is silent, past the deadline, or when the wallet has got code (rule A5): it may never have been
- * signed before a crash. Not while everything is halted: it may never have reached the service.
+ * signed before a crash. Not when the signer does not sign it again (rule T1): it may never have reached the service.
  */
 async function replay(following: Following): Promise<void> {
   const { context, open, submission } = following
@@ -74,12 +74,12 @@ async function replay(following: Following): Promise<void> {
   const sent = queue.runUnless(context.stop, 'submit', async () => {
     // It may have waited for its turn for minutes.
     if (mayNotReplay(following, permit)) return undefined
+    const signed = signer.permit(open.intent.id)
+    if (!signed.ok) return tellBarred(following, signed)
+    submission.barred = undefined
     observe({ type: 'retry', service: 'gasless', route: 'submit', cause: submission.cause })
-    return gasless.submit({
-      quoteId: permit.quoteId,
-      signature: signer.signDigest(permit.digest),
-      clientOrderId: permit.clientOrderId,
-    })
+    const { quoteId, clientOrderId } = permit
+    return gasless.submit({ quoteId, signature: signed.value, clientOrderId })
   })
   const meanwhile = (): Promise<void> => askChainAgain(following)
   const reply = await attended(context, open, { answer: sent, meanwhile })
@@ -94,10 +94,17 @@ async function replay(following: Following): Promise<void> {
   return recordReply(context, open, { attempt, reply: { tag: 'unknown', message } })
 }
 
+/** What is not signed again is left to the chain. Said once for each reason. */
+function tellBarred({ context, open, submission }: Following, { reason, detail }: Refusal): void {
+  if (submission.barred === reason) return
+  submission.barred = reason
+  tellUnknown(context, open, `not sent again (${reason}): ${detail}`)
+}
+
 function mayNotReplay(following: Following, permit: PermitRecord): boolean {
-  const { context, open } = following
+  const { open } = following
   const isOver = open.permit !== permit || open.state !== 'exposed'
-  return isOver || isPastDeadline(following) || haltedNow(context) !== undefined
+  return isOver || isPastDeadline(following)
 }
 
 async function poll(following: Following): Promise<void> {

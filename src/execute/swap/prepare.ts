@@ -1,4 +1,3 @@
-import { encodeFunctionData, parseAbi } from 'viem/utils'
 import { dayAllowance, livePermits } from '../../domain/book/limits.ts'
 import type { DaemonState, OpenSwap } from '../../domain/book/state.ts'
 import { openSwaps } from '../../domain/book/swaps.ts'
@@ -7,15 +6,10 @@ import { backoffMs } from '../../domain/policy.ts'
 import type { Token } from '../../domain/token.ts'
 import { maxOf } from '../../domain/units.ts'
 import type { ChainView } from '../../ports.ts'
+import { payloadOf } from '../authority/deeds.ts'
 import { type Closing, failure } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { type TransactionOutcome, transactOnce } from '../transaction.ts'
-
-const ABI = parseAbi([
-  'function approve(address spender, uint256 amount)',
-  'function deposit()',
-  'function withdraw(uint256 amount)',
-])
 
 /** Answers against an unwrapping before the intent is closed without it. */
 const UNWRAP_TRIES_MAX = 20
@@ -32,9 +26,7 @@ export async function wrapIfNative(context: OrderContext, intent: SwapIntent): P
     id,
     purpose: 'wrap',
     intentId: intent.id,
-    to: intent.sell.token.address,
-    data: encodeFunctionData({ abi: ABI, functionName: 'deposit' }),
-    value: intent.maxSell,
+    ...payloadOf({ type: 'wrap', token: intent.sell.token.address, amount: intent.maxSell }),
   })
   return prepared(outcome)
 }
@@ -56,17 +48,13 @@ export async function ensureAllowance(
   const allowance = view.allowances.get(token.address) ?? 0n
   if (allowance >= live + intent.maxSell) return { tag: 'ready' }
   const required = live + plannedSells(state, token)
+  const { permit2 } = context.gasless
+  const amount = approvalAmount(context, intent, required)
   const outcome = await transactOnce(context, context.wallet, {
     id: undefined,
     purpose: 'approve',
     intentId: intent.id,
-    to: token.address,
-    data: encodeFunctionData({
-      abi: ABI,
-      functionName: 'approve',
-      args: [context.gasless.permit2, approvalAmount(context, intent, required)],
-    }),
-    value: 0n,
+    ...payloadOf({ type: 'approve', token: token.address, spender: permit2, amount }),
   })
   return prepared(outcome)
 }
@@ -133,13 +121,12 @@ async function unwrapRest(
   }
   const amount = restToUnwrap(context, open)
   if (amount === 0n) return undefined
+  const token = (intent.buy.native ? intent.buy : intent.sell).token.address
   return transactOnce(context, context.wallet, {
     id: unwrapId(intent),
     purpose: 'unwrap',
     intentId: intent.id,
-    to: (intent.buy.native ? intent.buy : intent.sell).token.address,
-    data: encodeFunctionData({ abi: ABI, functionName: 'withdraw', args: [amount] }),
-    value: 0n,
+    ...payloadOf({ type: 'unwrap', token, amount }),
   })
 }
 
@@ -177,6 +164,8 @@ function prepared(outcome: TransactionOutcome): Prepared {
       return failure('transaction-reverted', 'the transaction reverted')
     case 'lost':
       return failure('transaction-lost', 'its nonce was used by a transaction that is not ours')
+    case 'barred':
+      return outcome.closing
     case 'unsent':
       return failure(UNSENT[outcome.why], outcome.detail)
   }

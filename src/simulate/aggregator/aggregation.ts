@@ -2,6 +2,7 @@ import type { AggregatorRoute } from '../../domain/observation.ts'
 import type { SeededRandom } from '../../domain/random.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
+import { createSigner, type SignerParts } from '../../execute/authority/signer.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns } from '../../execute/context.ts'
 import type { Queue } from '../../ports.ts'
@@ -9,7 +10,7 @@ import type { Ledger } from '../chain/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
 import { CallWatch } from '../judge/call-watch.ts'
 import type { SimulatedProcess } from '../process.ts'
-import { createSimulatedSigner } from '../signer.ts'
+import { createSimulatedKey } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import { createSimulatedCallChain, noCallChainFaults } from './chain.ts'
 import { CallLedger } from './ledger.ts'
@@ -92,7 +93,11 @@ export class Aggregation {
   }
 
   /** What a daemon's process is given. */
-  contextOf(process: SimulatedProcess, queue: Queue<AggregatorRoute>): AggregatorContext {
+  contextOf(
+    process: SimulatedProcess,
+    queue: Queue<AggregatorRoute>,
+    judging: Pick<SignerParts, 'journal' | 'guard' | 'clock' | 'files'>,
+  ): AggregatorContext {
     const { ledger, service, faults, chainFaults, settings, wallet: address } = this
     const { clock, disk } = this.#options
     const random = this.#options.random.fork(`process ${disk.appends} ${clock.trueMs}`)
@@ -103,10 +108,14 @@ export class Aggregation {
       process,
       chainId: CALL_CHAIN_ID,
     })
-    const signer = createSimulatedSigner({
-      address,
-      process,
-      onSign: (digest) => this.watch.signing(digest),
+    const signer = createSigner({
+      key: createSimulatedKey({
+        address,
+        process,
+        onSign: (digest) => this.watch.signing(digest),
+      }),
+      hashPermit: () => '0x',
+      ...judging,
     })
     return {
       settings,

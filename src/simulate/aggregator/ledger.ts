@@ -119,6 +119,7 @@ export class CallLedger {
   /** Whether the account's own transaction would succeed now. */
   wouldSucceed({ to, data, value }: { to: Address; data: Hex; value: bigint }): boolean {
     if (to !== this.#options.account) return !this.reverting.has(to) && value <= this.balance
+    if (data === '0x') return !this.#isProposer
     return !this.#isProposer || this.#checked(decodeOnCall(data)) !== undefined
   }
 
@@ -129,7 +130,7 @@ export class CallLedger {
     const { to, data, value, from } = draft
     const success =
       to === this.#options.account
-        ? this.#onCall(decodeOnCall(data), hash)
+        ? this.#ownCode(data, hash)
         : this.#execute({ target: to, calldata: data, value, hash, digest: undefined })
     this.#record({ hash, from, to, input: data, success })
   }
@@ -138,6 +139,11 @@ export class CallLedger {
   get #isProposer(): boolean {
     const { trustedProposer, trustlessProposer } = this.#options.contracts
     return [trustedProposer, trustlessProposer].some((each) => this.code === delegationTo(each))
+  }
+
+  /** The proposers take no bare ether, and revert. */
+  #ownCode(data: Hex, hash: Hex): boolean {
+    return data === '0x' ? !this.#isProposer : this.#onCall(decodeOnCall(data), hash)
   }
 
   #onCall(call: ProposerCall, hash: Hex): boolean {

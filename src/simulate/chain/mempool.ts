@@ -77,6 +77,7 @@ export class Mempool {
   #run(draft: TransactionDraft): readonly Omit<Transfer, 'logIndex'>[] | undefined {
     const { ledger } = this.#options
     const { from, to, data, value } = draft
+    if (data === '0x') return []
     if (data.startsWith(APPROVE)) {
       ledger.setAllowance(to, from, argument(data, 1))
       return []

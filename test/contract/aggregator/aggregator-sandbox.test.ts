@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createAggregatorRpc } from '../../../src/adapters/aggregator/rpc.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { Signer } from '../../../src/ports.ts'
 import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
 import { ETHER, QUIET, SEPOLIA, trustlessTransaction } from '../../support/aggregator/aggregator.ts'
 import { admin, sandboxForSuite } from '../../support/sandbox.ts'
+import { signerWith } from '../../support/signing.ts'
 import { type AggregatorCall, aggregatorContract } from './aggregator.ts'
 
 const wire = { methodPrefix: 'house_', signatureHeader: 'X-House-Signature' }
@@ -22,7 +23,7 @@ const ROUTES: Readonly<Record<AggregatorCall, string>> = {
   transactionStatus: 'transactionStatus',
 }
 
-function connect(signer: Pick<Signer, 'address' | 'signDigest'>) {
+function connect(signer: Pick<Signer, 'address' | 'login'>) {
   return createAggregatorRpc({
     url: sandbox().aggregatorUrl,
     ...wire,
@@ -38,7 +39,7 @@ function connect(signer: Pick<Signer, 'address' | 'signDigest'>) {
 aggregatorContract('the live adapter over the sandbox', async () => {
   const key = randomBytes(32)
   const owner = privateKeyToAccount(toHex(key))
-  const signer = createSigner(key)
+  const signer = signerWith(createKey(key))
   const rpc = createRpc(sandbox().sepolia.rpcUrl)
   await rpc.call('anvil_setBalance', [owner.address, toHex(ETHER)])
   const { trustlessProposer } = sandbox().sepolia.contracts
@@ -59,8 +60,8 @@ aggregatorContract('the live adapter over the sandbox', async () => {
   })
   await rpc.call('eth_sendRawTransactionSync', [delegation])
   const aggregator = connect(signer)
-  const stranger = createSigner(randomBytes(32))
-  const impostor = connect({ address: signer.address, signDigest: stranger.signDigest })
+  const stranger = signerWith(createKey(randomBytes(32)))
+  const impostor = connect({ address: signer.address, login: stranger.login })
   let nonce = -1n
   return {
     aggregator,

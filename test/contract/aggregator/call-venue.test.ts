@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { composeAggregator } from '../../../src/cli/compose/services.ts'
+import { emptyState } from '../../../src/domain/book/fields.ts'
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
 import type { CallIntent } from '../../../src/domain/intent.ts'
 import type { Observation } from '../../../src/domain/observation.ts'
 import type { AggregatorSettings, Settings } from '../../../src/domain/settings.ts'
 import type { OrderContext } from '../../../src/execute/context.ts'
 import { executeIntent } from '../../../src/execute/order.ts'
-import type { CallChain, Signer } from '../../../src/ports.ts'
+import type { CallChain, Key } from '../../../src/ports.ts'
 import type { CallRecord } from '../../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { QUIET, SEPOLIA, sepoliaClient } from '../../support/aggregator/aggregator.ts'
@@ -16,15 +17,16 @@ import {
   callContext,
   callsSeen,
   delegatedKey,
+  keyOf,
   memoOf,
   nestedNonceOf,
   recordIntent,
   recordStrategy,
-  signerOf,
   WALL_CLOCK,
 } from '../../support/aggregator/call-venue.ts'
 import { unpaced } from '../../support/aggregator/unpaced.ts'
 import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
+import { NO_FILES } from '../../support/signing.ts'
 import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** That of the contracts which the running test is about. */
@@ -37,7 +39,7 @@ let envelopeTo: AggregatorSettings['wire']['envelopeTo'] = 'account'
 const SLOT = 1_800_000_000
 
 /** The venue as the daemon composes it, with its pacing, for one account. */
-async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) {
+async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
   const { wire } = aggregatorSettingsOf(sandbox())
   const own = { wire: { ...wire, envelopeTo } }
   const aggregator = aggregatorSettingsOf(sandbox(), { ...own, ...changes })
@@ -47,7 +49,18 @@ async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) 
     ['sepolia', { name: 'sepolia', chainId: SEPOLIA, rpcUrls: [sandbox().sepolia.rpcUrl] }],
   ])
   const settings = { aggregator, chains } as Partial<Settings> as Settings
-  const composed = composeAggregator({ settings, clock: WALL_CLOCK, observe, operator: signer })
+  const unasked = {
+    journal: { state: emptyState(), isOnDisk: () => false },
+    guard: { barred: () => undefined },
+    files: NO_FILES,
+  }
+  const composed = composeAggregator({
+    settings,
+    clock: WALL_CLOCK,
+    observe,
+    operator: key,
+    ...unasked,
+  })
   if (composed === undefined) throw new Error('the settings have an aggregator')
   onTestFinished(() => composed.close())
   const { journal } = await openForTest(temporaryDirectory(), { clock: WALL_CLOCK, observe })
@@ -59,7 +72,7 @@ async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) 
     fromSeconds: SLOT - 1,
   })
   const context = callContext({
-    signer,
+    key,
     lines: composed.context,
     journal,
     settings: aggregator,
@@ -71,7 +84,7 @@ async function venue(signer: Signer, changes: Partial<AggregatorSettings> = {}) 
     slotSeconds: number,
     own: Partial<CallIntent>,
   ): Promise<CallIntent> => {
-    const named = recordIntent(strategy, { owner: signer.address, slotSeconds, label })
+    const named = recordIntent(strategy, { owner: key.address, slotSeconds, label })
     const intent = { ...named, ...own }
     await journal.append({
       type: 'slot-opened',
@@ -129,16 +142,17 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
   })
 
   test('a trustless call goes through the service, and its proof and both costs are on record', async () => {
-    const signer = signerOf(await delegatedKey(sandbox()))
+    const signer = keyOf(await delegatedKey(sandbox()))
     const { make, journal, observed } = await venue(signer)
     const events = await make('one')
     expect(events.map(({ type }) => type)).toEqual([
       'call-recorded',
+      'call-signed',
       'order-accepted',
       'call-proven',
       'intent-closed',
     ])
-    const [, , proven, closed] = events
+    const [, , , proven, closed] = events
     expect(proven).toMatchObject({ execution: { via: 'aggregated' } })
     if (proven?.type !== 'call-proven') throw new Error('no proof')
     const { charged, direct } = proven.execution.costs
@@ -152,7 +166,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
   })
 
   test('a refused trustless call goes directly, and is proven there', async () => {
-    const signer = signerOf(await delegatedKey(sandbox()))
+    const signer = keyOf(await delegatedKey(sandbox()))
     const { make, context } = await venue(signer)
     const { aggregator } = context
     if (aggregator === undefined) throw new Error('no aggregator')
@@ -171,7 +185,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
   })
 
   test('two trusted calls of the same bytes are two executions', async () => {
-    const signer = signerOf(await delegatedKey(sandbox(), 'trusted'))
+    const signer = keyOf(await delegatedKey(sandbox(), 'trusted'))
     const { make, context } = await venue(signer, { proposer: 'trusted' })
     steadyFees(context)
     const first = await make('again', SLOT)
@@ -179,6 +193,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     for (const events of [first, second])
       expect(events.map(({ type }) => type)).toEqual([
         'call-recorded',
+        'call-signed',
         'order-accepted',
         'call-proven',
         'intent-closed',
@@ -187,7 +202,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
   })
 
   test('signs for the domain that the account answers, and gives the call to whom the config says', async () => {
-    const signer = signerOf(await delegatedKey(sandbox()))
+    const signer = keyOf(await delegatedKey(sandbox()))
     const { make } = await venue(signer)
     const [recorded] = await make('domain')
     const { trustlessProposer } = aggregatorSettingsOf(sandbox()).contracts
@@ -198,7 +213,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
   })
 
   test('what the call was charged and saved is the word of the service, and its funds fell by as much', async () => {
-    const signer = signerOf(await delegatedKey(sandbox()))
+    const signer = keyOf(await delegatedKey(sandbox()))
     const { make } = await venue(signer)
     const proven = (await make('charged')).find(({ type }) => type === 'call-proven')
     if (proven?.type !== 'call-proven') throw new Error('no proof')
@@ -213,7 +228,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
   })
 
   test('a gas limit that the whole call cannot keep to is refused by name, with the number that it takes', async () => {
-    const signer = signerOf(await delegatedKey(sandbox()))
+    const signer = keyOf(await delegatedKey(sandbox()))
     const { make } = await venue(signer)
     const refused = (await make('tight', SLOT, { gasLimit: 45_000n })).at(-1)
     expect(refused).toMatchObject({ outcome: 'refused', reason: 'gas-limit-too-low' })
@@ -238,7 +253,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
       ['trustless', 'trustless', { kind: 'strayAfter', route: 'transactionReceipt' }],
       ['trustless', 'trustless', { kind: 'lieReceipt', count: 1 }],
     ])('of a %s account, executed once (%j %j)', async (_, proposer, rule) => {
-      const signer = signerOf(await delegatedKey(sandbox(), proposer))
+      const signer = keyOf(await delegatedKey(sandbox(), proposer))
       const { make } = await venue(signer, { proposer })
       sandbox().faults.set({ rules: [rule] })
       onTestFinished(() => sandbox().faults.set({}))

@@ -6,7 +6,7 @@ import type { Address } from '../../../src/domain/units.ts'
 import { keepGasTank } from '../../../src/engine/gas-tank.ts'
 import type { AggregatorContext } from '../../../src/execute/context.ts'
 import { followRecorded } from '../../../src/execute/transaction.ts'
-import type { Clock, Signer } from '../../../src/ports.ts'
+import type { Clock, Key } from '../../../src/ports.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { accountInfo, ETHER, QUIET, sepoliaClient } from '../../support/aggregator/aggregator.ts'
 import { GAS_TANK } from '../../support/aggregator/aggregator-abi.ts'
@@ -14,8 +14,8 @@ import {
   aggregatorSettingsOf,
   callContext,
   fundedKey,
+  keyOf,
   openLines,
-  signerOf,
   WALL_CLOCK,
 } from '../../support/aggregator/call-venue.ts'
 import { inheritJournal, Mortal } from '../../support/process/mortal.ts'
@@ -43,7 +43,7 @@ const TOP_UP = {
 type GasTankSettings = AggregatorSettings['gasTank']
 
 type Watched = {
-  readonly signer: Signer
+  readonly signer: Key
   readonly gasTank: GasTankSettings
   readonly dir: string
   readonly mortal?: Mortal
@@ -64,7 +64,7 @@ async function keep(
   const closing = new AbortController()
   const observed: Observation[] = []
   const context = callContext({
-    signer,
+    key: signer,
     lines: { service: mortal.service(lines.service), chain: mortal.chain(lines.chain) },
     journal: mortal.journal(opened.journal),
     settings: aggregatorSettingsOf(sandbox(), { gasTank }),
@@ -105,8 +105,8 @@ function staysAbove(wei: bigint, times: number): (observed: readonly Observation
   }
 }
 
-const depositsBy = (signer: Signer) => deposits({ from: signer.address })
-const depositsTo = (signer: Signer) => deposits({ account: signer.address })
+const depositsBy = (signer: Key) => deposits({ from: signer.address })
+const depositsTo = (signer: Key) => deposits({ account: signer.address })
 
 /** Both generations tell of a deposit in the same words. */
 async function deposits(args: { account?: Address; from?: Address }): Promise<readonly bigint[]> {
@@ -121,19 +121,19 @@ async function deposits(args: { account?: Address; from?: Address }): Promise<re
 }
 
 /** All that was deposited, in either generation, as long as nothing was charged. */
-async function tankOf(signer: Signer): Promise<bigint> {
+async function tankOf(signer: Key): Promise<bigint> {
   return (await depositsTo(signer)).reduce((sum, wei) => sum + wei, 0n)
 }
 
 /** An account whose deposit the service has seen. */
-async function depositor(wei: bigint): Promise<Signer> {
+async function depositor(wei: bigint): Promise<Key> {
   const key = await fundedKey(sandbox(), wei)
   const account = privateKeyToAccount(key)
   await vi.waitFor(
     async () => expect((await accountInfo(sandbox(), account)).body.error).toBeUndefined(),
     { timeout: 10_000, interval: 20 },
   )
-  return signerOf(key)
+  return keyOf(key)
 }
 
 describe.each(READINGS)('a GasTank as %s', (reading) => {
@@ -163,7 +163,7 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
   })
 
   test('an account that the service does not know yet is topped up like an empty one', async () => {
-    const signer = signerOf(await fundedKey(sandbox()))
+    const signer = keyOf(await fundedKey(sandbox()))
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
     await keep({ signer, gasTank, dir: temporaryDirectory() }, staysAbove(TOP_UP.amountWei, 3))
     expect(await depositsBy(signer)).toEqual([TOP_UP.amountWei])
@@ -191,7 +191,7 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
 
   test('a top-up that the wallet cannot pay for is told, and is made once it can', async () => {
     const key = await fundedKey(sandbox(), 0n, 10n * MILLI_ETHER)
-    const signer = signerOf(key)
+    const signer = keyOf(key)
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
     const told = ({ type }: Observation): boolean => type === 'chain-trouble'
     const dir = temporaryDirectory()
@@ -221,7 +221,7 @@ describe.each(READINGS)('a GasTank as %s', (reading) => {
     const gasTank = { methods: 'auto' as const, alertBelowWei: undefined, topUp: TOP_UP }
     // Before and after its record, after the broadcast, before and after the record of its end.
     for (let step = 1; step <= 5; step += 1) {
-      const signer = signerOf(await fundedKey(sandbox()))
+      const signer = keyOf(await fundedKey(sandbox()))
       const dir = temporaryDirectory()
       const mortal = new Mortal(step)
       await keep({ signer, gasTank, dir, mortal }, () => false)

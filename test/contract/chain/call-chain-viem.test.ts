@@ -68,14 +68,14 @@ describe('call chain adapter on a local EVM node', () => {
     answerOf(await rig.callChain.account({ account: ETCHED, gasTank: rig.gasTank }))
 
   test('an account is one HTTP request, with time, nonce and domain of one block', async () => {
-    await viaProxy.account({ account: rig.signer.address, gasTank: rig.gasTank })
+    await viaProxy.account({ account: rig.key.address, gasTank: rig.gasTank })
     expect(proxy.batches.map((batch) => batch.map((item) => item.method))).toEqual([
       ['eth_chainId', 'eth_call', 'eth_getBlockByNumber', 'eth_getTransactionCount', 'eth_getCode'],
     ])
   })
 
   test('a simulation and a trace are one HTTP request each', async () => {
-    const { address } = rig.signer
+    const { address } = rig.key
     await viaProxy.simulate({ from: address, to: address, data: '0x', value: 0n })
     await viaProxy.trace(`0x${'77'.repeat(32)}`)
     expect(proxy.batches.map((batch) => batch.map((item) => item.method))).toEqual([
@@ -154,14 +154,14 @@ describe('call chain adapter on a local EVM node', () => {
     ],
   ])('a simulation that reverts with %s says so', async (_, data, message) => {
     await etch(codeThat('reverts', data))
-    const call = { from: rig.signer.address, to: ETCHED, data: '0x' as Hex, value: 0n }
+    const call = { from: rig.key.address, to: ETCHED, data: '0x' as Hex, value: 0n }
     const fault = { tag: 'refused', message }
     expect(await rig.callChain.simulate(call)).toEqual({ ok: false, fault })
   })
 
   test('a simulation that reverts without data is refused all the same', async () => {
     await etch(codeThat('reverts', '0x'))
-    const call = { from: rig.signer.address, to: ETCHED, data: '0x' as Hex, value: 0n }
+    const call = { from: rig.key.address, to: ETCHED, data: '0x' as Hex, value: 0n }
     expect(await rig.callChain.simulate(call)).toMatchObject({ fault: { tag: 'refused' } })
   })
 
@@ -182,7 +182,7 @@ describe('call chain adapter on a local EVM node', () => {
 
   test('a node on another chain is believed in nothing but its identity', async () => {
     const elsewhere = connect(1, rig.rpcUrl)
-    const account = rig.signer.address
+    const account = rig.key.address
     const call = { from: account, to: account, data: '0x' as Hex, value: 0n }
     const message = `node 1 of 1: is on chain ${rig.chainId}, not 1`
     const replies = await Promise.all([

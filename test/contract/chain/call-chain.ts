@@ -3,7 +3,7 @@ import { type AccountCall, delegateOf, resolveVerifyingContract } from '../../..
 import type { GasTankMethods } from '../../../src/domain/settings.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'
 import { encodeSignedCall, hashCall } from '../../../src/execute/call/data.ts'
-import type { CallChain, CallTrace, Signer } from '../../../src/ports.ts'
+import type { CallChain, CallTrace, Key } from '../../../src/ports.ts'
 import { answerOf } from './chain.ts'
 
 type Call = { readonly to: Address; readonly data: Hex }
@@ -16,7 +16,7 @@ export type CallChainRig = {
   readonly callChain: CallChain
   readonly chainId: number
   /** Signs for the account, which has coin and neither code nor deposit. */
-  readonly signer: Signer
+  readonly key: Key
   /** The account's coin at the start, in wei. */
   readonly balance: bigint
   readonly gasTank: Address
@@ -55,22 +55,22 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
     afterEach(() => rig.close())
 
     const account = async () =>
-      answerOf(await rig.callChain.account({ account: rig.signer.address, gasTank: rig.gasTank }))
+      answerOf(await rig.callChain.account({ account: rig.key.address, gasTank: rig.gasTank }))
 
     /** A call of the account as its owner signs it now, with changes made before the signature. */
     async function signedCall(changes: Partial<AccountCall> = {}): Promise<Hex> {
-      const { chainId, proposer, signer, workingCall } = rig
+      const { chainId, proposer, key, workingCall } = rig
       const view = await account()
       const verifyingContract = resolveVerifyingContract({
         answered: view.domain,
         chainId,
         proposer,
-        account: signer.address,
+        account: key.address,
       })
       if (verifyingContract === undefined) throw new Error('no usable domain')
       const call: AccountCall = {
         chainId,
-        account: signer.address,
+        account: key.address,
         verifyingContract,
         deadlineSeconds: view.blockTimeSeconds + 600,
         nonce: view.nestedNonce ?? 0n,
@@ -80,18 +80,18 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
         gasLimit: GAS_LIMIT,
         ...changes,
       }
-      return encodeSignedCall(call, signer.signDigest(hashCall(call)))
+      return encodeSignedCall(call, key.signDigest(hashCall(call)))
     }
 
     function selfCall(data: Hex) {
-      const { address } = rig.signer
+      const { address } = rig.key
       return { from: address, to: address, data, value: 0n }
     }
 
     /** Sends a call of the account to itself, and waits for its trace. */
     async function sendSelf(data: Hex): Promise<CallTrace> {
       const draft = answerOf(await rig.callChain.draft(selfCall(data)))
-      const { raw, hash } = rig.signer.signTransaction(draft)
+      const { raw, hash } = rig.key.signTransaction(draft)
       expect(answerOf(await rig.callChain.broadcast(raw))).toBe(hash)
       for (let tries = 0; tries < MINE_TRIES_MAX; tries++) {
         const trace = answerOf(await rig.callChain.trace(hash))
@@ -112,7 +112,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
     /** A batch with a signed call of the account. The payload is what marks it. */
     async function batched(): Promise<{ hash: Hex; mark: Hex }> {
       const payload = payloadOf(await signedCall())
-      const account = rig.signer.address
+      const account = rig.key.address
       return { hash: await rig.batch({ account, target: rig.target, payload }), mark: payload }
     }
 
@@ -147,7 +147,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
     })
 
     test('a GasTank that is no contract has no balance', async () => {
-      const query = { account: rig.signer.address, gasTank: STRANGER }
+      const query = { account: rig.key.address, gasTank: STRANGER }
       const nothing = { balances: undefined, balanceOf: undefined }
       expect(answerOf(await rig.callChain.account(query)).gasTank).toEqual(nothing)
     })
@@ -159,7 +159,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       expect(delegateOf(view.code)).toBe(proposer)
       expect(view.nestedNonce).toBe(0n)
       expect(view.domain).toMatchObject({ name: 'TrustlessProposer', version: '1' })
-      const query = { answered: view.domain, chainId, proposer, account: rig.signer.address }
+      const query = { answered: view.domain, chainId, proposer, account: rig.key.address }
       expect(resolveVerifyingContract(query)).toBeDefined()
     })
 
@@ -168,7 +168,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
       const data = await signedCall()
       const before = await account()
       const trace = await sendSelf(data)
-      const { address } = rig.signer
+      const { address } = rig.key
       expect(trace).toMatchObject({ success: true, from: address, to: address, input: data })
       expect(trace.gasUsed).toBeGreaterThan(21_000n)
       expect(trace.effectiveGasPrice).toBeGreaterThan(0n)
@@ -205,7 +205,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
     })
 
     test('a call with more coin than the account has is told apart', async () => {
-      const call = { from: rig.signer.address, ...rig.workingCall, value: rig.balance + 1n }
+      const call = { from: rig.key.address, ...rig.workingCall, value: rig.balance + 1n }
       expect(await rig.callChain.simulate(call)).toMatchObject({
         fault: { tag: 'insufficientFunds' },
       })
@@ -218,7 +218,7 @@ export function callChainContract(name: string, makeRig: () => Promise<CallChain
     test('a mined transaction is found among others, and moves the nonce', async () => {
       await rig.delegate()
       const { hash, blockNumber } = await sendSelf(await signedCall())
-      const from = rig.signer.address
+      const from = rig.key.address
       const found = answerOf(
         await rig.callChain.transaction({ from, hashes: [UNKNOWN_HASH, hash] }),
       )

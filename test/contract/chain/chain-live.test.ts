@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createChain } from '../../../src/adapters/chain/chain.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { Hex } from '../../../src/domain/units.ts'
 import { type FakeRpcNode, startPassingNode } from '../../support/chain/fake-rpc-node.ts'
 import {
@@ -43,12 +43,12 @@ describe('chain adapter on a local EVM node', () => {
 
   function approvalDraft() {
     const data = approveCall(rig.permit2, 5n)
-    return rig.chain.draft({ from: rig.signer.address, to: rig.token.address, data, value: 0n })
+    return rig.chain.draft({ from: rig.key.address, to: rig.token.address, data, value: 0n })
   }
 
   test('a view is one HTTP request, and a feed is asked for its decimals once', async () => {
     const query = {
-      owner: rig.signer.address,
+      owner: rig.key.address,
       tokens: [rig.token],
       feeds: [rig.feed],
       permitNonce: 3n,
@@ -66,19 +66,19 @@ describe('chain adapter on a local EVM node', () => {
 
   test('a permit view with a transaction is one HTTP request', async () => {
     const txHash = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
-    const query = { owner: rig.signer.address, nonce: 3n, txHash }
+    const query = { owner: rig.key.address, nonce: 3n, txHash }
     expect(answerOf(await viaProxy.permit(query)).transaction?.hash).toBe(txHash)
     expect(proxy.batches).toHaveLength(1)
   })
 
   test('bytes that wait in the pool already may be broadcast again', async () => {
-    const { raw, hash } = rig.signer.signTransaction(answerOf(await approvalDraft()))
+    const { raw, hash } = rig.key.signTransaction(answerOf(await approvalDraft()))
     await rig.rpc.call('evm_setAutomine', [false])
     await rig.rpc.call('evm_setIntervalMining', [3_600])
     try {
       expect(answerOf(await rig.chain.broadcast(raw))).toBe(hash)
       expect(answerOf(await rig.chain.broadcast(raw))).toBe(hash)
-      const query = { from: rig.signer.address, hashes: [hash] }
+      const query = { from: rig.key.address, hashes: [hash] }
       expect(answerOf(await rig.chain.transaction(query)).receipt).toBeUndefined()
       expect(
         answerOf(await rig.chain.permit({ owner: query.from, nonce: 0n, txHash: hash })),
@@ -92,7 +92,7 @@ describe('chain adapter on a local EVM node', () => {
   })
 
   test('a sender without coin is told apart from a refused transaction', async () => {
-    const poor = createSigner(randomBytes(32))
+    const poor = createKey(randomBytes(32))
     const draft = answerOf(await approvalDraft())
     const { raw } = poor.signTransaction({ ...draft, from: poor.address, nonce: 0 })
     const reply = await rig.chain.broadcast(raw)
@@ -101,17 +101,17 @@ describe('chain adapter on a local EVM node', () => {
 
   test('a transaction below its intrinsic gas is refused', async () => {
     const draft = answerOf(await approvalDraft())
-    const { raw } = rig.signer.signTransaction({ ...draft, gas: 1_000n })
+    const { raw } = rig.key.signTransaction({ ...draft, gas: 1_000n })
     const reply = await rig.chain.broadcast(raw)
     expect(reply).toMatchObject({ ok: false, fault: { tag: 'refused' } })
   })
 
   test('a transaction that reverted has a receipt that says so, and no transfers', async () => {
     const draft = answerOf(await approvalDraft())
-    const { raw, hash } = rig.signer.signTransaction({ ...draft, ...rig.revertingCall })
+    const { raw, hash } = rig.key.signTransaction({ ...draft, ...rig.revertingCall })
     answerOf(await rig.chain.broadcast(raw))
     await receiptOf(rig.rpc, hash)
-    const { address } = rig.signer
+    const { address } = rig.key
     const found = answerOf(await rig.chain.transaction({ from: address, hashes: [hash] }))
     expect(found.receipt?.success).toBe(false)
     const permit = answerOf(await rig.chain.permit({ owner: address, nonce: 0n, txHash: hash }))
@@ -120,13 +120,13 @@ describe('chain adapter on a local EVM node', () => {
   })
 
   test('the refusal of a call that reverts names its error', async () => {
-    const reply = await rig.chain.draft({ from: rig.signer.address, ...rig.revertingCall })
+    const reply = await rig.chain.draft({ from: rig.key.address, ...rig.revertingCall })
     expect(reply).toMatchObject({ fault: { message: 'the call reverts: custom error 0xf4d678b8' } })
   })
 
   test('a node on another chain is believed in nothing but its identity', async () => {
     const elsewhere = connect(1, rig.rpcUrl)
-    const { address } = rig.signer
+    const { address } = rig.key
     const call = { from: address, to: address, data: '0x' as Hex, value: 0n }
     const message = `node 1 of 1: is on chain ${rig.chainId}, not 1`
     const replies = await Promise.all([
@@ -149,7 +149,7 @@ describe('chain adapter on a local EVM node', () => {
 
   test('where Permit2 is not deployed, no nonce passes for unused', async () => {
     await rig.rpc.call('anvil_setCode', [rig.permit2, '0x'])
-    const owner = rig.signer.address
+    const owner = rig.key.address
     const fault = {
       tag: 'unavailable',
       message: 'node 1 of 1: Permit2 does not answer at its address',
@@ -163,14 +163,14 @@ describe('chain adapter on a local EVM node', () => {
 
   test('a chain without Multicall3 cannot be viewed, and the message says why', async () => {
     await rig.rpc.call('anvil_setCode', ['0xcA11bde05977b3631167028862bE2a173976CA11', '0x'])
-    const reply = await rig.chain.view({ owner: rig.signer.address, tokens: [], feeds: [] })
+    const reply = await rig.chain.view({ owner: rig.key.address, tokens: [], feeds: [] })
     expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
     expect(JSON.stringify(reply)).toContain('no Multicall3 at 0xca11')
   })
 
   test('a node that has not reached the first block of a search is unavailable', async () => {
     const reply = await rig.chain.outgoing({
-      owner: rig.signer.address,
+      owner: rig.key.address,
       token: rig.token.address,
       fromBlock: 1_000_000n,
       untilSeconds: 0,

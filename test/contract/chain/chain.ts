@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PriceFeed } from '../../../src/domain/price.ts'
 import type { Token } from '../../../src/domain/token.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'
-import type { Chain, ChainReply, Signer } from '../../../src/ports.ts'
+import type { Chain, ChainReply, Key } from '../../../src/ports.ts'
 
 type Call = { readonly to: Address; readonly data: Hex; readonly value: bigint }
 
@@ -12,7 +12,7 @@ export type ChainRig = {
   readonly chainId: number
   readonly permit2: Address
   /** Signs for the owner, who has native coin, some of `token` and none of `otherToken`, no allowances and no code. */
-  readonly signer: Signer
+  readonly key: Key
   readonly token: Token
   readonly otherToken: Token
   /** The owner's balance of `token` at the start. */
@@ -64,11 +64,11 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
 
     function approval(amount: bigint): Call & { readonly from: Address } {
       const data = approveCall(rig.permit2, amount)
-      return { from: rig.signer.address, to: rig.token.address, data, value: 0n }
+      return { from: rig.key.address, to: rig.token.address, data, value: 0n }
     }
 
     async function mined(hash: Hex) {
-      const query = { from: rig.signer.address, hashes: [hash] }
+      const query = { from: rig.key.address, hashes: [hash] }
       for (let tries = 0; tries < MINE_TRIES_MAX; tries++) {
         const found = answerOf(await rig.chain.transaction(query))
         if (found.receipt !== undefined) return found
@@ -87,7 +87,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     })
 
     test('a view holds balances, allowances, feeds and the head', async () => {
-      const owner = rig.signer.address
+      const owner = rig.key.address
       const view = answerOf(
         await rig.chain.view({ owner, tokens: [rig.token, rig.otherToken], feeds: [rig.feed] }),
       )
@@ -119,7 +119,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     })
 
     test('a second view of the same query is complete too', async () => {
-      const query = { owner: rig.signer.address, tokens: [rig.token], feeds: [rig.feed] }
+      const query = { owner: rig.key.address, tokens: [rig.token], feeds: [rig.feed] }
       const first = answerOf(await rig.chain.view(query))
       const second = answerOf(await rig.chain.view(query))
       expect(second.readings.get(rig.feed.pair)).toMatchObject({
@@ -136,7 +136,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       const deadFeed: PriceFeed = { ...rig.feed, pair: 'DEAD/FEED', feed: stranger }
       const view = answerOf(
         await rig.chain.view({
-          owner: rig.signer.address,
+          owner: rig.key.address,
           tokens: [deadToken, rig.token],
           feeds: [deadFeed, rig.feed],
         }),
@@ -150,7 +150,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       const blind: PriceFeed = { ...rig.feed, pair: 'BLIND/FEED', sequencerFeed: rig.stranger }
       const plain: PriceFeed = { ...rig.feed, pair: 'PLAIN/FEED', sequencerFeed: undefined }
       const view = answerOf(
-        await rig.chain.view({ owner: rig.signer.address, tokens: [], feeds: [blind, plain] }),
+        await rig.chain.view({ owner: rig.key.address, tokens: [], feeds: [blind, plain] }),
       )
       expect(view.readings.has('BLIND/FEED')).toBe(false)
       expect(view.readings.get('PLAIN/FEED')?.sequencer).toBeUndefined()
@@ -158,7 +158,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     })
 
     test('a nonce is unused until it is used, and its neighbours stay unused', async () => {
-      const owner = rig.signer.address
+      const owner = rig.key.address
       const nonce = (5n << 8n) | 255n
       const used = async (permitNonce: bigint) => {
         const view = answerOf(await rig.chain.view({ owner, tokens: [], feeds: [], permitNonce }))
@@ -181,14 +181,12 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
 
     test('an account with code is told from one without', async () => {
       await rig.giveCode()
-      const view = answerOf(
-        await rig.chain.view({ owner: rig.signer.address, tokens: [], feeds: [] }),
-      )
+      const view = answerOf(await rig.chain.view({ owner: rig.key.address, tokens: [], feeds: [] }))
       expect(view.ownerHasCode).toBe(true)
     })
 
     test('a permit view knows no transaction that the chain does not know', async () => {
-      const query = { owner: rig.signer.address, nonce: 1n }
+      const query = { owner: rig.key.address, nonce: 1n }
       expect(answerOf(await rig.chain.permit(query)).transaction).toBeUndefined()
       const asked = answerOf(await rig.chain.permit({ ...query, txHash: UNKNOWN_HASH }))
       expect(asked.transaction).toBeUndefined()
@@ -197,7 +195,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     })
 
     test('a permit view traces the transaction it was asked about', async () => {
-      const owner = rig.signer.address
+      const owner = rig.key.address
       const txHash = await rig.payOut(rig.token, { to: rig.stranger, amount: 7n })
       const { transaction } = answerOf(await rig.chain.permit({ owner, nonce: 1n, txHash }))
       expect(transaction).toMatchObject({ hash: txHash, success: true })
@@ -208,7 +206,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     })
 
     test('outgoing transactions are those of the token and the owner since a block, oldest first', async () => {
-      const owner = rig.signer.address
+      const owner = rig.key.address
       const before = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
       const start = answerOf(await rig.chain.permit({ owner, nonce: 0n, txHash: before }))
       const fromBlock = (start.transaction?.blockNumber ?? 0n) + 1n
@@ -236,14 +234,14 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     })
 
     test('a drafted, signed and broadcast call takes effect once', async () => {
-      const owner = rig.signer.address
+      const owner = rig.key.address
       const before = answerOf(await rig.chain.transaction({ from: owner, hashes: [] }))
       const draft = answerOf(await rig.chain.draft(approval(123n)))
       expect(draft).toMatchObject({ ...approval(123n), chainId: rig.chainId })
       expect(draft.nonce).toBe(before.latestNonce)
       expect(draft.maxFeePerGas).toBeGreaterThanOrEqual(draft.maxPriorityFeePerGas)
 
-      const { raw, hash } = rig.signer.signTransaction(draft)
+      const { raw, hash } = rig.key.signTransaction(draft)
       expect(answerOf(await rig.chain.broadcast(raw))).toBe(hash)
       const found = await mined(hash)
       expect(found.receipt).toMatchObject({ hash, success: true })
@@ -253,12 +251,10 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     })
 
     test('the receipt is found among hashes that never made it', async () => {
-      const { raw, hash } = rig.signer.signTransaction(
-        answerOf(await rig.chain.draft(approval(1n))),
-      )
+      const { raw, hash } = rig.key.signTransaction(answerOf(await rig.chain.draft(approval(1n))))
       answerOf(await rig.chain.broadcast(raw))
       await mined(hash)
-      const from = rig.signer.address
+      const from = rig.key.address
       const found = answerOf(await rig.chain.transaction({ from, hashes: [UNKNOWN_HASH, hash] }))
       expect(found.receipt?.hash).toBe(hash)
       const none = answerOf(await rig.chain.transaction({ from, hashes: [UNKNOWN_HASH] }))
@@ -267,10 +263,10 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
 
     test('another transaction with a nonce that is spent is refused', async () => {
       const draft = answerOf(await rig.chain.draft(approval(1n)))
-      const { raw, hash } = rig.signer.signTransaction(draft)
+      const { raw, hash } = rig.key.signTransaction(draft)
       answerOf(await rig.chain.broadcast(raw))
       await mined(hash)
-      const late = rig.signer.signTransaction({
+      const late = rig.key.signTransaction({
         ...draft,
         data: approveCall(rig.permit2, 2n),
       })
@@ -281,7 +277,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
     })
 
     test('a call that would revert is refused before it is signed', async () => {
-      const reply = await rig.chain.draft({ from: rig.signer.address, ...rig.revertingCall })
+      const reply = await rig.chain.draft({ from: rig.key.address, ...rig.revertingCall })
       expect(reply).toMatchObject({ ok: false, fault: { tag: 'refused' } })
     })
 

@@ -26,6 +26,7 @@ journalContract('the simulated journal', ({ clock: suiteClock, observe }) => {
       clock.offsetMs = suiteClock.now() - clock.trueMs
       return simulated.append(...events)
     },
+    isOnDisk: (name: string) => simulated.isOnDisk(name),
     records: () => simulated.records(),
   })
   return {

@@ -26,9 +26,10 @@ describe('a call through the service', () => {
     expect(outcomes(world, 'claim')).toEqual(['filled filled'])
     expect(routes(world)).toEqual(['aggregated'])
     expect(executed(world)).toBe(1)
-    expect(eventTypes(world).slice(-6)).toEqual([
+    expect(eventTypes(world).slice(-7)).toEqual([
       'slot-opened',
       'call-recorded',
+      'call-signed',
       'order-accepted',
       'call-proven',
       'intent-closed',

@@ -4,7 +4,7 @@ import {
   type AggregatorRpcOptions,
   createAggregatorRpc,
 } from '../../../src/adapters/aggregator/rpc.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { RateLimitReading } from '../../../src/adapters/pace/rate-limit.ts'
 import type { AggregatorRoute, Observation } from '../../../src/domain/observation.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'
@@ -14,6 +14,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../process/scripted-server.ts'
+import { signerWith } from '../signing.ts'
 import { aggregatorGolden } from './aggregator-golden.ts'
 
 export const HASH: Hex = `0x${'7d'.repeat(32)}`
@@ -80,7 +81,7 @@ export function useAggregatorRpc(): AggregatorRpcRig {
   let observed: Observation[] = []
   let readings: [AggregatorRoute, RateLimitReading][] = []
   let blocks: [AggregatorRoute, number][] = []
-  const signer = createSigner(Buffer.from('11'.repeat(32), 'hex'))
+  const signer = signerWith(createKey(Buffer.from('11'.repeat(32), 'hex')))
   const open: { close(): Promise<void> }[] = []
 
   beforeEach(async () => {

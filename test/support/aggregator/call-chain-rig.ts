@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, type Hex, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createCallChain } from '../../../src/adapters/chain/call-chain.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { Address } from '../../../src/domain/units.ts'
 import { demoTargetAbi, multicallAbi } from '../../../src/sandbox/aggregator/chain/abi.ts'
 import {
@@ -38,10 +38,10 @@ export async function makeCallChainRig(
     ...{ domain, gasTank: 'balanceOf', gasLimit: 'target' },
   })
   const { contracts, relayer } = deployment
-  const key = randomBytes(32)
-  const owner = privateKeyToAccount(toHex(key))
-  const signer = createSigner(key)
-  await rpc.call('anvil_setBalance', [signer.address, toHex(ETHER)])
+  const bytes = randomBytes(32)
+  const owner = privateKeyToAccount(toHex(bytes))
+  const key = createKey(bytes)
+  await rpc.call('anvil_setBalance', [key.address, toHex(ETHER)])
   const callChain = createCallChain({
     chainId: CHAIN_ID,
     rpcUrls: [anvil.rpcUrl],
@@ -55,7 +55,7 @@ export async function makeCallChainRig(
     deployment,
     callChain,
     chainId: CHAIN_ID,
-    signer,
+    key,
     balance: ETHER,
     gasTank: lower(contracts.gasTank),
     gasTankMethods: 'balanceOf',
@@ -94,7 +94,7 @@ export async function makeCallChainRig(
         authorizations: [authorization],
       })
     },
-    deposit: (wei) => depositFor(deployment, signer.address, wei),
+    deposit: (wei) => depositFor(deployment, key.address, wei),
     async batch({ account, target: to, payload }) {
       const call = { account, target: to, data: payload, value: 0n, gasLimit: 400_000n }
       const data = encodeFunctionData({

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { encodeFunctionData, type Hex, keccak256, parseEventLogs, stringToHex, toHex } from 'viem'
 import { createAggregatorRpc } from '../../../src/adapters/aggregator/rpc.ts'
 import { createCallChain } from '../../../src/adapters/chain/call-chain.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { CallIntent } from '../../../src/domain/intent.ts'
 import type { Observation } from '../../../src/domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../../../src/domain/policy.ts'
@@ -11,11 +11,12 @@ import type { AggregatorSettings } from '../../../src/domain/settings.ts'
 import type { CallStrategy, StrategyLimits } from '../../../src/domain/strategy.ts'
 import { type Address, baseUnits } from '../../../src/domain/units.ts'
 import { createTurns, type OrderContext } from '../../../src/execute/context.ts'
-import type { Aggregator, CallChain, Clock, Journal, Signer } from '../../../src/ports.ts'
+import type { Aggregator, CallChain, Clock, Journal, Key } from '../../../src/ports.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
 import { ACCOUNT, GASLESS } from '../../../src/simulate/stage.ts'
 import { aSchedule, OPEN } from '../builders.ts'
+import { signerWith } from '../signing.ts'
 import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'
 import { unpaced } from './unpaced.ts'
@@ -82,8 +83,8 @@ export async function fundedKey(sandbox: Sandbox, deposit = 0n, coin = ETHER): P
   return key
 }
 
-export function signerOf(key: Hex): Signer {
-  return createSigner(Buffer.from(key.slice(2), 'hex'))
+export function keyOf(key: Hex): Key {
+  return createKey(Buffer.from(key.slice(2), 'hex'))
 }
 
 /** The service and the chain as one process talks to them. */
@@ -94,11 +95,12 @@ export type Lines = {
 
 export function openLines(
   sandbox: Sandbox,
-  signer: Signer,
+  key: Key,
   observe: (event: Observation) => void = () => undefined,
 ): Lines {
   const { methodPrefix, signatureHeader } = aggregatorSettingsOf(sandbox).wire
   const clock = WALL_CLOCK
+  const signer = signerWith(key)
   return {
     service: createAggregatorRpc({
       url: sandbox.aggregatorUrl,
@@ -115,7 +117,7 @@ export function openLines(
 }
 
 export type CallContextOptions = {
-  readonly signer: Signer
+  readonly key: Key
   readonly lines: { readonly service: Aggregator; readonly chain: CallChain }
   readonly journal: Journal
   readonly settings: AggregatorSettings
@@ -128,7 +130,11 @@ export type CallContextOptions = {
 
 /** A context for calls alone: whatever the gasless venue is asked for throws. */
 export function callContext(options: CallContextOptions): OrderContext {
-  const { signer, lines, journal, settings, strategies } = options
+  const { key, lines, journal, settings } = options
+  const strategies = new Map(options.strategies.map((strategy) => [strategy.name, strategy]))
+  const aggregator = { settings, chainId: SEPOLIA }
+  const files = { chainId: SEPOLIA, gasless: GASLESS, account: ACCOUNT, strategies, aggregator }
+  const signer = signerWith(key, { journal, files, clock: WALL_CLOCK })
   const wallet = { chain: lines.chain, chainId: SEPOLIA, signer, turn: createTurns() }
   const never = new AbortController().signal
   return {
@@ -147,7 +153,7 @@ export function callContext(options: CallContextOptions): OrderContext {
     chainId: SEPOLIA,
     gasless: GASLESS,
     account: ACCOUNT,
-    strategies: new Map(strategies.map((strategy) => [strategy.name, strategy])),
+    strategies,
     mode: 'sandbox',
     pricePath: () => undefined,
     hashPermit: () => {

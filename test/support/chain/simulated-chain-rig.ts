@@ -5,7 +5,7 @@ import type { Address } from '../../../src/domain/units.ts'
 import { createSimulatedChain } from '../../../src/simulate/chain/chain.ts'
 import { BLOCK_SECONDS, POOL } from '../../../src/simulate/chain/ledger.ts'
 import { SimulatedProcess } from '../../../src/simulate/process.ts'
-import { createSimulatedSigner } from '../../../src/simulate/signer.ts'
+import { createSimulatedKey } from '../../../src/simulate/signer.ts'
 import {
   PERMIT2,
   SIMULATED_CHAIN_ID,
@@ -69,7 +69,7 @@ export async function makeSimulatedChainRig(): Promise<ChainRig> {
     ),
     chainId: SIMULATED_CHAIN_ID,
     permit2: PERMIT2,
-    signer: createSimulatedSigner({ address: WALLET, process, onSign: () => undefined }),
+    key: createSimulatedKey({ address: WALLET, process, onSign: () => undefined }),
     token: USDC,
     otherToken: WETH,
     tokenBalance: world.balance(USDC.address),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, erc20Abi, parseAbi } from 'viem'
 import { createChain } from '../../../src/adapters/chain/chain.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { Token } from '../../../src/domain/token.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'
 import { feedBoardAbi } from '../../../src/sandbox/evm/abi.ts'
@@ -27,8 +27,8 @@ export async function makeViemChainRig(): Promise<ViemChainRig> {
   const rpc = createRpc(anvil.rpcUrl)
   const deployment = await deployGaslessContracts(rpc, CHAIN_ID)
   const { deployer } = deployment
-  const signer = createSigner(randomBytes(32))
-  const owner = signer.address
+  const key = createKey(randomBytes(32))
+  const owner = key.address
   const permit2 = lower(deployment.permit2)
   const chain = createChain({
     chainId: CHAIN_ID,
@@ -79,7 +79,7 @@ export async function makeViemChainRig(): Promise<ViemChainRig> {
     rpcUrl: anvil.rpcUrl,
     chainId: CHAIN_ID,
     permit2,
-    signer,
+    key,
     token: usdc,
     otherToken: weth,
     tokenBalance: TOKEN_BALANCE,

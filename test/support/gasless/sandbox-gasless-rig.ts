@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hashTypedData, type TypedDataDefinition } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createGaslessHttp } from '../../../src/adapters/gasless/http.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { GaslessRoute } from '../../../src/domain/observation.ts'
 import type { Quote } from '../../../src/domain/quote.ts'
 import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
@@ -22,7 +22,7 @@ export async function makeSandboxGaslessRig(sandbox: Sandbox): Promise<GaslessUn
   const sellAmount = baseUnits(25_000_000n)
   const key = randomBytes(32)
   const account = privateKeyToAccount(`0x${key.toString('hex')}`)
-  const [signer, stranger] = [createSigner(key), createSigner(randomBytes(32))]
+  const [signer, stranger] = [createKey(key), createKey(randomBytes(32))]
   const fund = async (token: string, amount: bigint) => {
     const { address } = account
     await admin(sandbox, 'POST', '/fund', { address, token, amount: amount.toString() })

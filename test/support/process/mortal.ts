@@ -26,6 +26,7 @@ export class Mortal {
   journal(journal: Journal): Journal {
     return {
       state: journal.state,
+      isOnDisk: (name) => journal.isOnDisk(name),
       records: () => journal.records(),
       append: async (...events) => {
         if (this.#dies()) return never()

@@ -83,6 +83,9 @@ function orderMoves(state: DaemonState, open: OpenIntent): JournalEvent[] {
     exposed: [
       { type: 'authorization-withdrawn', ...own, reason: 'chain-stale' },
       { type: 'order-accepted', ...own, orderId: '\\7n' },
+      ...(open.venue === 'aggregated'
+        ? [{ type: 'call-signed', ...own, hash: bytes32(5) } as const]
+        : []),
       ended,
       proving(open),
       dead,
@@ -146,7 +149,9 @@ function transactionMoves(state: DaemonState, now: number): JournalEvent[] {
     purpose: 'deposit',
     intentId: undefined,
   } as const
-  const ends = [...state.transactions.keys()].flatMap((id): JournalEvent[] => [
+  const ends = [...state.transactions].flatMap(([id, { hashes }]): JournalEvent[] => [
+    { type: 'transaction-signed', id, hash: bytes32(now + 1) },
+    ...(hashes.length > 0 ? [] : [{ type: 'transaction-ended', id, ...WITHDRAWN } as const]),
     { type: 'transaction-ended', id, status: 'lost', hash: bytes32(1), blockNumber: undefined },
     { type: 'transaction-ended', id, status: 'mined', hash: bytes32(1), blockNumber: 9n },
   ])
@@ -155,6 +160,8 @@ function transactionMoves(state: DaemonState, now: number): JournalEvent[] {
     .map((id): JournalEvent => ({ type: 'deposit-indexed', id }))
   return [...own, sent(deposit, now), ...ends, ...indexed]
 }
+
+const WITHDRAWN = { status: 'withdrawn', hash: undefined, blockNumber: undefined } as const
 
 function sent(
   of: {
@@ -177,7 +184,9 @@ function sent(
       gas: 50_000n,
       maxFeePerGas: 2n ** 64n + BigInt(now),
       maxPriorityFeePerGas: 1n,
-      hash: bytes32(now),
+      // Older versions signed before they recorded.
+      hash: now % 2 === 0 ? undefined : bytes32(now),
+      isCancelling: now % 3 === 0,
     },
   }
 }

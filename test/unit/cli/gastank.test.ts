@@ -1,6 +1,6 @@
 import { toFunctionSelector } from 'viem'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import { averageCharge, runway } from '../../../src/cli/commands/gastank.ts'
 import type {
@@ -21,7 +21,7 @@ const fund = (balance: bigint, outstandingCharge = 0n) =>
   ({ ok: true, value: { balance, outstandingCharge } }) as const
 
 async function rig() {
-  const fake = fakeAggregator({ signer: createSigner(new Uint8Array(32).fill(7)) })
+  const fake = fakeAggregator({ key: createKey(new Uint8Array(32).fill(7)) })
   const opened = await openJournal({
     dir: temporaryDirectory(),
     clock: fake.clock,
@@ -31,6 +31,7 @@ async function rig() {
   })
   onTestFinished(() => opened.close())
   const { journal } = opened
+  fake.tools.signBy(journal)
   const stop = fake.stopping.signal
   const context = {
     ports: {
@@ -96,7 +97,7 @@ describe('a deposit', () => {
     const { deposit, recorded, tools } = await rig()
     expect(await deposit(ETHER)).toMatchObject({ ok: true })
     const [made] = await recorded()
-    const account = tools.signer.address.slice(2).padStart(64, '0')
+    const account = tools.account.slice(2).padStart(64, '0')
     expect(made?.data).toBe(`${toFunctionSelector('function deposit(address)')}${account}`)
   })
 
@@ -133,7 +134,7 @@ describe('a deposit', () => {
 
   test('counts those ten minutes from when the one before was mined', async () => {
     const { deposit, journal, tools, clock } = await rig()
-    const transaction = { ...earlierDeposit(tools.signer.address), availableBefore: 0n }
+    const transaction = { ...earlierDeposit(tools.account), availableBefore: 0n }
     const { id, hash } = transaction
     await journal.append({ type: 'transaction-recorded', transaction })
     await clock.sleep(15 * 60_000)
@@ -156,12 +157,12 @@ describe('a deposit', () => {
 
   test('that an earlier process left open is finished, and no other is made', async () => {
     const { deposit, broadcast, journal, tools, account, recorded } = await rig()
-    const transaction = earlierDeposit(tools.signer.address)
+    const transaction = earlierDeposit(tools.account)
     await journal.append({ type: 'transaction-recorded', transaction })
     tools.aggregator.chain.transaction = async () => ({
       ok: true,
       value: {
-        receipt: { hash: transaction.hash, success: true, blockNumber: 2n },
+        receipt: { hash: transaction.hash ?? '0x', success: true, blockNumber: 2n },
         latestNonce: 1,
       },
     })
@@ -192,7 +193,7 @@ describe('a deposit', () => {
     await journal.append({ type: 'halted', cause: 'operator', detail: 'asked to' })
     const halted = { ok: false, message: expect.stringMatching(/halted.*`tranched resume`/) }
     expect(await deposit(ETHER)).toEqual(halted)
-    const transaction = earlierDeposit(tools.signer.address)
+    const transaction = earlierDeposit(tools.account)
     await journal.append({ type: 'transaction-recorded', transaction })
     expect(await deposit(ETHER)).toEqual(halted)
     expect(broadcast).toEqual([])
@@ -286,7 +287,7 @@ describe('whether a deposit is indexed', () => {
 
   test('cannot be told of one that was recorded without a figure: it is waited for', async () => {
     const { journal, tools } = await rig()
-    const transaction = earlierDeposit(tools.signer.address)
+    const transaction = earlierDeposit(tools.account)
     const { id, hash } = transaction
     const end = { type: 'transaction-ended', id, status: 'mined', hash, blockNumber: 2n } as const
     await journal.append({ type: 'transaction-recorded', transaction }, end)

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import type { Observation } from '../../../src/domain/observation.ts'
 import { keepGasTank } from '../../../src/engine/gas-tank.ts'
@@ -13,11 +13,12 @@ async function told(
   looks: number,
   answers: readonly AggregatorReply<GasTankAccount>[],
 ): Promise<readonly Observation[]> {
-  const signer = createSigner(new Uint8Array(32).fill(7))
-  const { tools, answers: service, clock } = fakeAggregator({ signer })
+  const key = createKey(new Uint8Array(32).fill(7))
+  const { tools, answers: service, clock } = fakeAggregator({ key })
   const dir = temporaryDirectory()
   const opened = await openJournal({ dir, clock, onFatal: (error) => void error })
   onTestFinished(() => opened.close())
+  tools.signBy(opened.journal)
   const closing = new AbortController()
   const observed: Observation[] = []
   let asked = 0
@@ -30,7 +31,7 @@ async function told(
   }
   const { aggregator } = tools
   const context = callContext({
-    ...{ signer, lines: aggregator, journal: opened.journal, settings: aggregator.settings },
+    ...{ key, lines: aggregator, journal: opened.journal, settings: aggregator.settings },
     strategies: [],
     closing: closing.signal,
     observe: (event) => void observed.push(event),

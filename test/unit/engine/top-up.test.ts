@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import type { Observation } from '../../../src/domain/observation.ts'
@@ -17,8 +17,8 @@ const HASH = `0x${'cd'.repeat(32)}` as const
 /** An account below its threshold, whose service shows what `shows` says; undefined for an account that it does not know. */
 async function rig(known: 'known' | 'unknown' = 'known') {
   const before = known === 'known' ? 10n : undefined
-  const signer = createSigner(new Uint8Array(32).fill(7))
-  const fake = fakeAggregator({ signer })
+  const key = createKey(new Uint8Array(32).fill(7))
+  const fake = fakeAggregator({ key })
   const { tools, answers, account, clock } = fake
   const service: { shows: bigint | undefined } = { shows: before }
   account.gasTank = { balances: before ?? 0n, balanceOf: undefined }
@@ -40,6 +40,7 @@ async function rig(known: 'known' | 'unknown' = 'known') {
     ...tools.aggregator,
     settings: { ...settings, gasTank: { ...gasTank, topUp: TOP_UP } },
   }
+  Object.assign(fake.files.aggregator, { settings: aggregator.settings })
   const dir = temporaryDirectory()
   /** Runs a daemon's keeper for so long, on the journal that the one before has left. */
   async function keep(ms: number): Promise<readonly Observation[]> {
@@ -50,11 +51,12 @@ async function rig(known: 'known' | 'unknown' = 'known') {
       },
     })
     onTestFinished(() => opened.close())
+    tools.signBy(opened.journal)
     const closing = new AbortController()
     clock.at(clock.now() + ms, () => closing.abort())
     const observed: Observation[] = []
     const context = callContext({
-      ...{ signer, lines: aggregator, journal: opened.journal, settings: aggregator.settings },
+      ...{ key, lines: aggregator, journal: opened.journal, settings: aggregator.settings },
       strategies: [],
       ...{ closing: closing.signal, stop: closing.signal },
       observe: (event) => void observed.push(event),
@@ -80,7 +82,7 @@ async function rig(known: 'known' | 'unknown' = 'known') {
   const count = async (type: JournalEvent['type']) =>
     (await events()).filter((event) => event.type === type).length
   const deposits = () => count('transaction-recorded')
-  return { ...fake, service, keep, append, deposits, count, signer }
+  return { ...fake, service, keep, append, deposits, count, key }
 }
 
 const barred = (observed: readonly Observation[]) =>
@@ -120,8 +122,8 @@ describe('a deposit that the service does not show', () => {
   })
 
   test('counts its ten minutes from when it was mined, not from its record', async () => {
-    const { keep, append, deposits, signer, tools, account, clock } = await rig()
-    await append({ type: 'transaction-recorded', transaction: earlier(signer.address, 10n) })
+    const { keep, append, deposits, key, tools, account, clock } = await rig()
+    await append({ type: 'transaction-recorded', transaction: earlier(key.address, 10n) })
     await clock.sleep(15 * MINUTE_MS)
     account.transactionCount = 1
     const receipt = { hash: HASH, success: true, blockNumber: 2n }
@@ -133,8 +135,8 @@ describe('a deposit that the service does not show', () => {
   })
 
   test('counts as shown after ten minutes where it was recorded without a figure', async () => {
-    const { keep, append, deposits, signer } = await rig()
-    const transaction = earlier(signer.address, undefined)
+    const { keep, append, deposits, key } = await rig()
+    const transaction = earlier(key.address, undefined)
     const { id } = transaction
     await append(
       { type: 'transaction-recorded', transaction },

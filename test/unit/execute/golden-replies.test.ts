@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AggregatorClient, createAggregatorRpc } from '../../../src/adapters/aggregator/rpc.ts'
 import { createGaslessHttp, type GaslessHttp } from '../../../src/adapters/gasless/http.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { Quote, Reply } from '../../../src/domain/quote.ts'
 import type { Token } from '../../../src/domain/token.ts'
 import type { Address } from '../../../src/domain/units.ts'
@@ -11,6 +11,7 @@ import { verify } from '../../../src/execute/authority/verify.ts'
 import { GASLESS, PERMIT2, SIMULATED_CHAIN_ID, WETH_USDC } from '../../../src/simulate/stage.ts'
 import { anIntent, aView } from '../../support/builders.ts'
 import { type ScriptedServer, startScriptedServer } from '../../support/process/scripted-server.ts'
+import { signerWith } from '../../support/signing.ts'
 
 /** A reply as it stands on the wire, and what the client makes of it. `text` where JSON itself would round it. */
 type GoldenReply = {
@@ -83,7 +84,7 @@ beforeEach(async () => {
     url: server.url,
     methodPrefix: 'agg_',
     signatureHeader: 'X-Relay-Signature',
-    signer: createSigner(new Uint8Array(32).fill(7)),
+    signer: signerWith(createKey(new Uint8Array(32).fill(7))),
     clock,
     ...limits,
   })

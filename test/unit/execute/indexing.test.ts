@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
 import type { Deposit } from '../../../src/domain/book/state.ts'
 import { INDEXING_MS_MAX, unseenDeposit } from '../../../src/execute/account/indexing.ts'
@@ -20,7 +20,7 @@ test.each([
   ],
   ['without a figure to compare with', { availableBefore: undefined }, false],
 ])('a deposit %s is waited for after ten minutes: %#', (_, changes, isAwaited) => {
-  const { tools } = fakeAggregator({ signer: createSigner(new Uint8Array(32).fill(7)) })
+  const { tools } = fakeAggregator({ key: createKey(new Uint8Array(32).fill(7)) })
   const state = emptyState()
   state.deposits.set('a', { ...MINED, ...changes })
   const unseen = (nowMs: number) =>

@@ -1,20 +1,23 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import type { TransactionPurpose } from '../../../src/domain/book/journal.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
+import type { Hex } from '../../../src/domain/units.ts'
 import { transactOnce } from '../../../src/execute/transaction.ts'
-import type { ChainFault } from '../../../src/ports.ts'
+import type { ChainFault, Signer } from '../../../src/ports.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { fakeAggregator } from '../adapters/aggregator/aggregator-fixture.ts'
 
 const TO = `0x${'05'.repeat(20)}` as const
 const HALTED = { type: 'halted', cause: 'operator', detail: 'asked to' } as const
+const SENT: Hex = `0x${'ab'.repeat(32)}`
 const PATIENCE_MS = DEFAULT_POLICY.transactionPatienceMs
 
 /** A wallet whose node answers broadcasts as the test says; nothing is mined unless it says so. */
 async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
-  const fake = fakeAggregator({ signer: createSigner(new Uint8Array(32).fill(7)) })
+  const key = createKey(new Uint8Array(32).fill(7))
+  const fake = fakeAggregator({ key })
   const { clock, stopping, tools } = fake
   const { wallet } = tools.aggregator
   const opened = await openJournal({
@@ -27,6 +30,15 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
   onTestFinished(() => opened.close())
   const { journal } = opened
   fake.answers.mines = () => false
+  // Signs whatever is on record, but for what a halt bars: what a transaction does is judged elsewhere.
+  const transaction: Signer['transaction'] = (id) => {
+    const record = journal.state.transactions.get(id)?.record
+    if (record === undefined) throw new Error(`${id} is not on record`)
+    const isBarred = journal.state.halted !== undefined && record.purpose !== 'unwrap'
+    if (isBarred) return { ok: false, reason: 'halted', detail: 'asked to' }
+    return { ok: true, value: key.signTransaction(record) }
+  }
+  Object.assign(wallet, { signer: { ...wallet.signer, transaction } })
   const tried: { atMs: number; raw: string }[] = []
   const { broadcast } = wallet.chain
   Object.assign(wallet.chain, {
@@ -53,15 +65,15 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
       ...{ id, purpose, intentId: undefined, to: TO, data: '0x', value: 1n },
     })
   /** A wrapping that a process before recorded, and may have sent. */
-  const recordedBefore = async (id: string) => {
+  const recordedBefore = async (id: string, { isSigned = true } = {}) => {
     const draft = await wallet.chain.draft({
       ...{ from: wallet.signer.address, to: TO, data: '0x', value: 1n },
     })
     if (!draft.ok) throw new Error('the draft was refused')
     const own = { id, purpose: 'wrap', intentId: undefined } as const
-    const transaction = { ...draft.value, ...own, hash: `0x${'ab'.repeat(32)}` as const }
+    const transaction = { ...draft.value, ...own, hash: isSigned ? SENT : undefined }
     await journal.append({ type: 'transaction-recorded', transaction })
-    return transaction
+    return { ...transaction, hash: SENT }
   }
   /** The fee of each version on record, with when it was made. */
   const versions = async () => {
@@ -148,9 +160,14 @@ describe('a halt', () => {
   ] as const)(
     'bars a transaction (%s) that was waiting for the turn of its wallet',
     async (purpose, outcome) => {
-      const { transact, versions, haltAt, answers, clock } = await rig(() => undefined)
+      const { transact, versions, haltAt, tools, clock } = await rig(() => undefined)
+      const { chain } = tools.aggregator.wallet
       haltAt(5_000)
-      answers.mines = () => clock.now() > 5_000
+      clock.at(10_000, () => {
+        const receipt = { hash: SENT, success: true, blockNumber: 2n }
+        const value = { receipt, latestNonce: 1 }
+        Object.assign(chain, { transaction: async () => ({ ok: true, value }) })
+      })
       const [first, second] = await Promise.all([transact('approve', 'a'), transact(purpose, 'b')])
       expect(first).toEqual({ tag: 'mined' })
       expect(second).toMatchObject(outcome)
@@ -178,6 +195,16 @@ describe('a halt', () => {
     expect(meanwhile.length).toBeGreaterThan(2)
     expect(new Set(meanwhile.map(({ raw }) => raw)).size).toBe(1)
     expect(first?.fee).toBe(2n)
+  })
+
+  test('takes back what an earlier process recorded and never signed, so that its nonce is free again', async () => {
+    const { transact, tried, journal, clock, recordedBefore } = await rig(() => undefined)
+    await recordedBefore('a', { isSigned: false })
+    await journal.append(HALTED)
+    expect(await transact('wrap', 'a')).toEqual({ tag: 'stopped' })
+    expect(tried).toEqual([])
+    expect([...journal.state.transactions.keys()]).toEqual([])
+    expect(clock.now()).toBeLessThan(PATIENCE_MS)
   })
 
   test('keeps what an earlier process recorded from being sent, but not its receipt from being seen', async () => {

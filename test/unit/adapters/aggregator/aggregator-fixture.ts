@@ -3,15 +3,16 @@ import type { AggregatorSettings } from '../../../../src/domain/settings.ts'
 import type { Address, Hex } from '../../../../src/domain/units.ts'
 import { type AggregatorContext, createTurns } from '../../../../src/execute/context.ts'
 import type {
-  AccountSigner,
   AccountView,
   Aggregator,
   AggregatorReply,
   GasTankAccount,
+  Key,
   TransactionDraft,
 } from '../../../../src/ports.ts'
 import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
 import { unpaced } from '../../../support/aggregator/unpaced.ts'
+import { lateBooks, NO_FILES, signerWith } from '../../../support/signing.ts'
 
 export const SEPOLIA = 11_155_111
 const address = (byte: string): Address => `0x${byte.repeat(20)}`
@@ -55,7 +56,7 @@ const unasked = (): never => {
 }
 
 /** An account, its chain and its service, all as the test says; what was sent is kept. */
-export function fakeAggregator({ signer }: { signer: AccountSigner }) {
+export function fakeAggregator({ key }: { key: Key }) {
   const account: { -readonly [Key in keyof AccountView]: AccountView[Key] } = {
     blockNumber: 1n,
     blockTimeSeconds: 0,
@@ -117,17 +118,24 @@ export function fakeAggregator({ signer }: { signer: AccountSigner }) {
   }
   const clock = sleepyClock()
   const stopping = new AbortController()
-  const tools: Pick<AggregatorTools, 'aggregator' | 'signer' | 'clock' | 'stop' | 'tell'> = {
+  const books = lateBooks()
+  const files = { ...NO_FILES, aggregator: { settings: SETTINGS, chainId: SEPOLIA } }
+  const signer = signerWith(key, { journal: books, files, clock })
+  const tools: Pick<
+    AggregatorTools,
+    'aggregator' | 'account' | 'signBy' | 'clock' | 'stop' | 'tell'
+  > = {
     aggregator: {
       settings: SETTINGS,
       service: unpaced(service),
       chain,
       wallet: { chain, chainId: SEPOLIA, signer, turn: createTurns() },
     },
-    signer,
+    account: key.address,
+    signBy: (journal) => books.use(journal),
     clock,
     stop: stopping.signal,
     tell: (line) => void told.push(line),
   }
-  return { tools, account, answers, sent, broadcast, told, clock, stopping }
+  return { tools, files, account, answers, sent, broadcast, told, clock, stopping }
 }

@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createClock } from '../../../../src/adapters/clock.ts'
-import { createSigner } from '../../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../../src/adapters/keys/key.ts'
 import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
 import { createObserver } from '../../../../src/adapters/tell/observe.ts'
 import { composeAggregator } from '../../../../src/cli/compose/services.ts'
+import { emptyState } from '../../../../src/domain/book/fields.ts'
 import type { Settings } from '../../../../src/domain/settings.ts'
 import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
 import { ACCOUNT, HASH, RAW, results } from '../../../support/aggregator/aggregator-rpc-rig.ts'
@@ -12,6 +13,7 @@ import {
   type ScriptedReply,
   startScriptedServer,
 } from '../../../support/process/scripted-server.ts'
+import { NO_FILES } from '../../../support/signing.ts'
 
 const LIMITS = { 'x-ratelimit-limit': '600', 'x-ratelimit-reset': '10000' }
 
@@ -37,7 +39,10 @@ async function rig(replyTo: (method: keyof typeof results, asked: number) => Scr
     settings: { aggregator, chains } as Partial<Settings> as Settings,
     clock,
     observe: createObserver({ log, metrics, notify: () => undefined }),
-    operator: createSigner(Buffer.from('11'.repeat(32), 'hex')),
+    operator: createKey(Buffer.from('11'.repeat(32), 'hex')),
+    journal: { state: emptyState(), isOnDisk: () => false },
+    guard: { barred: () => undefined },
+    files: NO_FILES,
   })
   if (composed === undefined) throw new Error('the settings have an aggregator')
   onTestFinished(async () => {

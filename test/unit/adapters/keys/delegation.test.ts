@@ -2,13 +2,10 @@ import { parseTransaction, recoverTransactionAddress, zeroAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { recoverAuthorizationAddress } from 'viem/utils'
 import { describe, expect, test } from 'vitest'
-import { createSigner } from '../../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../../src/adapters/keys/key.ts'
 import type { Address, Hex } from '../../../../src/domain/units.ts'
-import {
-  changeDelegation,
-  type DelegationRoute,
-  NO_DELEGATE,
-} from '../../../../src/execute/account/delegate.ts'
+import { changeDelegation, type DelegationRoute } from '../../../../src/execute/account/delegate.ts'
+import { NO_DELEGATE } from '../../../../src/execute/authority/delegation.ts'
 import type { AggregatorReply } from '../../../../src/ports.ts'
 import { fakeAggregator, SEPOLIA } from '../aggregator/aggregator-fixture.ts'
 
@@ -18,7 +15,7 @@ const TRUSTLESS: Address = `0x${'04'.repeat(20)}`
 const TRUSTED: Address = `0x${'03'.repeat(20)}`
 const codeOf = (delegate: Address): Hex => `0xef0100${delegate.slice(2)}`
 
-const newSigner = () => createSigner(Uint8Array.from(Buffer.from(KEY.slice(2), 'hex')))
+const newSigner = () => createKey(Uint8Array.from(Buffer.from(KEY.slice(2), 'hex')))
 
 describe('a signed delegation', () => {
   const draft = {
@@ -69,7 +66,7 @@ async function readSent(raw: Hex) {
 type Service = (raw: Hex, sent: number) => AggregatorReply<Hex>
 
 function stage(service: Service, start: { code?: Hex } = {}) {
-  const fake = fakeAggregator({ signer: newSigner() })
+  const fake = fakeAggregator({ key: newSigner() })
   fake.account.code = start.code ?? '0x'
   fake.account.transactionCount = 7
   fake.answers.sendRawTransaction = (raw) => service(raw, fake.sent.length)

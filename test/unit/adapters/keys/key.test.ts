@@ -3,12 +3,12 @@ import { inspect } from 'node:util'
 import { parseTransaction, recoverTransactionAddress } from 'viem'
 import { privateKeyToAccount, sign } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
+import { createKey } from '../../../../src/adapters/keys/key.ts'
 import {
   loadCurve,
   loadNativeCurve,
   loadPortableCurve,
 } from '../../../../src/adapters/keys/secp256k1-curve.ts'
-import { createSigner } from '../../../../src/adapters/keys/signer.ts'
 import type { Hex } from '../../../../src/domain/units.ts'
 import type { TransactionDraft } from '../../../../src/ports.ts'
 
@@ -49,7 +49,7 @@ describe.each([
   ['native', loadNativeCurve],
   ['portable', loadPortableCurve],
 ] as const)('signer with the %s curve', (kind, load) => {
-  const signer = createSigner(toBytes(KEY), load())
+  const signer = createKey(toBytes(KEY), load())
 
   test('its address is the key’s, in lower case', () => {
     expect(load().kind).toBe(kind)
@@ -86,7 +86,7 @@ describe.each([
 })
 
 test('a signed transaction is sent by the signer and says what the draft says', async () => {
-  const signer = createSigner(toBytes(KEY))
+  const signer = createKey(toBytes(KEY))
   const { raw } = signer.signTransaction(draft())
   const { from, data, ...rest } = draft()
   expect(parseTransaction(raw)).toMatchObject({ ...rest, data, type: 'eip1559' })
@@ -95,13 +95,13 @@ test('a signed transaction is sent by the signer and says what the draft says', 
 })
 
 test('fields that are no part of a draft change nothing', () => {
-  const signer = createSigner(toBytes(KEY))
+  const signer = createKey(toBytes(KEY))
   const more = { ...draft(), type: 'legacy', gasPrice: 1n, accessList: [], id: 'x' }
   expect(signer.signTransaction(more)).toEqual(signer.signTransaction(draft()))
 })
 
 test('a draft of another sender is not signed', () => {
-  const signer = createSigner(toBytes(KEY))
+  const signer = createKey(toBytes(KEY))
   const other = draft({ from: '0x0000000000000000000000000000000000000001' })
   expect(() => signer.signTransaction(other)).toThrow(/the draft is from 0x0+1/)
 })
@@ -109,20 +109,20 @@ test('a draft of another sender is not signed', () => {
 test.each(['0x', '0x12', `0x${'1'.repeat(63)}`, `0x${'1'.repeat(66)}`, `0x${'g'.repeat(64)}`])(
   'what is no digest is not signed: %s',
   (digest) => {
-    const signer = createSigner(toBytes(KEY))
+    const signer = createKey(toBytes(KEY))
     expect(() => signer.signDigest(digest as Hex)).toThrow('32 bytes')
   },
 )
 
 test('the bytes given are zero afterwards, and the signer still signs', () => {
   const bytes = toBytes(KEY)
-  const signer = createSigner(bytes)
+  const signer = createKey(bytes)
   expect(bytes).toEqual(new Uint8Array(32))
   expect(signer.signDigest(`0x${'01'.repeat(32)}`)).toHaveLength(132)
 })
 
 test('no look at a signer shows its key', () => {
-  const signer = createSigner(toBytes(KEY))
+  const signer = createKey(toBytes(KEY))
   const shown = [
     JSON.stringify(signer),
     inspect(signer, { showHidden: true, depth: 10 }),
@@ -147,5 +147,5 @@ test.each([
   ['above the group order', new Uint8Array(32).fill(0xff)],
 ])('bytes that are no key make no signer: %s', (_, bytes) => {
   for (const load of [loadNativeCurve, loadPortableCurve])
-    expect(() => createSigner(Uint8Array.from(bytes), load())).toThrow()
+    expect(() => createKey(Uint8Array.from(bytes), load())).toThrow()
 })

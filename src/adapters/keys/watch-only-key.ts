@@ -1,11 +1,11 @@
 import { InvariantError } from '../../domain/errors.ts'
 import type { WalletSource } from '../../domain/settings.ts'
 import { type Address, parseAddress } from '../../domain/units.ts'
-import type { AccountSigner } from '../../ports.ts'
+import type { Key } from '../../ports.ts'
 import { readSecretFile } from './keystore.ts'
 
 /** A signer without a key, for dry-run: being asked to sign is a bug. */
-export function createWatchOnlySigner(address: Address): AccountSigner {
+export function createWatchOnlyKey(address: Address): Key {
   const refuse = (): never => {
     throw new InvariantError('dry-run was about to sign something')
   }

@@ -1,6 +1,6 @@
 import { keccak256, serializeTransaction } from 'viem/utils'
 import { type Hex, parseAddress } from '../../domain/units.ts'
-import type { AccountSigner, DelegationDraft, TransactionDraft } from '../../ports.ts'
+import type { DelegationDraft, Key, TransactionDraft } from '../../ports.ts'
 import { type SignatureParts, signDelegation } from './delegation.ts'
 import { addressOf, type Curve, loadCurve } from './secp256k1-curve.ts'
 
@@ -26,7 +26,7 @@ function unsigned(draft: TransactionDraft) {
  * Signs with one private key. The key lives in this call's closure and nowhere else: no property holds it, and the
  * 32 bytes given are overwritten with zeros. Throws for bytes that are no key.
  */
-export function createSigner(privateKey: Uint8Array, curve: Curve = loadCurve()): AccountSigner {
+export function createKey(privateKey: Uint8Array, curve: Curve = loadCurve()): Key {
   const key = Uint8Array.from(privateKey)
   privateKey.fill(0)
   if (key.length !== 32) throw new RangeError('a private key has 32 bytes')

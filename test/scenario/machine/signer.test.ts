@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest'
+import type { TransactionRecord } from '../../../src/domain/book/journal.ts'
+import type { Strategy } from '../../../src/domain/strategy.ts'
+import { SIMULATED_CHAIN_ID, USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { callWorld } from '../../support/aggregator/call-world.ts'
+import { aSchedule, aStrategy, capOf, ETH, HOUR, MINUTE, usdc } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+const STRANGER = `0x${'5e'.repeat(20)}` as const
+const ETHER = 10n ** 18n
+
+/** A world that lost power with a permit on disk that was not signed yet, and stays dark. */
+async function diedAtTheRecord(strategies: readonly Strategy[] = [aStrategy()]): Promise<World> {
+  for (let append = 1; append < 20; append += 1) {
+    const world = new World({ seed: 'died at the record', strategies })
+    world.restartAfterMs = 1_000 * HOUR
+    world.disk.crashAt = { append, when: 'after' }
+    world.start()
+    await world.runFor(HOUR + MINUTE)
+    if (eventTypes(world).at(-1) === 'permit-recorded' && world.watch.signatures === 0) return world
+  }
+  throw new Error('no permit came')
+}
+
+async function startAgain(world: World): Promise<void> {
+  world.disk.crashAt = undefined
+  world.start()
+  await world.runFor(10 * MINUTE)
+}
+
+describe('a permit on record that was not signed before a crash', () => {
+  test('is signed and sent by the next daemon where nothing has changed', async () => {
+    const world = await diedAtTheRecord()
+    world.clock.offsetMs = 0
+    world.disk.crashAt = undefined
+    world.start()
+    await world.runFor(10 * MINUTE)
+    expect(world.watch.signatures).toBeGreaterThan(0)
+    expectSound(world)
+  })
+
+  const CHANGES: readonly (readonly [string, (world: World) => void])[] = [
+    [
+      'the strategy is gone',
+      (world) => {
+        world.strategies = []
+      },
+    ],
+    [
+      'the strategy is disabled',
+      (world) => {
+        world.strategies = [aStrategy({ enabled: false })]
+      },
+    ],
+    [
+      'the spender is no longer named',
+      (world) => void Object.assign(world.gasless, { spenders: [STRANGER] }),
+    ],
+    [
+      'the files name another Permit2',
+      (world) => void Object.assign(world.gasless, { permit2: STRANGER }),
+    ],
+    [
+      "the account's cap has shrunk",
+      (world) => void Object.assign(world.account, { perDay: capOf(USDC, usdc(10)) }),
+    ],
+    [
+      "the strategy's own cap has shrunk",
+      (world) => {
+        const limits = { ...aStrategy().limits, perOrder: capOf(USDC, usdc(10)) }
+        world.strategies = [aStrategy({ limits })]
+      },
+    ],
+    [
+      'everything is halted outside the journal',
+      (world) => {
+        world.barred = 'a file says so'
+      },
+    ],
+  ]
+
+  test.each(CHANGES)('is not signed any more when %s', async (_, change) => {
+    const world = await diedAtTheRecord()
+    change(world)
+    await startAgain(world)
+    expect(world.watch.signatures).toBe(0)
+    expect(eventTypes(world)).toContain('authorization-dead')
+    expectSound(world)
+  })
+
+  test('is not signed after the time that its slot may start in', async () => {
+    const schedule = aSchedule('0 * * * *', { maxLatenessMs: 30_000 })
+    const world = await diedAtTheRecord([aStrategy({ schedule })])
+    await startAgain(world)
+    expect(world.watch.signatures).toBe(0)
+    expect(outcomes(world, 'hourly')).toContain('expired too-late')
+    expectSound(world)
+  })
+})
+
+test('an order whose strategy is removed while it waits for its turn has caps no more, and is not signed', async () => {
+  const world = new World({ seed: 'removed in the queue', strategies: [aStrategy()] })
+  world.queueDelayMs = 20_000
+  world.start()
+  await world.runFor(HOUR + 5_000)
+  await Promise.all([world.control.reload([]), world.runFor(1_000)])
+  await world.runFor(5 * MINUTE)
+  expect(world.watch.signatures).toBe(0)
+  expect(outcomes(world, 'hourly')).toEqual(['failed strategy-removed'])
+  expectSound(world)
+})
+
+function forged(changes: Partial<TransactionRecord>): TransactionRecord {
+  return {
+    id: `approve:${USDC.address}:0`,
+    purpose: 'approve',
+    intentId: undefined,
+    chainId: SIMULATED_CHAIN_ID,
+    from: WALLET,
+    nonce: 0,
+    to: USDC.address,
+    data: '0x',
+    value: 0n,
+    gas: 100_000n,
+    maxFeePerGas: 10n ** 9n,
+    maxPriorityFeePerGas: 1n,
+    ...changes,
+  }
+}
+
+describe('a transaction that somebody wrote into the journal', () => {
+  const word = (hex: string): string => hex.replace('0x', '').padStart(64, '0')
+  const FORGERIES: readonly (readonly [string, Partial<TransactionRecord>])[] = [
+    ['sends ether to a stranger as an approval', { to: STRANGER, value: 5n * ETHER }],
+    ['lets a stranger spend', { data: `0x095ea7b3${word(STRANGER)}${'f'.repeat(64)}` }],
+    [
+      'wraps at a stranger',
+      { id: 'wrap', purpose: 'wrap', to: STRANGER, data: '0xd0e30db0', value: ETHER },
+    ],
+    [
+      'unwraps of nobody',
+      { id: 'unwrap', purpose: 'unwrap', to: WETH.address, data: `0x2e1a7d4d${word('0x01')}` },
+    ],
+    [
+      'deposits elsewhere',
+      { id: 'deposit', purpose: 'deposit', to: STRANGER, data: '0xd0e30db0', value: ETHER },
+    ],
+    ['calls a stranger', { id: 'hourly:1:0:1:call', purpose: 'call', to: STRANGER, value: ETHER }],
+  ]
+
+  test.each(FORGERIES)('is never signed: one that %s', async (_, changes) => {
+    const world = new World({
+      seed: 'forged',
+      strategies: [
+        aStrategy({
+          sell: ETH,
+          buy: aStrategy().sell,
+          size: { side: 'sell', amount: aStrategy().size.amount },
+        }),
+      ],
+    })
+    world.start()
+    await world.runFor(MINUTE)
+    world.crash()
+    world.disk.forge(
+      { type: 'transaction-recorded', transaction: forged(changes) },
+      world.clock.trueMs,
+    )
+    const before = world.balance('native')
+    world.start()
+    await world.runFor(10 * MINUTE)
+    expect(world.balance('native')).toBe(before)
+    expect(world.state.transactions.size).toBe(0)
+    expect(world.disk.events().filter(({ type }) => type === 'transaction-signed')).toEqual([])
+  })
+})
+
+test('the journal holds no signature of a call that went directly', async () => {
+  const world = callWorld({
+    seed: 'no signature is kept',
+    aggregator: { fallback: { mode: 'rejected-only', deadlineMs: 180_000 } },
+  })
+  world.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }
+  world.start()
+  await world.runFor(HOUR + 2 * MINUTE)
+  const execution = world.aggregation.ledger.mined.find(
+    ({ from }) => from === world.aggregation.wallet,
+  )
+  const signature = /0{62}41([0-9a-f]{130})/.exec(execution?.input ?? '')?.[1] ?? 'none was found'
+  expect(signature).toHaveLength(130)
+  expect(world.disk.lines.join('\n')).not.toContain(signature)
+  expectSound(world)
+})

@@ -1,0 +1,48 @@
+import { emptyState } from '../../src/domain/book/fields.ts'
+import { createSigner, type Files } from '../../src/execute/authority/signer.ts'
+import type { Clock, Journal, Key, Signer } from '../../src/ports.ts'
+import { ACCOUNT, GASLESS } from '../../src/simulate/stage.ts'
+
+/** Files that name nothing: whatever is signed by them needs no order. */
+export const NO_FILES: Files = {
+  chainId: 8453,
+  gasless: GASLESS,
+  account: ACCOUNT,
+  strategies: new Map(),
+  aggregator: undefined,
+}
+
+type Books = Pick<Journal, 'state' | 'isOnDisk'>
+type Judging = {
+  readonly journal?: Books
+  readonly files?: Files
+  readonly clock?: Pick<Clock, 'now'>
+}
+
+/** The signer of a key, for tests that name only what they are about. */
+export function signerWith(key: Key, judging: Judging = {}): Signer {
+  return createSigner({
+    key,
+    hashPermit: () => {
+      throw new Error('no permit is signed here')
+    },
+    journal: judging.journal ?? { state: emptyState(), isOnDisk: () => false },
+    guard: { barred: () => undefined },
+    clock: judging.clock ?? { now: () => Date.now() },
+    files: judging.files ?? NO_FILES,
+  })
+}
+
+/** Books that a test comes by after its signer. */
+export function lateBooks(): Books & { use(journal: Books): void } {
+  let books: Books = { state: emptyState(), isOnDisk: () => false }
+  return {
+    get state() {
+      return books.state
+    },
+    isOnDisk: (name) => books.isOnDisk(name),
+    use(journal) {
+      books = journal
+    },
+  }
+}
