@@ -128,7 +128,7 @@ async function main() {
     await readWalletKey(settings.wallets.get('trader'), { readFile: readSecretFile, env: {} }),
   )
   scrubber.add(Buffer.from(key.key).toString('hex'))
-  const signer = createKey(key.key)
+  const trader = createKey(key.key)
   const clock = createClock()
   const metrics = createMetrics({ version: 'bench' })
   metrics.registerStrategies(strategies.map(({ name }) => name))
@@ -153,7 +153,10 @@ async function main() {
   const { journal } = opened
   const server = await createHttpServer({ ...settings.http, metrics, ...watch.probes })
   const policy = { ...DEFAULT_POLICY, pollMsMin: POLL_MS_MIN, backoffMsMin: 5 }
-  const composed = compose({ settings, strategies, clock, journal, signer, observe, policy })
+  const guard = { barred: () => undefined }
+  const composed = compose({
+    ...{ settings, strategies, clock, journal, guard, trader, observe, policy },
+  })
   const never = new AbortController().signal
   const context = { ...composed.context, closing: never, stop: never }
   await schedule(context, strategies)

@@ -94,6 +94,7 @@ test.each(READINGS)(
     expect(life.split('\n').map((line) => line.split('  ')[1])).toEqual([
       'slot-opened',
       'call-recorded',
+      'call-signed',
       'order-accepted',
       'call-proven',
       'intent-closed',

@@ -197,8 +197,12 @@ async function walletTransactions(
 ): Promise<readonly WalletTransaction[]> {
   const ended = new Set(all(events, 'transaction-ended').map(({ hash }) => hash))
   const found: WalletTransaction[] = []
-  for (const { transaction } of all(events, 'transaction-recorded')) {
-    const { hash } = transaction
+  const latest = new Map<string, WalletTransaction['record']>()
+  for (const event of events) {
+    if (event.type === 'transaction-recorded') latest.set(event.transaction.id, event.transaction)
+    const transaction = event.type === 'transaction-signed' ? latest.get(event.id) : undefined
+    if (event.type !== 'transaction-signed' || transaction === undefined) continue
+    const { hash } = event
     const receipt = await nodeCall<Receipt | null>(report, 'eth_getTransactionReceipt', [hash])
     if (receipt !== null) found.push({ record: transaction, receipt, isEnded: ended.has(hash) })
   }

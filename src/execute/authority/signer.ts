@@ -336,8 +336,10 @@ function checkDeed(parts: SignerParts, record: TransactionRecord, deed: Deed): v
       check(sell.native && deed.amount <= maxSell, 'amount-above-limit', `it wraps ${deed.amount}`)
       return
     }
-    case 'cancel':
-      return checkHalt(parts)
+    case 'cancel': {
+      checkHalt(parts)
+      return
+    }
     case 'deposit': {
       checkHalt(parts)
       const { settings, chainId } = aggregatorOf(parts)

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { TransactionRecord } from '../../../src/domain/book/journal.ts'
 import type { Strategy } from '../../../src/domain/strategy.ts'
+import { ETHER as ETHER_TOKEN } from '../../../src/domain/token.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
 import { SIMULATED_CHAIN_ID, USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
-import { callWorld } from '../../support/aggregator/call-world.ts'
+import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, capOf, ETH, HOUR, MINUTE, usdc } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
@@ -191,4 +193,65 @@ test('the journal holds no signature of a call that went directly', async () => 
   expect(signature).toHaveLength(130)
   expect(world.disk.lines.join('\n')).not.toContain(signature)
   expectSound(world)
+})
+
+describe('a call on record that was not signed before a crash', () => {
+  async function diedAtTheCall(): Promise<World> {
+    for (let append = 1; append < 20; append += 1) {
+      const world = callWorld({ seed: 'died at the call' })
+      world.restartAfterMs = 1_000 * HOUR
+      world.disk.crashAt = { append, when: 'after' }
+      world.start()
+      await world.runFor(HOUR + MINUTE)
+      if (eventTypes(world).at(-1) === 'call-recorded') return world
+    }
+    throw new Error('no call came')
+  }
+
+  test('is made by the next daemon where nothing has changed', async () => {
+    const world = await diedAtTheCall()
+    await startAgain(world)
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  })
+
+  const CHANGES: readonly (readonly [string, (world: World) => void])[] = [
+    [
+      'its target is no longer named',
+      ({ aggregation }) => void Object.assign(aggregation.settings, { targets: new Map() }),
+    ],
+    [
+      'its strategy calls another contract now',
+      (world) => {
+        world.strategies = [aCallStrategy({ target: STRANGER })]
+      },
+    ],
+    [
+      'its strategy is gone',
+      (world) => {
+        world.strategies = [aCallStrategy({ name: 'another' })]
+      },
+    ],
+    [
+      "the account's cap has shrunk",
+      (world) => void Object.assign(world.account, { perOrder: capOf(ETHER_TOKEN, baseUnits(1n)) }),
+    ],
+    [
+      'everything is halted outside the journal',
+      (world) => {
+        world.barred = 'a file says so'
+      },
+    ],
+  ]
+
+  test.each(CHANGES)('is not signed any more when %s', async (_, change) => {
+    const world = await diedAtTheCall()
+    const { targets } = world.aggregation.settings
+    change(world)
+    await startAgain(world)
+    expect(executed(world)).toBe(0)
+    expect(eventTypes(world)).not.toContain('call-signed')
+    Object.assign(world.aggregation.settings, { targets })
+    expectSound(world)
+  })
 })
