@@ -20,7 +20,7 @@ export type Ports = {
   readonly journal: Journal
   readonly guard: Guard
   /** Of the gasless service. */
-  readonly queue: Queue<GaslessRoute>
+  readonly queue: PairQueue<GaslessRoute>
   readonly observe: (event: Observation) => void
 }
 
@@ -352,14 +352,44 @@ export type Guard = {
 
 /** Paced and bounded requests to a service, by route. A task that has begun always runs to its end. */
 export type Queue<Route extends string> = {
-  run<Result>(route: Route, task: () => Promise<Result>): Promise<Result>
+  run<Result>(route: Route, task: Task<Result>): Promise<Result>
   /**
    * The same for what is worth nothing once `end` is aborted: a task that has not begun by then never does, and undefined
    * is the answer at once.
    */
-  runUnless<Result>(
-    end: AbortSignal,
-    route: Route,
-    task: () => Promise<Result>,
-  ): Promise<Result | undefined>
+  runUnless<Result>(end: AbortSignal, route: Route, task: Task<Result>): Promise<Result | undefined>
+}
+
+export type Task<Result> = (turn: Turn) => Promise<Result>
+
+export type Turn = {
+  /** Nothing is sent in this turn: it counts against no limit, and somebody else may have it at once. */
+  giveBack(): undefined
+}
+
+/** A queue in which pairs of requests stand in line together, where the answer to the first grows old. */
+export type PairQueue<Route extends string> = Queue<Route> & {
+  /** A place for a pair, in nobody's way until it lines up. */
+  place(pair: {
+    readonly first: Route
+    readonly second: Route
+    /** The lowest goes first; of one rank the place that was made first. */
+    readonly rank: number
+    /** Asked about once a second while the place waits for anything: when it says no, waiting is over. */
+    readonly mayWait: () => boolean
+  }): Place
+}
+
+export type Place = {
+  /**
+   * Lines up. True once a turn of the second route is at most `nearMs` ahead, as far as limits and those who have come that
+   * far before allow; false when `end` was aborted or it may not wait any longer.
+   */
+  near(end: AbortSignal, nearMs: number): Promise<boolean>
+  /** Runs in the next turn of the first route; undefined where it never did, as with `runUnless`. */
+  first<Result>(end: AbortSignal, task: Task<Result>): Promise<Result | undefined>
+  /** The same of the second route. Whoever gives that turn back may ask for another. */
+  second<Result>(end: AbortSignal, task: Task<Result>): Promise<Result | undefined>
+  /** Makes room for others. It may line up again, where it stood. */
+  leave(): void
 }

@@ -20,6 +20,8 @@ export class SimulatedDisk {
   crashAt: CrashPoint | undefined
   /** Nothing can be written any more: appends are applied in memory and then reject, as those of the real journal. */
   full = false
+  /** Told what is being written, before it is on disk: trouble for that very moment. */
+  onAppend: ((type: JournalEvent['type']) => void) | undefined
   readonly #decoded: JournalRecord[] = []
   readonly #folded = emptyState()
   #foldedRecords = 0
@@ -92,6 +94,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
       const facts = applyAll(state, records)
       head = records.at(-1) ?? head
       unwritten.push(...lines)
+      for (const { type } of events) disk.onAppend?.(type)
       if (crashes()) return never()
       lastAppend = new Promise((resolve, reject) => {
         clock.processTimer(FSYNC_MS, () => {

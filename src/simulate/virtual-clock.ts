@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock, CronText } from '../ports.ts'
 
 /** Longest time without a wake-up, as of the real clock. */
@@ -106,6 +107,7 @@ export class VirtualClock {
 
   #sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve()
+    if (signal !== undefined) setMaxListeners(0, signal)
     return new Promise((resolve) => {
       const cancel = this.processTimer(ms, () => {
         signal?.removeEventListener('abort', onAbort)

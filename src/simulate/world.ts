@@ -1,5 +1,5 @@
 import type { DaemonState } from '../domain/book/state.ts'
-import type { Observation, Route } from '../domain/observation.ts'
+import type { GaslessRoute, Observation, Route } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
 import { createPricePaths } from '../domain/price.ts'
 import { createRandom, type SeededRandom } from '../domain/random.ts'
@@ -10,7 +10,7 @@ import { type DaemonControl, type DaemonInput, runDaemon } from '../engine/daemo
 import { createPermitHasher } from '../execute/authority/permit-digest.ts'
 import { createSigner, type Files } from '../execute/authority/signer.ts'
 import { createTurns } from '../execute/context.ts'
-import type { Ports, Queue } from '../ports.ts'
+import type { Clock, PairQueue, Ports, Queue } from '../ports.ts'
 import { AGGREGATOR, Aggregation, CALL_CHAIN_ID } from './aggregator/aggregation.ts'
 import { createSimulatedChain, noChainFaults } from './chain/chain.ts'
 import { Ledger } from './chain/ledger.ts'
@@ -18,6 +18,7 @@ import { Market } from './chain/market.ts'
 import { Mempool } from './chain/mempool.ts'
 import { noServiceFaults } from './gasless/faults.ts'
 import { createSimulatedGasless } from './gasless/gasless.ts'
+import type { LimitReading } from './gasless/rate-limits.ts'
 import { SimulatedService } from './gasless/service.ts'
 import { createSimulatedJournal, SimulatedDisk } from './journal.ts'
 import { Watch } from './judge/watch.ts'
@@ -49,6 +50,22 @@ export type WorldOptions = {
   readonly gasless?: Partial<GaslessSettings>
   readonly aggregator?: Partial<AggregatorSettings>
   readonly policy?: Partial<ExecutionPolicy>
+  /** Paces requests to the service as the live adapters do; without it nobody waits but for `queueDelayMs`. */
+  readonly pace?: (parts: PaceParts) => Pace
+}
+
+/** What paces requests is made with. */
+export type PaceParts = {
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly monotonicMs: () => number
+  readonly requestsPerSecond: number
+  readonly observe: (event: Observation) => void
+}
+
+export type Pace = {
+  readonly queue: PairQueue<GaslessRoute>
+  readonly onRateLimit: (route: GaslessRoute, reading: LimitReading) => void
+  readonly onRetryAfter: (route: GaslessRoute, ms: number) => void
 }
 
 type Run = {
@@ -86,10 +103,13 @@ export class World {
   queueDelaysMs: Partial<Record<Route, number>> = {}
   /** What bars signatures outside the journal: a HALT file, a lock that is lost. */
   barred: string | undefined
+  /** What paces the running daemon's requests, where the world was made to pace them. */
+  pacing: Pace | undefined
   /** How long the machine is down after a crash point. */
   restartAfterMs = 3_000
   readonly #random: SeededRandom
   readonly #policy: ExecutionPolicy
+  readonly #pace: WorldOptions['pace']
   readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
   #run: Run | undefined
 
@@ -122,6 +142,7 @@ export class World {
     this.account = { ...ACCOUNT, ...options.account }
     this.gasless = { ...GASLESS, ...options.gasless }
     this.#policy = { ...DEFAULT_POLICY, ...options.policy }
+    this.#pace = options.pace
     this.watch = new Watch({ disk: this.disk, ledger, clock })
     this.aggregation = new Aggregation({
       settings: { ...AGGREGATOR, ...options.aggregator },
@@ -194,6 +215,14 @@ export class World {
     await this.clock.runUntil(this.clock.trueMs + ms)
   }
 
+  /** The service does not answer for a while. */
+  loseServiceFor(ms: number): void {
+    this.serviceFaults.down = true
+    this.clock.schedule(this.clock.trueMs + ms, () => {
+      this.serviceFaults.down = false
+    })
+  }
+
   /** The machine loses power. */
   crash(): void {
     this.#run?.process.die()
@@ -237,6 +266,13 @@ export class World {
     })
     const guard = { barred: () => this.barred }
     const port = clock.asPort()
+    const pace = this.#pace?.({
+      clock: port,
+      monotonicMs: () => clock.trueMs,
+      requestsPerSecond: this.gasless.requestsPerSecond,
+      observe,
+    })
+    this.pacing = pace
     return {
       clock: port,
       random: { jitter: () => jitter.next() },
@@ -247,6 +283,8 @@ export class World {
         process,
         clock,
         tokens: [USDC, WETH],
+        onRateLimit: pace?.onRateLimit,
+        onRetryAfter: pace?.onRetryAfter,
       }),
       chain: createSimulatedChain({
         ledger,
@@ -267,7 +305,7 @@ export class World {
       }),
       journal,
       guard,
-      queue: this.#queueOf(process),
+      queue: pace?.queue ?? this.#queueOf(process),
       observe,
     }
   }
@@ -280,22 +318,30 @@ export class World {
     }
   }
 
-  #queueOf(process: SimulatedProcess): Queue<Route> {
+  #queueOf(process: SimulatedProcess): PairQueue<Route> {
     const { clock } = this
+    const turnOf = { giveBack: () => undefined }
     const turn = async (route: Route, end?: AbortSignal): Promise<void> => {
       const waitMs = route === 'submit' ? this.queueDelayMs : this.queueDelaysMs[route]
       if (waitMs !== undefined) await clock.asPort().sleep(waitMs, end)
     }
+    const runUnless: Queue<Route>['runUnless'] = async (end, route, task) => {
+      await turn(route, end)
+      if (end.aborted) return undefined
+      return process.alive ? task(turnOf) : never()
+    }
     return {
       run: async (route, task) => {
         await turn(route)
-        return process.alive ? task() : never()
+        return process.alive ? task(turnOf) : never()
       },
-      runUnless: async (end, route, task) => {
-        await turn(route, end)
-        if (end.aborted) return undefined
-        return process.alive ? task() : never()
-      },
+      runUnless,
+      place: ({ first, second }) => ({
+        near: async (end) => !end.aborted,
+        first: (end, task) => runUnless(end, first, task),
+        second: (end, task) => runUnless(end, second, task),
+        leave: () => undefined,
+      }),
     }
   }
 

@@ -32,6 +32,7 @@ export async function disturb(world: World, random: SeededRandom): Promise<void>
     batchMs: random.chance(0.5) ? 30_000 : undefined,
     skewMs: often(0.2, random.between(-9_000, 9_000)),
     quoteLifetimeMs: random.between(15, 120) * 1000,
+    limit: random.chance(0.1) ? { requests: random.between(1, 5), windowMs: 10_000 } : undefined,
   })
   world.queueDelayMs = often(0.3, random.between(100, 40_000))
   clock.offsetMs = often(0.2, random.between(-30 * MINUTE, 30 * MINUTE))

@@ -1,17 +1,19 @@
 import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
 import type { Observation, Route } from '../../domain/observation.ts'
-import type { Clock, Queue } from '../../ports.ts'
+import type { Clock, PairQueue, Place, Task } from '../../ports.ts'
+import { Line } from './line.ts'
 import type { Pacer } from './pacer.ts'
+import { createPatrol } from './patrol.ts'
 import { forEachRoute, type Shares } from './route-shares.ts'
 
 type QueueOptions<Own extends Route> = {
   readonly shares: Shares<Own>
-  readonly pacer: Pick<Pacer<Own>, 'delayMs' | 'started' | 'finished'>
+  readonly pacer: Pick<Pacer<Own>, 'delayMs' | 'started' | 'finished' | 'unused'>
   readonly clock: Pick<Clock, 'sleep'>
   readonly observe: (event: Observation) => void
   readonly monotonicMs: () => number
-  /** Requests of one route under way at once. Minimum 1, default 64. */
+  /** Requests of one route under way at once, and pairs between their two. Minimum 1, default 64. */
   readonly concurrencyPerRoute?: number
   /** Tasks of one route that may wait; one more is an error. Default 10,000. */
   readonly waitingMax?: number
@@ -20,9 +22,21 @@ type QueueOptions<Own extends Route> = {
 type Lane<Own extends Route> = {
   readonly route: Own
   readonly tasks: PQueue
-  /** The sleep at whose end a paused lane looks again. */
+  /** Pairs whose second request goes this way. */
+  readonly line: Line
+  /** The sleep at whose end a lane looks again for which it is too early. */
   alarm: { readonly atMs: number; readonly cancel: AbortController } | undefined
   depth: number
+}
+
+/** How a task waits. */
+type Waiting = {
+  /** Since when, where that was not just now. */
+  readonly sinceMs?: number | undefined
+  /** Asked now and then while it waits. */
+  readonly mayWait?: () => boolean
+  readonly onWait?: () => void
+  readonly onBegin?: () => void
 }
 
 /**
@@ -31,15 +45,22 @@ type Lane<Own extends Route> = {
  * quote does not age, before it can run. There is no timeout here: giving up on a running request would leave its
  * outcome unknown, so the request's own deadline is the only one.
  */
-export function createQueue<Own extends Route>(options: QueueOptions<Own>): Queue<Own> {
-  const { pacer, observe, monotonicMs } = options
+export function createQueue<Own extends Route>(options: QueueOptions<Own>): PairQueue<Own> {
+  const { pacer, observe, monotonicMs, clock } = options
   const concurrency = options.concurrencyPerRoute ?? 64
   const waitingMax = options.waitingMax ?? 10_000
+  const watch = createPatrol(clock)
   const lanes = forEachRoute(
     options.shares,
     (route): Lane<Own> => ({
       route,
       tasks: new PQueue({ concurrency }),
+      line: new Line({
+        preparedMax: concurrency,
+        delayMs: (ahead) => pacer.delayMs(route, ahead),
+        waiting: () => lanes[route].tasks.size,
+        lookAgainIn: (ms) => lookAgainIn(lanes[route], ms),
+      }),
       alarm: undefined,
       depth: 0,
     }),
@@ -56,6 +77,7 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Queu
       lane.alarm = undefined
       lane.tasks.start()
     }
+    lane.line.advance()
   }
 
   function lookAgainIn(lane: Lane<Own>, delayMs: number): void {
@@ -64,7 +86,7 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Queu
     lane.alarm?.cancel.abort()
     const alarm = { atMs, cancel: new AbortController() }
     lane.alarm = alarm
-    void options.clock.sleep(Math.ceil(delayMs), alarm.cancel.signal).then(() => {
+    void clock.sleep(Math.ceil(delayMs), alarm.cancel.signal).then(() => {
       if (lane.alarm !== alarm) return
       lane.alarm = undefined
       regulate(lane)
@@ -72,32 +94,43 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Queu
   }
 
   function reportDepth(lane: Lane<Own>): void {
-    if (lane.depth === lane.tasks.size) return
-    lane.depth = lane.tasks.size
-    observe({ type: 'queue-depth', route: lane.route, depth: lane.depth })
+    const depth = lane.tasks.size + lane.line.length
+    if (lane.depth === depth) return
+    lane.depth = depth
+    observe({ type: 'queue-depth', route: lane.route, depth })
   }
 
   async function run<Result>(
     route: Own,
-    task: () => Promise<Result>,
-    { begun, leave }: { readonly begun?: () => void; readonly leave?: AbortSignal } = {},
+    task: Task<Result>,
+    {
+      sinceMs = monotonicMs(),
+      onBegin,
+      leave,
+    }: Pick<Waiting, 'sinceMs' | 'onBegin'> & { readonly leave?: AbortSignal } = {},
   ): Promise<Result> {
     const lane = lanes[route]
     if (lane.tasks.size >= waitingMax)
       throw new Error(`the queue of route ${route} is full: ${waitingMax} tasks wait`)
-    const queuedMs = monotonicMs()
     regulate(lane)
     const result = lane.tasks.add(
       async () => {
-        begun?.()
-        pacer.started(route)
+        onBegin?.()
+        const start = pacer.started(route)
         regulate(lane)
-        observe({ type: 'queue-wait', route, waitMs: monotonicMs() - queuedMs })
+        observe({ type: 'queue-wait', route, waitMs: monotonicMs() - sinceMs })
         reportDepth(lane)
+        let isUsed = true
+        const giveBack = (): undefined => {
+          if (!isUsed) return
+          isUsed = false
+          pacer.unused(route, start)
+          regulate(lane)
+        }
         try {
-          return await task()
+          return await task({ giveBack })
         } finally {
-          pacer.finished(route)
+          if (isUsed) pacer.finished(route)
           regulate(lane)
         }
       },
@@ -110,31 +143,116 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Queu
   /** Nobody waits any more for what the alarm is set for; the next task to come sets it again. */
   function settleLane(lane: Lane<Own>): void {
     reportDepth(lane)
-    if (lane.tasks.size > 0) return
+    if (lane.tasks.size > 0 || lane.line.length > 0) return
     lane.alarm?.cancel.abort()
     lane.alarm = undefined
   }
 
+  async function runUnless<Result>(
+    end: AbortSignal,
+    route: Own,
+    task: Task<Result>,
+    { sinceMs, mayWait, onWait, onBegin }: Waiting = {},
+  ): Promise<Result | undefined> {
+    if (end.aborted) return undefined
+    // p-queue would also give up a task that has begun, so it is not given `end` itself.
+    const leave = new AbortController()
+    const giveUp = (): void => leave.abort()
+    let hasBegun = false
+    let unwatch: (() => void) | undefined
+    const stay = (): void => {
+      end.removeEventListener('abort', giveUp)
+      unwatch?.()
+    }
+    // Every order that waits does so on the one signal that ends them all.
+    setMaxListeners(0, end)
+    end.addEventListener('abort', giveUp, { once: true })
+    try {
+      const result = run(route, task, {
+        sinceMs,
+        leave: leave.signal,
+        onBegin() {
+          hasBegun = true
+          stay()
+          onBegin?.()
+        },
+      })
+      if (!hasBegun) {
+        onWait?.()
+        unwatch = mayWait === undefined ? undefined : watch({ mayWait, giveUp })
+      }
+      return await result
+    } catch (error) {
+      if (!leave.signal.aborted) throw error
+      settleLane(lanes[route])
+      return undefined
+    } finally {
+      stay()
+    }
+  }
+
+  function place({ first, second, rank, mayWait }: Parameters<PairQueue<Own>['place']>[0]): Place {
+    const lane = lanes[second]
+    const { line } = lane
+    const spot = line.spot(rank)
+    let waitedMs = 0
+
+    const leave = (): void => {
+      if (spot.at === 'away') return
+      line.leave(spot)
+      line.advance()
+      settleLane(lane)
+    }
+
+    /** Resolves as `near` does, for a spot in line. */
+    function waitInLine(end: AbortSignal): Promise<boolean> {
+      return new Promise((resolve) => {
+        const done = (isNear: boolean): void => {
+          spot.onNear = undefined
+          end.removeEventListener('abort', giveUp)
+          unwatch()
+          if (isNear) reportDepth(lane)
+          else leave()
+          resolve(isNear)
+        }
+        const giveUp = (): void => done(false)
+        const unwatch = watch({ mayWait, giveUp })
+        spot.onNear = () => done(true)
+        setMaxListeners(0, end)
+        end.addEventListener('abort', giveUp, { once: true })
+      })
+    }
+
+    return {
+      async near(end, nearMs) {
+        if (end.aborted) return false
+        const sinceMs = monotonicMs()
+        line.enter(spot, nearMs)
+        reportDepth(lane)
+        const isNear = spot.at === 'near' || (await waitInLine(end))
+        waitedMs += monotonicMs() - sinceMs
+        return isNear
+      },
+      first: (end, task) => runUnless(end, first, task, { mayWait }),
+      async second(end, task) {
+        const sinceMs = monotonicMs() - waitedMs
+        waitedMs = 0
+        const result = await runUnless(end, second, task, {
+          sinceMs,
+          mayWait,
+          onWait: () => line.queued(spot),
+          onBegin: () => line.leave(spot),
+        })
+        if (result === undefined) leave()
+        return result
+      },
+      leave,
+    }
+  }
+
   return {
     run: (route, task) => run(route, task),
-    async runUnless(end, route, task) {
-      if (end.aborted) return undefined
-      // p-queue would also give up a task that has begun, so it is not given `end` itself.
-      const leave = new AbortController()
-      const giveUp = (): void => leave.abort()
-      const begun = (): void => end.removeEventListener('abort', giveUp)
-      // Every order that waits does so on the one signal that ends them all.
-      setMaxListeners(0, end)
-      end.addEventListener('abort', giveUp, { once: true })
-      try {
-        return await run(route, task, { begun, leave: leave.signal })
-      } catch (error) {
-        if (!leave.signal.aborted) throw error
-        settleLane(lanes[route])
-        return undefined
-      } finally {
-        begun()
-      }
-    },
+    runUnless: (end, route, task) => runUnless(end, route, task),
+    place,
   }
 }

@@ -5,11 +5,12 @@ export type StartWindow = { readonly cap: number; readonly windowMs: number }
 
 /**
  * Shares of a service's ceiling by route, in percent. Each route owns its share, so that a flood of quotes cannot keep an
- * order from being submitted or an exposed permit from being watched.
+ * order from being submitted or an exposed permit from being watched. Quotes and submissions have the same: each order
+ * takes one of both, and a quote that is asked for sooner than it can be used only grows old.
  */
 export type Shares<Route extends string> = Readonly<Record<Route, number>>
 
-export const GASLESS_SHARES: Shares<GaslessRoute> = { quote: 40, poll: 30, submit: 25, tokens: 5 }
+export const GASLESS_SHARES: Shares<GaslessRoute> = { quote: 30, poll: 35, submit: 30, tokens: 5 }
 
 export const AGGREGATOR_SHARES: Shares<AggregatorRoute> = {
   sendRawTransaction: 35,

@@ -15,7 +15,7 @@ import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
 import { createSigner, type Files } from '../../execute/authority/signer.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns, type OrderContext } from '../../execute/context.ts'
-import type { Clock, Gasless, Guard, Journal, Key, Queue } from '../../ports.ts'
+import type { Clock, Gasless, Guard, Journal, Key, PairQueue } from '../../ports.ts'
 
 const monotonicMs = (): number => performance.now()
 
@@ -100,7 +100,7 @@ export function compose(input: ComposeInput): Composed {
 /** The gasless service and the queue that its requests pass. */
 export function composeGasless({ settings, clock, observe }: ServiceInput): {
   readonly gasless: Gasless & { close(): Promise<void> }
-  readonly queue: Queue<keyof typeof GASLESS_SHARES>
+  readonly queue: PairQueue<keyof typeof GASLESS_SHARES>
 } {
   const { baseUrl, wire, routingPreference, requestsPerSecond } = settings.gasless
   const shares = GASLESS_SHARES

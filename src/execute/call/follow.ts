@@ -127,8 +127,8 @@ async function askReceipt(
   orderId: Hex,
 ): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>> | undefined> {
   const route = 'getTransactionReceipt'
-  const reply = await aggregator.service.onTurn(context.stop, route, async (service) => {
-    if (open.orderId !== orderId || open.state !== 'accepted') return undefined
+  const reply = await aggregator.service.onTurn(context.stop, route, async (service, turn) => {
+    if (open.orderId !== orderId || open.state !== 'accepted') return turn.giveBack()
     const { cause } = glance
     if (cause !== undefined)
       context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })

@@ -1,5 +1,5 @@
 import type { AggregatorRoute } from '../../domain/observation.ts'
-import type { Aggregator, Queue } from '../../ports.ts'
+import type { Aggregator, Queue, Turn } from '../../ports.ts'
 
 /** The aggregation service behind its queue. */
 export type PacedAggregator = Aggregator & {
@@ -10,7 +10,7 @@ export type PacedAggregator = Aggregator & {
   onTurn<Result>(
     end: AbortSignal,
     route: AggregatorRoute,
-    ask: (service: Aggregator) => Promise<Result>,
+    ask: (service: Aggregator, turn: Turn) => Promise<Result>,
   ): Promise<Result | undefined>
 }
 
@@ -31,6 +31,6 @@ export function paceAggregator(
     accountInfo: (account) => queue.run('accountInfo', () => service.accountInfo(account)),
     transactionStatus: (hash) =>
       queue.run('transactionStatus', () => service.transactionStatus(hash)),
-    onTurn: (end, route, ask) => queue.runUnless(end, route, () => ask(service)),
+    onTurn: (end, route, ask) => queue.runUnless(end, route, (turn) => ask(service, turn)),
   }
 }

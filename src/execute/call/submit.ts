@@ -39,18 +39,19 @@ export async function submitCall(
   if (aggregator === undefined || call === undefined) return undefined
   let isFirst = false
   if (isNew) unsent.add(call)
-  const reply = await aggregator.service.onTurn(end, 'sendRawTransaction', async (service) => {
-    if (!mayBegin()) return undefined
+  const route = 'sendRawTransaction'
+  const reply = await aggregator.service.onTurn(end, route, async (service, turn) => {
+    if (!mayBegin()) return turn.giveBack()
     const signed = aggregator.wallet.signer.envelope(intent.id)
     if (!signed.ok) {
       onBarred(signed)
-      return undefined
+      return turn.giveBack()
     }
     const { raw, hash } = signed.value
     if (open.envelopeHash !== hash) {
       const { attempt } = call
       await ports.journal.append({ type: 'call-signed', intentId: intent.id, attempt, hash })
-      if (!mayBegin()) return undefined
+      if (!mayBegin()) return turn.giveBack()
     }
     isFirst = unsent.delete(call)
     return service.sendRawTransaction(raw)

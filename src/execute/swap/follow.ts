@@ -71,11 +71,14 @@ async function replay(following: Following): Promise<void> {
   const found = await look(following)
   if (permit === undefined || found.tag !== 'open' || found.view.ownerHasCode) return
   if (mayNotReplay(following, permit)) return
-  const sent = queue.runUnless(context.stop, 'submit', async () => {
+  const sent = queue.runUnless(context.stop, 'submit', async (turn) => {
     // It may have waited for its turn for minutes.
-    if (mayNotReplay(following, permit)) return undefined
+    if (mayNotReplay(following, permit)) return turn.giveBack()
     const signed = signer.permit(open.intent.id)
-    if (!signed.ok) return tellBarred(following, signed)
+    if (!signed.ok) {
+      tellBarred(following, signed)
+      return turn.giveBack()
+    }
     submission.barred = undefined
     observe({ type: 'retry', service: 'gasless', route: 'submit', cause: submission.cause })
     const { quoteId, clientOrderId } = permit
@@ -112,8 +115,8 @@ async function poll(following: Following): Promise<void> {
   const { gasless, observe, queue } = context.ports
   const { orderId } = open
   if (orderId === undefined) return
-  const asked = queue.runUnless(context.stop, 'poll', async () => {
-    if (open.orderId !== orderId || open.state !== 'accepted') return undefined
+  const asked = queue.runUnless(context.stop, 'poll', async (turn) => {
+    if (open.orderId !== orderId || open.state !== 'accepted') return turn.giveBack()
     const { cause } = polls
     if (cause !== undefined) observe({ type: 'retry', service: 'gasless', route: 'poll', cause })
     return gasless.order(orderId)

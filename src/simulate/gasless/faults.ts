@@ -1,4 +1,5 @@
 import type { Quote } from '../../domain/quote.ts'
+import type { RateLimit } from './rate-limits.ts'
 
 /** What says nothing of an order. An error or bytes that nobody can read are alike; a hanging poll ends with nothing. */
 export const SILENCES = ['not-found', 'error', 'limit', 'hang'] as const
@@ -10,6 +11,8 @@ export type ServiceFaults = {
   /** How much longer a request or its answer may be on its way. */
   slowMs: number
   rateLimited: number
+  /** What it takes of each route; beyond it, a 429 with a `retry-after`. */
+  limit: RateLimit | undefined
   /** Fails a request before it took effect, or after it did: nobody can tell from the answer. */
   failsBefore: number
   failsAfter: number
@@ -46,6 +49,7 @@ export function noServiceFaults(): ServiceFaults {
     down: false,
     slowMs: 0,
     rateLimited: 0,
+    limit: undefined,
     failsBefore: 0,
     failsAfter: 0,
     rejects: 0,

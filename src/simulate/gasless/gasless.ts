@@ -1,3 +1,4 @@
+import type { GaslessRoute } from '../../domain/observation.ts'
 import type { Reply, ServiceOrder } from '../../domain/quote.ts'
 import type { SeededRandom } from '../../domain/random.ts'
 import type { Token } from '../../domain/token.ts'
@@ -5,6 +6,7 @@ import type { Gasless } from '../../ports.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import type { ServiceFaults, Silence } from './faults.ts'
+import type { LimitReading } from './rate-limits.ts'
 import type { SimulatedService } from './service.ts'
 
 const LATENCY_MS_MAX = 150
@@ -19,6 +21,9 @@ export type GaslessOptions = {
   readonly process: SimulatedProcess
   readonly clock: VirtualClock
   readonly tokens: readonly Token[]
+  /** Told what the headers of a reply say. */
+  readonly onRateLimit?: ((route: GaslessRoute, reading: LimitReading) => void) | undefined
+  readonly onRetryAfter?: ((route: GaslessRoute, ms: number) => void) | undefined
 }
 
 /** The service as one process sees it over the network. */
@@ -26,18 +31,35 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
   const { service, faults, random, process, clock, tokens } = options
   let offsetMs: number | undefined
 
-  const ask = async <Value>(answer: () => Reply<Value>): Promise<Reply<Value>> => {
-    const { reply, dateMs } = await process.ask(
-      () => ({ reply: disturbed(answer), dateMs: service.nowMs }),
+  const ask = async <Value>(
+    route: GaslessRoute,
+    answer: () => Reply<Value>,
+  ): Promise<Reply<Value>> => {
+    const { reply, reading, dateMs } = await process.ask(
+      () => ({ ...limitedReply(route, answer), dateMs: service.nowMs }),
       LATENCY_MS_MAX + faults.slowMs,
     )
+    if (reading !== undefined) options.onRateLimit?.(route, reading)
+    if (!reply.ok && reply.fault.tag === 'rateLimited')
+      options.onRetryAfter?.(route, reply.fault.retryAfterMs)
     if (reply.ok || reply.fault.tag !== 'unavailable')
       offsetMs = dateMs - (clock.trueMs + clock.offsetMs)
     return reply
   }
 
+  const limitedReply = <Value>(
+    route: GaslessRoute,
+    answer: () => Reply<Value>,
+  ): { reply: Reply<Value>; reading?: LimitReading } => {
+    if (faults.down) return { reply: unavailable() }
+    const { ok, reading } = service.limits.ask(route, faults.limit)
+    const shown = reading === undefined ? {} : { reading }
+    if (ok) return { reply: disturbed(answer), ...shown }
+    return { reply: limited(Math.ceil((reading?.resetInMs ?? 0) / 1_000) * 1_000), ...shown }
+  }
+
   const disturbed = <Value>(answer: () => Reply<Value>): Reply<Value> => {
-    if (faults.down || random.chance(faults.failsBefore)) return unavailable()
+    if (random.chance(faults.failsBefore)) return unavailable()
     if (random.chance(faults.rateLimited)) return limited(random.between(100, RETRY_AFTER_MS_MAX))
     const reply = answer()
     return random.chance(faults.failsAfter) ? unavailable() : reply
@@ -45,13 +67,17 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
 
   return {
     tokens: () =>
-      ask(() => ({ ok: true, value: tokens.map((token) => ({ ...token, name: token.symbol })) })),
-    quote: (request) => ask(() => service.quote(request)),
-    submit: async (order) => namedAs(order.quoteId, await ask(() => service.submit(order))),
+      ask('tokens', () => ({
+        ok: true,
+        value: tokens.map((token) => ({ ...token, name: token.symbol })),
+      })),
+    quote: (request) => ask('quote', () => service.quote(request)),
+    submit: async (order) =>
+      namedAs(order.quoteId, await ask('submit', () => service.submit(order))),
     async order(orderId) {
       const silence = service.silenceOn(orderId)
       if (silence === 'hang') await clock.asPort().sleep(TIMEOUT_MS)
-      return ask(() => {
+      return ask('poll', () => {
         if (silence !== undefined) return saysNothing(silence)
         return random.chance(faults.forgets) ? notFound() : service.order(orderId)
       })

@@ -8,6 +8,7 @@ import { simulatedSignature } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import { type ServiceFaults, SILENCES, type Silence } from './faults.ts'
 import { makeOffer, type Offer } from './offer.ts'
+import { RateLimits } from './rate-limits.ts'
 
 const FILL_MS_MIN = 2_000
 const FILL_MS_MAX = 12_000
@@ -41,6 +42,7 @@ export type ServiceOptions = {
 
 /** The service itself: its own books of quotes and orders, and settlement on the chain. Outlives every client. */
 export class SimulatedService {
+  readonly limits: RateLimits
   readonly #options: ServiceOptions
   readonly #offers = new Map<string, Offer>()
   readonly #orders = new Map<string, TakenOrder>()
@@ -49,6 +51,7 @@ export class SimulatedService {
 
   constructor(options: ServiceOptions) {
     this.#options = options
+    this.limits = new RateLimits(options.clock)
   }
 
   get nowMs(): number {

@@ -1,10 +1,12 @@
 import { type PacedAggregator, paceAggregator } from '../../../src/execute/call/paced.ts'
-import type { Aggregator } from '../../../src/ports.ts'
+import type { Aggregator, Turn } from '../../../src/ports.ts'
 
 /** A service behind a queue in which nobody waits. */
 export function unpaced(service: Aggregator): PacedAggregator {
   return paceAggregator(service, {
-    run: (_, task) => task(),
-    runUnless: async (end, _, task) => (end.aborted ? undefined : task()),
+    run: (_, task) => task(TURN),
+    runUnless: async (end, _, task) => (end.aborted ? undefined : task(TURN)),
   })
 }
+
+const TURN: Turn = { giveBack: () => undefined }

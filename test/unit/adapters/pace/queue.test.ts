@@ -3,7 +3,7 @@ import { createPacer, type Pacer } from '../../../../src/adapters/pace/pacer.ts'
 import { createQueue } from '../../../../src/adapters/pace/queue.ts'
 import { GASLESS_SHARES } from '../../../../src/adapters/pace/route-shares.ts'
 import type { GaslessRoute, Observation } from '../../../../src/domain/observation.ts'
-import type { Queue } from '../../../../src/ports.ts'
+import type { PairQueue, Place } from '../../../../src/ports.ts'
 
 const monotonicMs = () => performance.now()
 
@@ -19,7 +19,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 type World = {
-  readonly queue: Queue<GaslessRoute>
+  readonly queue: PairQueue<GaslessRoute>
   readonly pacer: Pacer<GaslessRoute>
   readonly observed: Observation[]
   /** Runs that many tasks which note when they start, in ms since the test began. */
@@ -180,15 +180,15 @@ describe('the ceiling', () => {
   test('holds over every sliding second, not only between windows', async () => {
     const { start } = world({ requestsPerSecond: 20 })
     await vi.advanceTimersByTimeAsync(950)
-    const first = start('quote', 8)
+    const first = start('quote', 6)
     await vi.advanceTimersByTimeAsync(100)
-    const second = start('quote', 8)
+    const second = start('quote', 6)
     await vi.advanceTimersByTimeAsync(5_000)
     await Promise.all([first.done, second.done])
     const times = [...first.times, ...second.times]
-    expect(times).toHaveLength(16)
+    expect(times).toHaveLength(12)
     for (const [index, time] of times.entries())
-      if (index >= 8) expect(time - (times[index - 8] ?? 0)).toBeGreaterThanOrEqual(1_000)
+      if (index >= 6) expect(time - (times[index - 6] ?? 0)).toBeGreaterThanOrEqual(1_000)
   })
 
   test('holds for all routes together', async () => {
@@ -203,9 +203,9 @@ describe('the ceiling', () => {
 
   test('is used up, not only kept', async () => {
     const { start } = world({ requestsPerSecond: 20 })
-    const quotes = start('quote', 80)
+    const quotes = start('quote', 60)
     await vi.advanceTimersByTimeAsync(9_050)
-    expect(quotes.times).toHaveLength(80)
+    expect(quotes.times).toHaveLength(60)
   })
 
   test('leaves submits and polls their room under a flood of quotes', async () => {
@@ -218,10 +218,10 @@ describe('the ceiling', () => {
 
   test('is not stretched by a wall clock that is set back', async () => {
     const { start } = world({ requestsPerSecond: 5 })
-    const quotes = start('quote', 4)
+    const polls = start('poll', 4)
     vi.setSystemTime(Date.now() - 3_600_000)
     await vi.advanceTimersByTimeAsync(1_010)
-    expect(quotes.times).toHaveLength(4)
+    expect(polls.times).toHaveLength(4)
   })
 })
 
@@ -362,5 +362,179 @@ describe('what is observed', () => {
     await submits.done
     const depths = observed.flatMap((event) => (event.type === 'queue-depth' ? [event.depth] : []))
     expect(depths).toEqual([1, 2, 1, 0])
+  })
+})
+
+describe('a turn in which nothing is sent', () => {
+  test('is given back: the next may have it at once', async () => {
+    const { queue, start, observed } = world({ requestsPerSecond: 5 })
+    const given = queue.run('submit', async (turn) => {
+      await sleep(300)
+      return turn.giveBack()
+    })
+    const submits = start('submit', 2)
+    await vi.advanceTimersByTimeAsync(300)
+    await given
+    expect(submits.times).toEqual([300])
+    await vi.advanceTimersByTimeAsync(1_000)
+    await submits.done
+    expect(submits.times).toEqual([300, 1_300])
+    expect(observed.filter(({ type }) => type === 'queue-wait')).toHaveLength(3)
+  })
+
+  test('is given back once, however often it is said', async () => {
+    const { queue, start } = world({ requestsPerSecond: 5 })
+    await queue.run('submit', async () => undefined)
+    await vi.advanceTimersByTimeAsync(1_000)
+    await queue.run('submit', async (turn) => {
+      turn.giveBack()
+      turn.giveBack()
+    })
+    expect(start('submit', 2).times).toEqual([1_000])
+  })
+})
+
+describe('pairs in line', () => {
+  type Pair = { readonly place: Place; readonly quotedMs: number[]; readonly sentMs: number[] }
+
+  /** Stands in line for a quote that takes 100 ms and is submitted then. */
+  function pair(
+    { queue }: World,
+    {
+      rank = 1,
+      nearMs = 2_000,
+      mayWait = (): boolean => true,
+      end = new AbortController().signal,
+    } = {},
+  ): Pair & { readonly done: Promise<boolean> } {
+    const place = queue.place({ first: 'quote', second: 'submit', rank, mayWait })
+    const quotedMs: number[] = []
+    const sentMs: number[] = []
+    const note = (times: number[]) => async () => {
+      times.push(Math.round(performance.now() - beganMs))
+      await sleep(100)
+      return true
+    }
+    const beganMs = 0
+    const go = async (): Promise<boolean> => {
+      if (!(await place.near(end, nearMs))) return false
+      try {
+        const quoted = await place.first(end, note(quotedMs))
+        return quoted === true && (await place.second(end, note(sentMs))) === true
+      } finally {
+        place.leave()
+      }
+    }
+    return { place, quotedMs, sentMs, done: go() }
+  }
+
+  const startMs = () => Math.round(performance.now())
+
+  test('ask for their first only when their second can follow soon', async () => {
+    const rig = world({ requestsPerSecond: 5 })
+    const from = startMs()
+    const pairs = Array.from({ length: 20 }, () => pair(rig))
+    await vi.advanceTimersByTimeAsync(21_000)
+    expect(await Promise.all(pairs.map(({ done }) => done))).toEqual(Array(20).fill(true))
+    for (const [at, { quotedMs, sentMs }] of pairs.entries()) {
+      const [quoted = 0] = quotedMs
+      const [sent = 0] = sentMs
+      expect(sent - from).toBe(100 + at * 1_000)
+      expect(sent - quoted).toBeLessThanOrEqual(2_100)
+    }
+  })
+
+  test('go by rank, then by who came first, and one that left stands where it stood', async () => {
+    const rig = world({ requestsPerSecond: 5 })
+    const order: number[] = []
+    const blocked = rig.queue.run('submit', async () => rig.pacer.onRetryAfter('submit', 10_000))
+    await blocked
+    const ranks = [3, 1, 2, 1]
+    const places = ranks.map((rank) =>
+      rig.queue.place({ first: 'quote', second: 'submit', rank, mayWait: () => true }),
+    )
+    const { signal } = new AbortController()
+    const line = async (at: number): Promise<void> => {
+      const place = places[at]
+      if (!(await place?.near(signal, 0))) return
+      await place?.second(signal, async () => order.push(at))
+    }
+    const waiting = [line(0), line(3), line(2)]
+    places[0]?.leave()
+    waiting.push(line(1))
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(order).toEqual([])
+    await vi.advanceTimersByTimeAsync(15_000)
+    expect(order.slice(0, 3)).toEqual([1, 3, 2])
+  })
+
+  test('make room for what waits alone for the same route', async () => {
+    const rig = world({ requestsPerSecond: 5 })
+    const alone = rig.start('submit', 4)
+    const one = pair(rig, { nearMs: 1_000 })
+    await vi.advanceTimersByTimeAsync(2_500)
+    expect(one.quotedMs).toEqual([])
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(await one.done).toBe(true)
+    await alone.done
+  })
+
+  test('hold while the second route is blocked, and go on when it is free', async () => {
+    const rig = world()
+    await rig.queue.run('submit', async () => rig.pacer.onRetryAfter('submit', 60_000))
+    const from = startMs()
+    const one = pair(rig, { nearMs: 5_000 })
+    await vi.advanceTimersByTimeAsync(54_000)
+    expect(one.quotedMs).toEqual([])
+    await vi.advanceTimersByTimeAsync(7_000)
+    expect(await one.done).toBe(true)
+    expect(one.quotedMs.map((ms) => ms - from)).toEqual([55_000])
+    expect(one.sentMs.map((ms) => ms - from)).toEqual([60_000])
+  })
+
+  test('that may not wait any longer give up within a second, wherever they wait, and leave no timer', async () => {
+    const rig = world({ requestsPerSecond: 5 })
+    await rig.queue.run('submit', async () => rig.pacer.onRetryAfter('submit', 300_000))
+    let mayWait = true
+    const inLine = [pair(rig, { mayWait: () => mayWait }), pair(rig, { mayWait: () => mayWait })]
+    const near = pair(rig, { mayWait: () => mayWait, nearMs: 400_000, rank: 0 })
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(near.quotedMs).toHaveLength(1)
+    mayWait = false
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await Promise.all([...inLine, near].map(({ done }) => done))).toEqual([
+      false,
+      false,
+      false,
+    ])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('give up when they are ended, in line or before', async () => {
+    const rig = world({ requestsPerSecond: 5 })
+    await rig.queue.run('submit', async () => rig.pacer.onRetryAfter('submit', 300_000))
+    const end = new AbortController()
+    const one = pair(rig, { end: end.signal })
+    end.abort()
+    expect(await one.done).toBe(false)
+    expect(await pair(rig, { end: end.signal }).done).toBe(false)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('count as depth of their second route, and tell their whole wait', async () => {
+    const rig = world({ requestsPerSecond: 5 })
+    const pairs = Array.from({ length: 6 }, () => pair(rig, { nearMs: 0 }))
+    const depths = () =>
+      rig.observed.flatMap((each) =>
+        each.type === 'queue-depth' && each.route === 'submit' ? [each.depth] : [],
+      )
+    expect(Math.max(...depths())).toBe(5)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await Promise.all(pairs.map(({ done }) => done))
+    expect(depths().at(-1)).toBe(0)
+    const waits = rig.observed.flatMap((each) =>
+      each.type === 'queue-wait' && each.route === 'submit' ? [Math.round(each.waitMs)] : [],
+    )
+    expect(waits.at(-1)).toBeGreaterThanOrEqual(5_000)
   })
 })

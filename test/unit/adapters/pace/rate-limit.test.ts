@@ -102,10 +102,10 @@ describe('shares of the ceiling', () => {
     },
   )
 
-  test('leave every route some, and quotes the most', () => {
-    expect(ROUTES.map((route) => routeWindows(5)[route].cap)).toEqual([2, 1, 1, 1])
-    expect(ROUTES.map((route) => routeWindows(20)[route].cap)).toEqual([8, 6, 5, 1])
-    expect(ROUTES.map((route) => routeWindows(100)[route].cap)).toEqual([40, 30, 25, 5])
+  test('leave every route some, polls the most, and quotes as many as submissions', () => {
+    expect(ROUTES.map((route) => routeWindows(5)[route].cap)).toEqual([1, 2, 1, 1])
+    expect(ROUTES.map((route) => routeWindows(20)[route].cap)).toEqual([6, 7, 6, 1])
+    expect(ROUTES.map((route) => routeWindows(100)[route].cap)).toEqual([30, 35, 30, 5])
   })
 
   test.each([0.1, 1, 3.9])('of %d a second are one a route and longer window', (ceiling) => {
@@ -163,23 +163,23 @@ describe('pacing', () => {
   test('lets the cap of a route start in any sliding second and no more', () => {
     const { pacer, at } = setUp(5)
     at(900)
-    pacer.started('quote')
+    pacer.started('poll')
     at(1_000)
-    expect(pacer.delayMs('quote')).toBe(0)
-    pacer.started('quote')
-    expect(pacer.delayMs('quote')).toBe(900)
+    expect(pacer.delayMs('poll')).toBe(0)
+    pacer.started('poll')
+    expect(pacer.delayMs('poll')).toBe(900)
     at(1_900)
-    expect(pacer.delayMs('quote')).toBe(0)
-    pacer.started('quote')
-    expect(pacer.delayMs('quote')).toBe(100)
+    expect(pacer.delayMs('poll')).toBe(0)
+    pacer.started('poll')
+    expect(pacer.delayMs('poll')).toBe(100)
   })
 
   test('does not let one route take the room of another', () => {
     const { pacer } = setUp(5)
-    pacer.started('quote')
-    pacer.started('quote')
-    expect(pacer.delayMs('quote')).toBe(1_000)
-    for (const route of ['poll', 'submit', 'tokens'] as const) expect(pacer.delayMs(route)).toBe(0)
+    pacer.started('poll')
+    pacer.started('poll')
+    expect(pacer.delayMs('poll')).toBe(1_000)
+    for (const route of ['quote', 'submit', 'tokens'] as const) expect(pacer.delayMs(route)).toBe(0)
   })
 
   test('counts nothing at a rate that no process reaches', () => {

@@ -1,0 +1,48 @@
+import type { GaslessRoute } from '../../domain/observation.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+
+/** Requests that a service takes of each route in a window. */
+export type RateLimit = { readonly requests: number; readonly windowMs: number }
+
+/** What it says of it with each reply. */
+export type LimitReading = {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetInMs: number
+}
+
+/** The service's count of what it was asked, by route and window. */
+export class RateLimits {
+  /** When anything was asked, in order, whether it was let through or not. */
+  readonly askedAtMs: number[] = []
+  readonly #asked = new Map<GaslessRoute, number>()
+  /** Requests that were answered with a 429. */
+  refused = 0
+  readonly #clock: VirtualClock
+  readonly #taken = new Map<string, number>()
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock
+  }
+
+  asked(route: GaslessRoute): number {
+    return this.#asked.get(route) ?? 0
+  }
+
+  /** Counts a request; of one too many there is no reading to go by, only the time to wait. */
+  ask(route: GaslessRoute, limit: RateLimit | undefined): { ok: boolean; reading?: LimitReading } {
+    const nowMs = this.#clock.trueMs
+    this.askedAtMs.push(nowMs)
+    this.#asked.set(route, this.asked(route) + 1)
+    if (limit === undefined) return { ok: true }
+    const window = Math.floor(nowMs / limit.windowMs)
+    const key = `${route} ${window}`
+    const taken = this.#taken.get(key) ?? 0
+    const ok = taken < limit.requests
+    if (ok) this.#taken.set(key, taken + 1)
+    else this.refused += 1
+    const remaining = Math.max(0, limit.requests - taken - 1)
+    const resetInMs = (window + 1) * limit.windowMs - nowMs
+    return { ok, reading: { limit: limit.requests, remaining, resetInMs } }
+  }
+}
