@@ -1,4 +1,5 @@
 import type { StrategyMemory } from '../domain/book/memory.ts'
+import type { Trigger } from '../domain/intent.ts'
 import type { Rung, ThresholdStrategy } from '../domain/strategy.ts'
 import {
   compareRatio,
@@ -59,6 +60,26 @@ export function memoryFired(
     return entriesOf(keyOf(strategy, each.rung), { fired: price, extreme: undefined })
   })
   return Object.assign({}, ...fired)
+}
+
+/**
+ * What has to hold of the price for those that were triggered to be still: the level of each, or where a trailing one stood
+ * when it fired. What they sell together is sold for all of them or for none.
+ */
+export function triggerOf(strategy: ThresholdStrategy, triggered: readonly Watched[]): Trigger {
+  const { pair, base, quote } = strategy.watch
+  const bounds: { atLeast: Ratio | undefined; atMost: Ratio | undefined } = {
+    atLeast: undefined,
+    atMost: undefined,
+  }
+  for (const { rung, next } of triggered) {
+    if (next === undefined) continue
+    const { atLeast, atMost } = bounds
+    if (directionOf(strategy, rung) === 'up') {
+      if (atLeast === undefined || compareRatio(next, atLeast) > 0) bounds.atLeast = next
+    } else if (atMost === undefined || compareRatio(next, atMost) < 0) bounds.atMost = next
+  }
+  return { pair, base, quote, ...bounds }
 }
 
 /** The price and what is nearest to it, both in whole tokens. */

@@ -1,4 +1,4 @@
-import { intentId, type SwapIntent } from '../domain/intent.ts'
+import { intentId, type SwapIntent, type Trigger } from '../domain/intent.ts'
 import type { OrderSize, PriceBounds, SwapStrategy } from '../domain/strategy.ts'
 import type { Asset } from '../domain/token.ts'
 import {
@@ -21,6 +21,7 @@ export type Wanted = {
   readonly maxSell: BaseUnits
   readonly price: PriceBounds
   readonly maxCostBps?: number | undefined
+  readonly trigger?: Trigger
 }
 
 /** The complete intent of leg number `leg` of a slot. */

@@ -1,7 +1,7 @@
 import type { ThresholdStrategy } from '../domain/strategy.ts'
 import { type BaseUnits, BPS, baseUnits, maxOf, minOf, mulDivDown } from '../domain/units.ts'
 import { availableOf, type Decision, type MarketView, noPrice, priceOf, skip } from './decision.ts'
-import { memoryFired, memoryOf, type Watched, waitingText, watchRungs } from './rungs.ts'
+import { memoryFired, memoryOf, triggerOf, type Watched, waitingText, watchRungs } from './rungs.ts'
 import { notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 
 /**
@@ -30,7 +30,8 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
       : (outsideBounds(trade.price.ratio, bounds) ?? notCovered(view, sell, amount))
   if (barred !== undefined) return { ...barred, memory }
   const size = { side: 'sell', amount } as const
-  const wanted = { leg: 0, sell, buy, size, maxSell: amount, price: bounds }
+  const trigger = triggerOf(strategy, firing)
+  const wanted = { leg: 0, sell, buy, size, maxSell: amount, price: bounds, trigger }
   const intents = [swapIntent(strategy, view, wanted)]
   return { tag: 'trade', intents, memory, memoryOnFill: memoryFired(strategy, watched, price) }
 }

@@ -1,6 +1,6 @@
 import type { OrderSize, PriceBounds, PriceCheck } from './strategy.ts'
-import type { Asset } from './token.ts'
-import type { Address, BaseUnits, Hex } from './units.ts'
+import type { Asset, Pair, Token } from './token.ts'
+import type { Address, BaseUnits, Hex, Ratio } from './units.ts'
 
 /** `<strategy>:<slot epoch seconds>:<leg>` */
 export type IntentId = `${string}:${number}:${number}`
@@ -49,6 +49,17 @@ export type SwapIntent = IntentBase & {
   readonly priceCheck: PriceCheck
   /** Most that a quote may cost against the independent price, in basis points; beyond it the slot is skipped. */
   readonly maxCostBps: number | undefined
+  /** The price that set it off, which has to hold when it is signed. */
+  readonly trigger?: Trigger | undefined
+}
+
+/** A watched price and the bounds that it has to be within: quote base units per base unit of the base. */
+export type Trigger = {
+  readonly pair: Pair
+  readonly base: Token
+  readonly quote: Token
+  readonly atLeast: Ratio | undefined
+  readonly atMost: Ratio | undefined
 }
 
 /** A contract call through the aggregation service. */

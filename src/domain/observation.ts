@@ -3,6 +3,7 @@ import type { Pause } from './book/state.ts'
 import type { Fact } from './book/tell.ts'
 import type { IntentId } from './intent.ts'
 import type { ServiceFault } from './quote.ts'
+import type { FailureReason } from './reason.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
 /** Routes of the gasless service that are paced apart. */
@@ -60,6 +61,20 @@ type Occurrence =
       readonly sellAmount: BaseUnits
       readonly minAmountOut: BaseUnits
       readonly deadlineSeconds: number
+    })
+  | (Subject & {
+      /** Nothing is signed: it tries again until it would be too late. */
+      readonly type: 'order-waits'
+      readonly reason: FailureReason
+      readonly detail: string
+      readonly startBeforeMs: number
+    })
+  | (Subject & {
+      /** It waits no longer, whether it goes on or has ended. */
+      readonly type: 'order-waited'
+      /** What it waited for last. */
+      readonly reason: FailureReason
+      readonly waitedMs: number
     })
   | (Subject & {
       readonly type: 'order-unknown'

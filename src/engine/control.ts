@@ -24,8 +24,8 @@ export type Controlled =
   | { readonly ok: false; readonly detail: string }
 
 /**
- * Stops strategies from opening slots: one, or all that the journal knows. What is in flight goes on to its end. It
- * survives restarts.
+ * Stops strategies from opening slots: one, or all that the journal knows. What is signed goes on to its end, what is not
+ * never is. It survives restarts.
  */
 export async function pause(
   ports: ControlPorts,

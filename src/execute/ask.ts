@@ -1,44 +1,6 @@
-import type { GaslessRoute } from '../domain/observation.ts'
 import { backoffMs, type TrustedTime, trustedTime } from '../domain/policy.ts'
-import type { Reply, ServiceFault } from '../domain/quote.ts'
 import type { ChainReply } from '../ports.ts'
 import type { OrderContext, SendingContext } from './context.ts'
-
-/**
- * Asks the service through its queue, again with backoff while it is rate limited or unavailable, at most
- * `requestTriesMax` times; not any more once the daemon drains. For what changes nothing; submissions have their own
- * rules.
- */
-export async function askService<Value>(
-  context: OrderContext,
-  route: GaslessRoute,
-  ask: () => Promise<Reply<Value>>,
-): Promise<Reply<Value>> {
-  const { ports, policy, closing } = context
-  for (let tries = 1; ; tries += 1) {
-    const reply = (await ports.queue.runUnless(closing, route, ask)) ?? NOT_ASKED
-    const pauseMs = reply.ok ? undefined : retryPauseMs(context, reply.fault, tries)
-    if (reply.ok || pauseMs === undefined || tries >= policy.requestTriesMax) return reply
-    await ports.clock.sleep(pauseMs, closing)
-    if (closing.aborted) return reply
-    ports.observe({ type: 'retry', service: 'gasless', route, cause: reply.fault.tag })
-  }
-}
-
-const NOT_ASKED = {
-  ok: false,
-  fault: { tag: 'unavailable', message: 'not asked, as the daemon is stopping' },
-} as const
-
-function retryPauseMs(
-  context: OrderContext,
-  fault: ServiceFault,
-  tries: number,
-): number | undefined {
-  const backoff = backoffMs(context.policy, tries, context.ports.random.jitter())
-  if (fault.tag === 'rateLimited') return Math.max(fault.retryAfterMs, backoff)
-  return fault.tag === 'unavailable' ? backoff : undefined
-}
 
 /** What is asked of a node: its route in the metrics, and what it is for in the log. */
 export type ChainQuestion = {
@@ -57,14 +19,25 @@ export async function askChain<Value>(
 ): Promise<ChainReply<Value>> {
   const { ports, policy, closing } = context
   for (let tries = 1; ; tries += 1) {
-    const reply = await ask()
+    const reply = await askChainOnce(context, doing, ask)
     if (reply.ok || reply.fault.tag !== 'unavailable') return reply
-    ports.observe({ type: 'chain-trouble', doing, message: reply.fault.message })
     if (tries >= policy.requestTriesMax) return reply
     await ports.clock.sleep(backoffMs(policy, tries, ports.random.jitter()), closing)
     if (closing.aborted) return reply
     ports.observe({ type: 'retry', service: 'rpc', route, cause: reply.fault.tag })
   }
+}
+
+/** Asks the node once, for what has its own way of asking again. */
+export async function askChainOnce<Value>(
+  { ports }: Pick<SendingContext, 'ports'>,
+  doing: string,
+  ask: () => Promise<ChainReply<Value>>,
+): Promise<ChainReply<Value>> {
+  const reply = await ask()
+  if (!reply.ok && reply.fault.tag === 'unavailable')
+    ports.observe({ type: 'chain-trouble', doing, message: reply.fault.message })
+  return reply
 }
 
 /** Stands for an answer that has not come in time; the request goes on. */

@@ -1,8 +1,8 @@
+import type { CloseReason } from '../domain/book/journal.ts'
 import { limitHit } from '../domain/book/limits.ts'
 import type { FillAmounts } from '../domain/book/orders.ts'
 import type { OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
-import type { FailureReason, RefusalReason } from '../domain/reason.ts'
 import type { BaseUnits } from '../domain/units.ts'
 import { type Closing, capped, strategyRemoved } from './close.ts'
 import type { OrderContext } from './context.ts'
@@ -86,7 +86,7 @@ export function tellUnknown(context: OrderContext, open: OpenIntent, message: st
 export function withdraw(
   context: OrderContext,
   open: OpenIntent,
-  { attempt, reason }: { readonly attempt: number; readonly reason: FailureReason | RefusalReason },
+  { attempt, reason }: { readonly attempt: number; readonly reason: CloseReason },
 ): Promise<void> {
   const { id: intentId } = open.intent
   return context.ports.journal.append({

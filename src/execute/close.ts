@@ -8,6 +8,7 @@ import {
   LIMIT_REASONS,
   type LimitReason,
   type RefusalReason,
+  type SkipReason,
 } from '../domain/reason.ts'
 import type { Signature } from '../ports.ts'
 import type { OrderContext, SendingContext } from './context.ts'
@@ -17,7 +18,7 @@ import { stopsAfter } from './streak.ts'
 export type Closing = {
   readonly tag: 'closing'
   readonly outcome: Extract<Outcome, 'refused' | 'failed' | 'expired' | 'skipped'>
-  readonly reason: RefusalReason | FailureReason
+  readonly reason: RefusalReason | FailureReason | SkipReason
   readonly detail: string
 }
 
@@ -33,7 +34,7 @@ export function refusal(reason: RefusalReason, detail: string): Closing {
   return { tag: 'closing', outcome: 'refused', reason, detail }
 }
 
-export function skipped(reason: FailureReason, detail: string): Closing {
+export function skipped(reason: FailureReason | SkipReason, detail: string): Closing {
   return { tag: 'closing', outcome: 'skipped', reason, detail }
 }
 
@@ -67,11 +68,16 @@ function isLimit(reason: string): reason is LimitReason {
   return (LIMIT_REASONS as readonly string[]).includes(reason)
 }
 
-/** What bars another attempt of any kind of intent. */
+/**
+ * What bars another attempt of any kind of intent: asked before each, about once a second while it waits for anything, and
+ * right before a signature. A pause bars it as it bars a slot: what is signed goes on, what is not never is.
+ */
 export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | undefined {
   const { intent } = open
   const halted = haltedNow(context)
   if (halted !== undefined) return halted
+  const paused = context.ports.journal.state.strategies.get(intent.strategy)?.paused
+  if (paused !== undefined) return skipped('paused', paused.detail)
   if (!context.strategies.has(intent.strategy)) return strategyRemoved()
   if (open.died === 'cancelled')
     return failure('permit-cancelled', 'its nonce was used without a proof that can be found')

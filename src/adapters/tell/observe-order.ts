@@ -3,7 +3,7 @@ import type { Moved } from '../../domain/book/orders.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import type { Token } from '../../domain/token.ts'
 import { type BaseUnits, formatAmount, formatBrief } from '../../domain/units.ts'
-import { type Observed, type Observers, seconds, type Tellers } from './observers.ts'
+import { instantText, type Observed, type Observers, seconds, type Tellers } from './observers.ts'
 
 const ETHER_DECIMALS = 18
 
@@ -60,6 +60,20 @@ export const ORDERS = {
     const { strategy, attempt, status, message: detail } = event
     const fields = { ...subject(event), attempt, status, detail }
     log.warn(`order of ${strategy} ${status}: ${detail}`, fields)
+  },
+
+  /** Trouble before anything is signed. */
+  'order-waits'(event, { log }) {
+    const { strategy, reason, detail, startBeforeMs } = event
+    const until = instantText(Math.floor(startBeforeMs / 1_000))
+    const fields = { ...subject(event), reason, detail, startBeforeMs }
+    log.warn(`${strategy} waits, until ${until} at most: ${reason}, ${detail}`, fields)
+  },
+
+  'order-waited'(event, { log }) {
+    const { strategy, reason, waitedMs } = event
+    const fields = { ...subject(event), reason, waitedMs }
+    log.info(`${strategy} waits no longer, after ${tookText(waitedMs)} (${reason})`, fields)
   },
 
   /** Nobody knows yet whether the order was taken. */

@@ -168,7 +168,7 @@ export type JournalEvent =
       readonly type: 'authorization-withdrawn'
       readonly intentId: IntentId
       readonly attempt: number
-      readonly reason: FailureReason | RefusalReason
+      readonly reason: CloseReason
     }
   | {
       readonly type: 'order-accepted'

@@ -78,7 +78,7 @@ export type Fact =
       /** It was never signed. */
       readonly type: 'authorization-withdrawn'
       readonly attempt: number
-      readonly reason: FailureReason | RefusalReason
+      readonly reason: CloseReason
     })
   | (OrderFact & {
       readonly type: 'authorization-dead'

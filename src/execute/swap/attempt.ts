@@ -6,54 +6,70 @@ import type { Permit, PermitRecord } from '../../domain/permit.ts'
 import { isFresh, type TrustedTime } from '../../domain/policy.ts'
 import type { Quote, QuoteRequest, Reply, ServiceFault, ServiceOrder } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { ChainView } from '../../ports.ts'
-import { askChain, askService, trustedNow } from '../ask.ts'
+import type { ChainFault, ChainView, Place, Turn } from '../../ports.ts'
+import { askChainOnce, trustedNow } from '../ask.ts'
 import { NONCE_LIVE, verify } from '../authority/verify.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { barredBy, type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
+import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
+import { type Step, trouble, tryPatiently } from '../patience.ts'
 import { tooCostly } from './cost.ts'
 import { paidFor, paperOf } from './paper.ts'
-import { ensureAllowance, isUnwrapping, wrapIfNative } from './prepare.ts'
+import { ensureAllowance, isCovered, isPrepared, isUnwrapping, wrapIfNative } from './prepare.ts'
+import { feedsOf, notTriggered, triggerPath } from './trigger.ts'
 
 /** One verified quote, ready to be recorded and signed. */
 type Signable = {
+  readonly tag: 'signable'
   readonly quote: Quote
   readonly permit: Permit
   readonly digest: Hex
   readonly view: ChainView
+  /** When the view was read, by this machine's clock. */
+  readonly readAtMs: number
 }
 
-type Step =
-  | { readonly tag: 'stopped' | 'sent' }
-  /** Another quote may do; `otherwise` is the end when none does. */
-  | { readonly tag: 'again'; readonly otherwise: Closing }
-  | Closing
+/** The wallet has not allowed enough yet; what was seen. */
+type Unapproved = { readonly tag: 'unapproved'; readonly view: ChainView }
 
 const STALE: Step = {
   tag: 'again',
-  otherwise: failure('quote-stale', 'every quote was too old by the time it could be signed'),
+  otherwise: trouble('quote-stale', 'every quote was too old by the time it could be signed'),
 }
+const APPROVED: Step = { ...STALE }
 const SAME_NONCE: Step = { tag: 'again', otherwise: refusal('nonce-live', NONCE_LIVE) }
+const STOPPED = { tag: 'stopped' } as const
 
-const READING = { route: 'view', doing: 'reading the chain before signing' } as const
+const READING = 'reading the chain before signing'
+/** How far ahead of its submission's turn a quote is asked for: a few round trips, a small part of what a quote lives. */
+const NEAR_MS = 5_000
+/** Oldest view of the chain that is signed by: what waits longer in our own queue is read again. */
+const VIEW_AGE_MS_MAX = 5_000
 
 /**
- * One attempt of a planned intent: quote, verify, journal, sign, submit. Ends with a permit on record and its first
- * submission answered (or not), with why the intent is to be closed, or with nothing done because the daemon drains.
+ * One attempt of a planned intent: quote, verify, journal, sign, submit; again while only time is lacking. Ends with a
+ * permit on record and its first submission answered (or not), with why the intent is to be closed, or with nothing done
+ * because the daemon drains.
  */
-export async function attemptSwap(
-  context: OrderContext,
-  open: OpenSwap,
-): Promise<Closing | undefined> {
-  const barred = mayNotTrade(context, open)
-  if (barred !== undefined) return barred
-  for (let quotes = 1; ; quotes += 1) {
-    const step = await tryOnce(context, open)
-    if (step.tag === 'closing') return step
-    if (step.tag !== 'again') return undefined
-    if (quotes >= context.policy.quotesPerAttemptMax) return step.otherwise
-  }
+export function attemptSwap(context: OrderContext, open: OpenSwap): Promise<Closing | undefined> {
+  const { intent } = open
+  const place = context.ports.queue.place({
+    first: 'quote',
+    second: 'submit',
+    rank: intent.slotSeconds,
+    mayWait: () => mayNotTrade(context, open) === undefined,
+  })
+  let nearMs = NEAR_MS
+  return tryPatiently(context, open, {
+    barred: () => mayNotTrade(context, open),
+    atOnceMax: context.policy.quotesPerAttemptMax,
+    async tryOnce() {
+      const step = await tryOnce(context, open, { place, nearMs })
+      // Of a quote that lives shorter than the way to its submission takes, the next is asked for later.
+      if (step === STALE) nearMs /= 2
+      return step
+    },
+  })
 }
 
 /** A swap that was given up already, before a crash, only unwraps. */
@@ -63,22 +79,53 @@ function mayNotTrade(context: OrderContext, open: OpenSwap): Closing | undefined
   return mayNotStart(context, open)
 }
 
-async function tryOnce(context: OrderContext, open: OpenSwap): Promise<Step> {
-  const { ports } = context
+type Lining = { readonly place: Place; readonly nearMs: number }
+
+/** Our own transactions are made out of line: they may take minutes. */
+async function tryOnce(context: OrderContext, open: OpenSwap, lining: Lining): Promise<Step> {
   const { intent } = open
   const wrapped = await wrapIfNative(context, intent)
-  if (wrapped.tag === 'closing' || wrapped.tag === 'stopped') return wrapped
-  const quoted = await askService(context, 'quote', () => ports.gasless.quote(quoteRequest(intent)))
-  if (context.closing.aborted) return { tag: 'stopped' }
-  if (!quoted.ok) return quoteFailure(quoted.fault)
-  const step = await signable(context, intent, quoted.value)
+  if (!isPrepared(wrapped)) return wrapped
+  const step = await tryInLine(context, open, lining)
+  if (step.tag !== 'unapproved') return step
+  const barred = mayNotTrade(context, open)
+  if (barred !== undefined) return barred
+  const allowed = await ensureAllowance(context, intent, step.view)
+  return isPrepared(allowed) ? APPROVED : allowed
+}
+
+/** The quote is asked for when its submission can follow soon; who is in trouble makes room for others. */
+async function tryInLine(
+  context: OrderContext,
+  open: OpenSwap,
+  { place, nearMs }: Lining,
+): Promise<Step | Unapproved> {
+  const { closing, ports } = context
+  if (!(await place.near(closing, nearMs))) return { tag: 'barred' }
+  try {
+    const request = quoteRequest(open.intent)
+    const quoted = await place.first(closing, () => ports.gasless.quote(request))
+    if (quoted === undefined || closing.aborted) return { tag: 'barred' }
+    if (!quoted.ok) return quoteFailure(quoted.fault)
+    return await trade(context, open, { place, quote: quoted.value })
+  } finally {
+    place.leave()
+  }
+}
+
+/** Verifies a quote, and signs it when its turn comes. */
+async function trade(
+  context: OrderContext,
+  open: OpenSwap,
+  { place, quote }: { readonly place: Place; readonly quote: Quote },
+): Promise<Step | Unapproved> {
+  const { closing } = context
+  const step = await signable(context, open.intent, quote)
   if (step.tag !== 'signable') return step
-  if (context.closing.aborted) return { tag: 'stopped' }
+  if (closing.aborted) return STOPPED
   if (context.mode === 'dry-run') return book(context, open, step)
-  const submitted = await ports.queue.runUnless(context.closing, 'submit', () =>
-    signAndSubmit(context, open, step),
-  )
-  return submitted ?? { tag: 'stopped' }
+  const done = await place.second(closing, (turn) => signAndSubmit(context, open, step, turn))
+  return done ?? { tag: 'barred' }
 }
 
 /** What the service is asked for an intent. */
@@ -93,36 +140,43 @@ export function quoteRequest(intent: SwapIntent): QuoteRequest {
   }
 }
 
-function quoteFailure(fault: ServiceFault): Closing {
-  const reason = fault.tag === 'badRequest' ? 'quote-rejected' : 'quote-unavailable'
-  return failure(reason, fault.message)
+/** Only a 400 says that no other answer is to be had. */
+function quoteFailure(fault: ServiceFault): Step {
+  const { tag: cause, message } = fault
+  if (cause === 'badRequest') return failure('quote-rejected', message)
+  const again = { service: 'gasless', route: 'quote', cause } as const
+  const pauseMs = cause === 'rateLimited' ? fault.retryAfterMs : 0
+  return trouble('quote-unavailable', message, { pauseMs, again })
 }
 
-/** Reads the chain once, tops up the allowance where it must, and puts the quote through the firewall. */
+/** Reads the chain once and puts the quote through the firewall. */
 async function signable(
   context: OrderContext,
   intent: SwapIntent,
   quote: Quote,
-): Promise<Step | (Signable & { readonly tag: 'signable' })> {
-  const { ports, gasless, account, chainId } = context
-  const path = context.pricePath(intent.sell.token, intent.buy.token)
+): Promise<Step | Unapproved | Signable> {
+  const { ports, gasless, account, chainId, pricePath } = context
+  const path = pricePath(intent.sell.token, intent.buy.token)
   const nonce = wireNonce(quote)
-  const read = await askChain(context, READING, () =>
+  const read = await askChainOnce(context, READING, () =>
     ports.chain.view({
       owner: intent.owner,
       tokens: [intent.sell.token],
-      feeds: (path ?? []).map(({ feed }) => feed),
+      feeds: feedsOf(path, triggerPath(intent, pricePath)),
       ...(nonce === undefined ? {} : { permitNonce: nonce }),
     }),
   )
-  if (context.closing.aborted) return { tag: 'stopped' }
-  if (!read.ok) return failure('chain-unavailable', read.fault.message)
+  if (context.closing.aborted) return STOPPED
+  if (!read.ok) return unread(read.fault)
   const view = read.value
+  const readAtMs = ports.clock.now()
   const time = timeOf(context, view)
   if (!time.ok) {
     ports.observe({ type: 'clock-trouble', detail: time.detail })
-    return failure(time.reason, time.detail)
+    return trouble(time.reason, time.detail)
   }
+  const unwanted = notTriggered(intent, view, pricePath)
+  if (unwanted !== undefined) return unwanted
   const verdict = verify({
     intent,
     quote,
@@ -145,11 +199,8 @@ async function signable(
       'insufficient-balance',
       `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
     )
-  const halted = haltedNow(context)
-  if (halted !== undefined) return halted
-  const allowed = await ensureAllowance(context, intent, view)
-  if (allowed.tag === 'closing' || allowed.tag === 'stopped') return allowed
-  if (allowed.tag === 'changed' || !isFresh(quote, time.nowMs)) return STALE
+  if (!isCovered(context, intent, view)) return { tag: 'unapproved', view }
+  if (!isFresh(quote, time.nowMs)) return STALE
   ports.observe({
     type: 'quote-verified',
     strategy: intent.strategy,
@@ -158,7 +209,13 @@ async function signable(
     minAmountOut: verdict.permit.minAmountOut,
     deadlineSeconds: verdict.permit.deadlineSeconds,
   })
-  return { tag: 'signable', quote, permit: verdict.permit, digest: verdict.digest, view }
+  const { permit, digest } = verdict
+  return { tag: 'signable', quote, permit, digest, view, readAtMs }
+}
+
+function unread({ tag: cause, message }: ChainFault): Step {
+  const again = { service: 'rpc', route: 'view', cause } as const
+  return trouble('chain-unavailable', message, { again })
 }
 
 /** The nonce as the wire names it, only to read its bit in the same batch; the firewall reads it again, strictly. */
@@ -170,26 +227,52 @@ function wireNonce(quote: Quote): bigint | undefined {
   return /^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/.test(text) ? BigInt(text) : undefined
 }
 
-/**
- * The moment that matters. Runs when the queue lets the submit go: checks whether it may still start, freshness and caps, puts
- * the exposure on disk, checks freshness again, and only then has it signed and sends it. No signature exists before its record
- * (rule G2), and the signer judges that record once more (rule T1).
- */
+/** Runs when the queue lets the submit go. A turn in which nothing is sent counts against no limit. */
 async function signAndSubmit(
   context: OrderContext,
   open: OpenSwap,
-  signable: Signable,
-): Promise<Step> {
+  verified: Signable,
+  turn: Turn,
+): Promise<Step | Unapproved> {
+  const barred = mayNotStart(context, open)
+  const step = barred ?? (await asOfNow(context, open.intent, verified))
+  const done = step.tag === 'signable' ? await sign(context, open, step) : step
+  if (done.tag !== 'sent') turn.giveBack()
+  return done
+}
+
+/**
+ * What was read of the chain grows old in our own queue, and the node is not to blame: it is read again, in the turn that
+ * has come. Nor is the service to blame when the price has moved away from its quote meanwhile: another is asked for. The
+ * distance and not the difference: a clock that was set back must not make a view young.
+ */
+async function asOfNow(
+  context: OrderContext,
+  intent: SwapIntent,
+  verified: Signable,
+): Promise<Step | Unapproved | Signable> {
+  const { quote, readAtMs } = verified
+  const nowMs = context.ports.clock.now()
+  if (!isFresh(quote, nowMs)) return STALE
+  if (Math.abs(nowMs - readAtMs) <= VIEW_AGE_MS_MAX) return verified
+  const step = await signable(context, intent, quote)
+  const hasMoved = step.tag === 'closing' && step.reason === 'price-deviation'
+  return hasMoved ? STALE : step
+}
+
+/**
+ * The moment that matters: checks what bars it, freshness and caps, puts the exposure on disk, checks freshness and what
+ * bars it again, and only then signs and sends. No signature exists before its record (rule G2).
+ */
+async function sign(context: OrderContext, open: OpenSwap, signable: Signable): Promise<Step> {
   const { journal, signer, gasless } = context.ports
   const { intent } = open
   const { quote, permit, digest, view } = signable
-  if (context.closing.aborted) return { tag: 'stopped' }
+  if (context.closing.aborted) return STOPPED
   const barred = mayNotStart(context, open)
   if (barred !== undefined) return barred
-  // What was read of the chain grows old in the queue with the quote, and the node is not to blame.
-  if (!isFresh(quote, context.ports.clock.now())) return STALE
   const time = timeOf(context, view)
-  if (!time.ok) return { tag: 'again', otherwise: failure(time.reason, time.detail) }
+  if (!time.ok) return trouble(time.reason, time.detail)
   if (!isFresh(quote, time.nowMs)) return STALE
   const hit = capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
   if (hit !== undefined) return hit
@@ -207,9 +290,11 @@ async function signAndSubmit(
   }
   await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
   const after = timeOf(context, view)
-  if (!after.ok || !isFresh(quote, after.nowMs)) {
-    await withdraw(context, open, { attempt, reason: 'quote-stale' })
-    return STALE
+  const barredSince = mayNotStart(context, open)
+  if (barredSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
+    const reason = barredSince?.reason ?? 'quote-stale'
+    await withdraw(context, open, { attempt, reason })
+    return barredSince ?? STALE
   }
   const signed = signer.permit(intent.id)
   if (!signed.ok) {
@@ -234,9 +319,10 @@ async function book(context: OrderContext, open: OpenSwap, signable: Signable): 
   const { intent } = open
   const { quote, permit, view } = signable
   const time = timeOf(context, view)
-  if (!time.ok) return failure(time.reason, time.detail)
+  if (!time.ok) return trouble(time.reason, time.detail)
   const barred =
-    haltedNow(context) ?? capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
+    mayNotStart(context, open) ??
+    capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
   if (barred !== undefined) return barred
   const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
   await bookOnPaper(context, open, { paid, received: quote.buyAmount })

@@ -9,13 +9,19 @@ import type { ChainView } from '../../ports.ts'
 import { payloadOf } from '../authority/deeds.ts'
 import { type Closing, failure } from '../close.ts'
 import type { OrderContext } from '../context.ts'
+import { type Trouble, trouble } from '../patience.ts'
 import { type TransactionOutcome, transactOnce } from '../transaction.ts'
 
 /** Answers against an unwrapping before the intent is closed without it. */
 const UNWRAP_TRIES_MAX = 20
 
 /** `ready`: nothing was to do. `changed`: the chain moved, so what was read before is old. */
-export type Prepared = { readonly tag: 'ready' | 'changed' } | { readonly tag: 'stopped' } | Closing
+type Done = { readonly tag: 'ready' | 'changed' }
+export type Prepared = Done | { readonly tag: 'stopped' } | Closing | Trouble
+
+export function isPrepared(prepared: Prepared): prepared is Done {
+  return prepared.tag === 'ready' || prepared.tag === 'changed'
+}
 
 /** A strategy that sells ETH gets the intent's whole amount wrapped, once per intent. */
 export async function wrapIfNative(context: OrderContext, intent: SwapIntent): Promise<Prepared> {
@@ -41,13 +47,10 @@ export async function ensureAllowance(
   intent: SwapIntent,
   view: ChainView,
 ): Promise<Prepared> {
-  if (context.mode === 'dry-run') return { tag: 'ready' }
+  if (isCovered(context, intent, view)) return { tag: 'ready' }
   const { token } = intent.sell
   const { state } = context.ports.journal
-  const live = livePermits(state, token)
-  const allowance = view.allowances.get(token.address) ?? 0n
-  if (allowance >= live + intent.maxSell) return { tag: 'ready' }
-  const required = live + plannedSells(state, token)
+  const required = livePermits(state, token) + plannedSells(state, token)
   const { permit2 } = context.gasless
   const amount = approvalAmount(context, intent, required)
   const outcome = await transactOnce(context, context.wallet, {
@@ -57,6 +60,14 @@ export async function ensureAllowance(
     ...payloadOf({ type: 'approve', token: token.address, spender: permit2, amount }),
   })
   return prepared(outcome)
+}
+
+/** Whether the allowance is enough for an intent beside the permits that are live already. */
+export function isCovered(context: OrderContext, intent: SwapIntent, view: ChainView): boolean {
+  if (context.mode === 'dry-run') return true
+  const { token } = intent.sell
+  const live = livePermits(context.ports.journal.state, token)
+  return (view.allowances.get(token.address) ?? 0n) >= live + intent.maxSell
 }
 
 function plannedSells(state: DaemonState, token: Token): bigint {
@@ -167,12 +178,13 @@ function prepared(outcome: TransactionOutcome): Prepared {
     case 'barred':
       return outcome.closing
     case 'unsent':
-      return failure(UNSENT[outcome.why], outcome.detail)
+      return outcome.why === 'unavailable'
+        ? trouble('chain-unavailable', outcome.detail)
+        : failure(UNSENT[outcome.why], outcome.detail)
   }
 }
 
 const UNSENT = {
   insufficientFunds: 'insufficient-gas',
   refused: 'transaction-reverted',
-  unavailable: 'chain-unavailable',
 } as const

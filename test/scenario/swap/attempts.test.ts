@@ -55,7 +55,10 @@ test.each([51_000, 150_000])(
     world.start()
     await world.runFor(HOUR + 15 * MINUTE)
     expect(world.watch.signatures).toBe(0)
-    expect(outcomes(world, 'hourly')).toEqual(['expired quote-stale'])
+    expect(outcomes(world, 'hourly')).toEqual([])
+    await world.runFor(50 * MINUTE)
+    expect(world.watch.signatures).toBe(0)
+    expect(outcomes(world, 'hourly')).toEqual(['expired too-late'])
     expectSound(world)
   },
 )

@@ -3,6 +3,7 @@ import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
 import { USDC, WETH } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
 import {
+  aSchedule,
   aStrategy,
   BUY_WETH,
   ETH,
@@ -75,7 +76,8 @@ test('an order that never fills gives its ETH back', async () => {
 })
 
 test('an intent that was given up before a crash is not taken up again with WETH that is not its own', async () => {
-  const world = new World({ seed: 'given up', strategies: [FROM_ETH] })
+  const schedule = aSchedule('0 * * * *', { maxLatenessMs: 10 * MINUTE })
+  const world = new World({ seed: 'given up', strategies: [{ ...FROM_ETH, schedule }] })
   world.serviceFaults.down = true
   world.start()
   await world.runFor(HOUR)

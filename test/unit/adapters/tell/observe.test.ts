@@ -341,6 +341,20 @@ const others: readonly (readonly [string, Observation])[] = [
     { type: 'order-ended', ...subject, attempt: 1, status: 'expired', message: 'too late' },
   ],
   [
+    `weekly-eth waits, until ${new Date(SLOT * 1_000).toISOString()} at most: quote-unavailable, no answer`,
+    {
+      type: 'order-waits',
+      ...subject,
+      reason: 'quote-unavailable',
+      detail: 'no answer',
+      startBeforeMs: SLOT * 1_000,
+    },
+  ],
+  [
+    'weekly-eth waits no longer, after 4.2 s (quote-unavailable)',
+    { type: 'order-waited', ...subject, reason: 'quote-unavailable', waitedMs: 4_200 },
+  ],
+  [
     'outcome of weekly-eth unknown, resolving it: timeout',
     { type: 'order-unknown', ...subject, attempt: 1, message: 'timeout' },
   ],

@@ -1,0 +1,134 @@
+import type { OpenIntent } from '../domain/book/state.ts'
+import { backoffMs } from '../domain/policy.ts'
+import type { FailureReason } from '../domain/reason.ts'
+import { type Closing, mayNotStart } from './close.ts'
+import type { OrderContext } from './context.ts'
+
+/** What keeps an intent from being signed now, and may be over in a while. */
+export type Trouble = {
+  readonly tag: 'trouble'
+  readonly reason: FailureReason
+  readonly detail: string
+  /** The least to wait, where somebody said so. */
+  readonly pauseMs?: number
+  /** The request that has to be made again. */
+  readonly again?: {
+    readonly service: 'gasless' | 'rpc'
+    readonly route: string
+    readonly cause: string
+  }
+}
+
+/** What one try came to. */
+export type Step =
+  | { readonly tag: 'sent' | 'stopped' }
+  | Closing
+  | Trouble
+  /** Something changed meanwhile: at once again, `otherwise` after so many times in a row. */
+  | { readonly tag: 'again'; readonly otherwise: Closing | Trouble }
+  /** Its turn did not come before something barred it. */
+  | { readonly tag: 'barred' }
+
+export function trouble(
+  reason: FailureReason,
+  detail: string,
+  more: Pick<Trouble, 'pauseMs' | 'again'> = {},
+): Trouble {
+  return { tag: 'trouble', reason, detail, ...more }
+}
+
+/** How the tries of an intent are made. */
+export type Tries = {
+  /** What ends it before a try; else what bars any attempt. */
+  readonly barred: () => Closing | undefined
+  readonly tryOnce: () => Promise<Step>
+  /** Tries that may follow one another at once. */
+  readonly atOnceMax: number
+}
+
+/**
+ * Tries until something is signed or the intent has its end: nothing signed yet is lost by waiting, so that trouble with the
+ * service, the chain or the clocks is waited out, with backoff, for as long as the slot may be late. Told once as it begins
+ * and once as it ends. Gives the end; undefined when it was sent, or when the daemon drains.
+ */
+export async function tryPatiently(
+  context: OrderContext,
+  open: OpenIntent,
+  { barred, tryOnce, atOnceMax }: Tries,
+): Promise<Closing | undefined> {
+  const wait = createWait(context, open)
+  let atOnce = 0
+  while (!context.closing.aborted) {
+    const step = barred() ?? (await tryOnce())
+    // What a drain has cut short decides nothing.
+    if (context.closing.aborted && step.tag !== 'sent') break
+    atOnce = step.tag === 'again' ? atOnce + 1 : 0
+    const came = step.tag === 'again' && atOnce >= atOnceMax ? step.otherwise : step
+    if (isOver(came)) return wait.over(came)
+    await wait.after(came)
+  }
+  return undefined
+}
+
+type Over = Extract<Step, { readonly tag: 'closing' | 'sent' | 'stopped' }>
+
+function isOver(step: Step): step is Over {
+  return step.tag === 'closing' || step.tag === 'sent' || step.tag === 'stopped'
+}
+
+type Wait = {
+  /** Rests after a trouble, told when it is the first. */
+  after(step: Step): Promise<void>
+  /** It is over: told where there was one. An end that came of waiting too long names what it waited for. */
+  over(step: Over): Closing | undefined
+}
+
+const NO_TURN = 'its turn had not come'
+
+function createWait(context: OrderContext, open: OpenIntent): Wait {
+  const { ports, policy, closing } = context
+  const { strategy, id: intentId, startBeforeMs } = open.intent
+  let last: Trouble | undefined
+  let sinceMs = 0
+  let tries = 0
+  let isCrowded = false
+  return {
+    async after(step) {
+      isCrowded ||= step.tag === 'barred'
+      if (step.tag !== 'trouble') return
+      if (last === undefined) {
+        sinceMs = ports.clock.now()
+        const { reason, detail } = step
+        ports.observe({ type: 'order-waits', strategy, intentId, reason, detail, startBeforeMs })
+      }
+      last = step
+      tries += 1
+      const backoff = backoffMs(policy, tries, ports.random.jitter())
+      await restFor(context, open, Math.max(step.pauseMs ?? 0, backoff))
+      if (closing.aborted || mayNotStart(context, open) !== undefined) return
+      if (step.again !== undefined) ports.observe({ type: 'retry', ...step.again })
+    },
+    over(step) {
+      const end = step.tag === 'closing' ? step : undefined
+      const isLate = end?.reason === 'too-late'
+      if (last === undefined)
+        return isLate && isCrowded ? { ...end, detail: `${end.detail}; ${NO_TURN}` } : end
+      const waitedMs = Math.max(0, ports.clock.now() - sinceMs)
+      const { reason, detail } = last
+      ports.observe({ type: 'order-waited', strategy, intentId, reason, waitedMs })
+      return isLate
+        ? { ...end, detail: `${end.detail}; the last trouble: ${reason}, ${detail}` }
+        : end
+    },
+  }
+}
+
+/** Sleeps, and looks every second whether there is still something to wait for. */
+async function restFor(context: OrderContext, open: OpenIntent, ms: number): Promise<void> {
+  const { clock } = context.ports
+  const lookMs = context.policy.pollMsMin
+  for (let leftMs = ms; leftMs > 0; leftMs -= lookMs) {
+    await clock.sleep(Math.min(leftMs, lookMs), context.closing)
+    if (context.closing.aborted || mayNotStart(context, open) !== undefined) return
+  }
+}

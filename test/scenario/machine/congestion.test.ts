@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+import { NO_CAPS } from '../../../src/domain/strategy.ts'
+import { World, type WorldOptions } from '../../../src/simulate/world.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
+import { paced } from '../../support/paced.ts'
+import { expectSound } from '../../support/sound.ts'
+
+const ALL = 300
+
+/** Many strategies whose slots are due in one second, behind the live adapters' pacer. */
+function crowd(count: number, options: Partial<WorldOptions> = {}, maxLatenessMs = HOUR): World {
+  const strategies = Array.from({ length: count }, (_, at) =>
+    aStrategy({
+      name: `s${at + 100}`,
+      file: `s${at + 100}.yaml`,
+      schedule: aSchedule('0 * * * *', { maxLatenessMs }),
+      size: { side: 'sell', amount: usdc(10) },
+    }),
+  )
+  const account = { perDay: NO_CAPS, perOrder: NO_CAPS }
+  return new World({ seed: 'crowd', strategies, account, pace: paced, ...options })
+}
+
+function ends(world: World): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const event of world.disk.events()) {
+    if (event.type !== 'slot-closed') continue
+    const end = `${event.outcome} ${event.reason}`
+    counts[end] = (counts[end] ?? 0) + 1
+  }
+  return counts
+}
+
+/** The most requests in any second. */
+function mostInASecond(times: readonly number[]): number {
+  let most = 0
+  let first = 0
+  for (const [at, ms] of times.entries()) {
+    while (ms - (times[first] ?? ms) >= 1_000) first += 1
+    most = Math.max(most, at - first + 1)
+  }
+  return most
+}
+
+/** The latest record of a permit and the quotes asked for. */
+function signedInOrder(world: World): string[] {
+  return world.disk
+    .events()
+    .flatMap((event) =>
+      event.type === 'permit-recorded' ? [event.intentId.split(':')[0] ?? ''] : [],
+    )
+}
+
+test('three hundred orders due in one second all fill at the rate of the service, in their order', async () => {
+  const world = crowd(ALL)
+  world.serviceFaults.quoteLifetimeMs = 30_000
+  world.start()
+  await world.runFor(HOUR + 6 * MINUTE)
+  expect(ends(world)).toEqual({ 'filled filled': ALL })
+  const waits = world.observations.filter(({ type }) => type === 'order-waits')
+  expect(waits).toEqual([])
+  const quotes = world.service.limits.asked('quote')
+  // The first few see before the first approval is mined that nothing is allowed yet.
+  expect(quotes).toBeLessThan(ALL + 10)
+  expect(mostInASecond(world.service.limits.askedAtMs)).toBeLessThanOrEqual(6)
+  const signed = signedInOrder(world)
+  const displaced = signed.map((name, at) => Math.abs(Number(name.slice(1)) - 100 - at))
+  expect(Math.max(...displaced)).toBeLessThan(10)
+  expectSound(world)
+}, 60_000)
+
+test('a service that allows less than the config is taken at its word, and nobody is starved', async () => {
+  const world = crowd(40)
+  world.serviceFaults.quoteLifetimeMs = 30_000
+  world.serviceFaults.limit = { requests: 4, windowMs: 10_000 }
+  world.start()
+  await world.runFor(HOUR + 4 * MINUTE)
+  expect(ends(world)).toEqual({ 'filled filled': 40 })
+  // Before the first reply of a window nobody knows of it.
+  expect(world.service.limits.refused).toBeLessThan(10)
+  expect(world.service.limits.asked('quote')).toBeLessThan(40 + 15)
+  expectSound(world)
+})
+
+test('a wait in the queue is no fault of the node: the market is read again by the same quote, never called stale', async () => {
+  const world = crowd(3, { gasless: { approval: 'unlimited' } })
+  const { limits } = world.service
+  world.serviceFaults.quoteLifetimeMs = 9 * MINUTE
+  world.start()
+  await world.runFor(2 * HOUR)
+  const before = limits.asked('quote')
+  while (limits.asked('quote') < before + 3) await world.runFor(20)
+  world.pacing?.onRetryAfter('submit', 3 * MINUTE)
+  await world.runFor(2 * MINUTE)
+  expect(world.watch.signatures).toBeLessThan(6)
+  world.market.setPrice(2_510n)
+  await world.runFor(3 * MINUTE)
+  expect(ends(world)).toEqual({ 'filled filled': 6 })
+  expect(limits.asked('quote')).toBe(before + 3)
+  expect(world.observations.filter(({ type }) => type === 'order-waits')).toEqual([])
+  expectSound(world)
+})
+
+test('who cannot have a turn in time ends at its time, and leaves the line to those who can', async () => {
+  const world = crowd(100, {}, MINUTE)
+  const latestMs = world.clock.trueMs + HOUR + MINUTE
+  world.start()
+  await world.runFor(HOUR + MINUTE + 2_000)
+  const late = world.disk
+    .events()
+    .filter((event) => event.type === 'intent-closed' && event.reason === 'too-late')
+  expect(late.length).toBeGreaterThan(35)
+  expect(late[0]).toMatchObject({
+    outcome: 'expired',
+    detail: expect.stringContaining('its turn had not come'),
+  })
+  await world.runFor(2 * MINUTE)
+  const { 'filled filled': filled = 0, 'expired too-late': expired = 0 } = ends(world)
+  expect(filled + expired).toBe(100)
+  expect(filled).toBeGreaterThan(50)
+  const lastSigned = world.disk
+    .records()
+    .filter(({ event }) => event.type === 'permit-recorded')
+    .at(-1)
+  expect(lastSigned?.atMs).toBeLessThanOrEqual(latestMs)
+  expectSound(world)
+})
+
+test('a halt ends everybody in line at once', async () => {
+  const world = crowd(30)
+  world.start()
+  await world.runFor(HOUR + 8_000)
+  await Promise.all([world.control.halt(), world.runFor(2_000)])
+  const signed = world.watch.signatures
+  expect(ends(world)['skipped halted']).toBe(30 - signed)
+  await world.runFor(MINUTE)
+  expect(world.watch.signatures).toBe(signed)
+  expect(ends(world)).toEqual({ 'filled filled': signed, 'skipped halted': 30 - signed })
+  expectSound(world)
+})
