@@ -4,7 +4,7 @@ import type { OrderContext, SendingContext } from './context.ts'
 
 /** What is asked of a node: its route in the metrics, and what it is for in the log. */
 export type ChainQuestion = {
-  readonly route: 'identity' | 'view' | 'draft' | 'account' | 'simulate'
+  readonly route: 'identity' | 'view' | 'draft'
   readonly doing: string
 }
 

@@ -56,6 +56,8 @@ export type AggregatorContext = {
   readonly service: PacedAggregator
   readonly chain: CallChain
   readonly wallet: WalletContext
+  /** Runs one at a time what goes from reading the account's nonce to having recorded a call for it (rule A1). */
+  readonly callTurn: WalletContext['turn']
 }
 
 /** Runs tasks one after another, in the order asked. */

@@ -42,6 +42,7 @@ function disturb(world: World, random: SeededRandom): void {
     () => Object.assign(chainFaults, { tracesDown: half === 1, draftsDown: half === 0 }),
     () => Object.assign(chainFaults, { noGas: half === 1 }),
     () => Object.assign(chainFaults, { behind: random.between(0, 8) }),
+    () => Object.assign(chainFaults, { lateAccounts: random.between(1, 3), accountLateMs: 60_000 }),
     () => {
       world.queueDelaysMs = { [ROUTES[random.between(0, 3)] ?? '']: half * 400_000 }
     },

@@ -153,6 +153,7 @@ export function composeAggregator(
       service: paceAggregator(service, queue),
       chain,
       wallet: { chain, chainId, signer, turn: createTurns() },
+      callTurn: createTurns(),
     },
     async close() {
       await Promise.all([service.close(), chain.close()])

@@ -1,4 +1,4 @@
-import type { CallRecord } from '../call.ts'
+import type { CallRecord, TrustlessCall } from '../call.ts'
 import { InvariantError } from '../errors.ts'
 import type { CallIntent, IntentId } from '../intent.ts'
 import { ETHER, NATIVE_TOKEN } from '../token.ts'
@@ -94,8 +94,35 @@ export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atM
   checkUnclaimed(state, claims)
   stepAttempt(open, { step: 'fill-proven', attempt })
   open.execution = execution
+  if (call.trust === 'trustless') noteUsedNonce(state, call)
   const authorization = authorizationOf(call, intent)
   settle(state, open, { authorization, paid: intent.value, claims, atMs })
+}
+
+function noteUsedNonce(state: DaemonState, call: TrustlessCall): void {
+  const { nonce, clientOrderId } = call
+  const key = accountKey(call)
+  const known = state.usedNonces.get(key)
+  if (known === undefined || known.nonce <= nonce)
+    state.usedNonces.set(key, { nonce, clientOrderId })
+}
+
+/** The lowest nonce of an account that no call of ours has used; a node that names a lower one is behind. */
+export function firstFreeNonce(state: DaemonState, account: CallAccount): bigint {
+  const used = state.usedNonces.get(accountKey(account))
+  return used === undefined ? 0n : used.nonce + 1n
+}
+
+/** Whether another call of ours is proven to have used the nonce of this one, which so can never execute. */
+export function isOutrun(state: DaemonState, call: TrustlessCall): boolean {
+  const used = state.usedNonces.get(accountKey(call))
+  return used?.nonce === call.nonce && used.clientOrderId !== call.clientOrderId
+}
+
+type CallAccount = Pick<TrustlessCall, 'chainId' | 'account'>
+
+function accountKey({ chainId, account }: CallAccount): string {
+  return `${chainId}:${account}`
 }
 
 /** Names the one call of an account that a transaction may prove: they go one at a time. */

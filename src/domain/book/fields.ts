@@ -50,6 +50,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   endedTransactions: map(),
   directCalls: map(),
   deposits: map(),
+  usedNonces: map(),
   claimedTransfers: map(),
 }
 
@@ -114,7 +115,8 @@ function map<Key>(
     imageOf: (held) => Array.from(held, ([key, each]) => [key, keep(each)]),
     restored(held, image) {
       held.clear()
-      for (const [key, each] of image) held.set(key, take(each))
+      // A snapshot from before there was this field has none of it.
+      for (const [key, each] of image ?? []) held.set(key, take(each))
       return held
     },
   }

@@ -98,6 +98,9 @@ export type Deposit = {
   readonly isIndexed: boolean | undefined
 }
 
+/** A `nestedNonce` that is used up, and the call of ours that it was used for. */
+export type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string }
+
 /** What is true now: a fold of the journal. Changed only by `applyEvent` of `fold.ts`. */
 export type DaemonState = ExposureBook & {
   bound:
@@ -126,6 +129,8 @@ export type DaemonState = ExposureBook & {
   readonly directCalls: Map<string, readonly Hex[]>
   /** Deposits into the GasTank by transaction id: made, or still under way. Oldest first; what is indexed is bounded. */
   readonly deposits: Map<string, Deposit>
+  /** The last call of each account that is proven to have used its nonce, by chain and account. */
+  readonly usedNonces: Map<string, UsedNonce>
   /** Transfers that already prove an order; bounded, oldest first. */
   readonly claimedTransfers: Map<string, number>
 }

@@ -1,5 +1,5 @@
-import { openCalls } from '../../domain/book/calls.ts'
-import type { OpenCall } from '../../domain/book/state.ts'
+import { firstFreeNonce, openCalls } from '../../domain/book/calls.ts'
+import type { DaemonState, OpenCall } from '../../domain/book/state.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
 import { InvariantError } from '../../domain/errors.ts'
 import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
@@ -7,13 +7,14 @@ import { hasLiveAuthorization } from '../../domain/order.ts'
 import { backoffMs, silenceMs } from '../../domain/policy.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
-import type { AccountView, ChainFault } from '../../ports.ts'
+import type { AccountView, ChainFault, ChainReply } from '../../ports.ts'
 import { availableOf } from '../account/deposit.ts'
-import { askChain, LATE, soon, trustedNow, within } from '../ask.ts'
+import { askChainOnce, LATE, soon, trustedNow, within } from '../ask.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { barredBy, type Closing, failure, haltedNow, mayNotStart, refusal } from '../close.ts'
+import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
+import { type Step, trouble, tryPatiently } from '../patience.ts'
 import { hashCall } from './data.ts'
 import { envelopeFees } from './envelope.ts'
 import { targetGas as gasOfTarget, proposerGas } from './gas.ts'
@@ -24,34 +25,42 @@ const ENVELOPE_GAS = 150_000n
 /** What a call's deadline leaves after the direct fallback may have begun, so that it can still be mined. */
 const FALLBACK_ROOM_MS = 120_000
 
-type Step = { readonly tag: 'sent' | 'stopped' } | Closing
+/** A call on record, to be given to the service. */
+type Recorded = { readonly tag: 'recorded'; readonly call: CallRecord }
 
 /**
- * One attempt of a planned call: look at the account, simulate, journal, sign, submit. Calls of an account go one at
- * a time, because one signed call per nonce may be live (rule A1).
+ * One attempt of a planned call: look at the account, simulate, journal, sign, submit; again while only time is lacking.
+ * Calls of an account go one at a time, because one signed call per nonce may be live (rule A1).
  */
 export async function attemptCall(
   context: OrderContext,
   open: OpenCall,
 ): Promise<Closing | undefined> {
-  const { aggregator } = context
+  const { aggregator, policy } = context
   if (aggregator === undefined)
     return failure('aggregator-missing', 'the config has no aggregator section')
-  const step = (await waitForTurn(context, open)) ?? (await tryCall(context, aggregator, open))
-  return step.tag === 'closing' ? step : undefined
+  return tryPatiently(context, open, {
+    barred: () => mayNotStart(context, open),
+    atOnceMax: policy.requestTriesMax,
+    async tryOnce() {
+      const step = (await waitForTurn(context, open)) ?? (await tryCall(context, aggregator, open))
+      return step.tag === 'recorded' ? send(context, aggregator, open, step) : step
+    },
+  })
 }
 
 /** Waits until no other call of the account is live. */
 async function waitForTurn(context: OrderContext, open: OpenCall): Promise<Step | undefined> {
   const { clock } = context.ports
-  for (;;) {
-    const barred = mayNotStart(context, open)
-    if (barred !== undefined) return barred
-    if (!isAccountBusy(context, open)) return undefined
+  while (isAccountBusy(context, open)) {
     await clock.sleep(context.policy.pollMsMin, context.closing)
     if (context.closing.aborted) return { tag: 'stopped' }
+    if (mayNotStart(context, open) !== undefined) return BARRED
   }
+  return undefined
 }
+
+const BARRED = { tag: 'barred' } as const
 
 function isAccountBusy(context: OrderContext, open: OpenCall): boolean {
   return openCalls(context.ports.journal.state).some(
@@ -62,12 +71,11 @@ function isAccountBusy(context: OrderContext, open: OpenCall): boolean {
   )
 }
 
-/** The account is read last: nothing is waited for between its nonce and the record that uses it. */
 async function tryCall(
   context: OrderContext,
   aggregator: AggregatorContext,
   open: OpenCall,
-): Promise<Step> {
+): Promise<Step | Recorded> {
   const { intent } = open
   const { settings, chain, wallet, service } = aggregator
   if (intent.owner !== wallet.signer.address)
@@ -76,33 +84,60 @@ async function tryCall(
     return refusal('target-not-allowed', `${intent.target} is not in aggregator.targets`)
   const isDry = context.mode === 'dry-run'
   const funds = isDry ? undefined : await soon(context.ports, service.accountInfo(intent.owner))
-  const simulated = await askChain(
-    context,
-    { route: 'simulate', doing: 'simulating the call' },
-    () =>
-      chain.simulate({
-        from: intent.owner,
-        to: intent.target,
-        data: intent.calldata,
-        value: intent.value,
-      }),
+  const simulated = await askChainOnce(context, 'simulating the call', () =>
+    chain.simulate({
+      from: intent.owner,
+      to: intent.target,
+      data: intent.calldata,
+      value: intent.value,
+    }),
   )
-  const read = await askChain(context, { route: 'account', doing: 'reading the account' }, () =>
+  if (!simulated.ok && simulated.fault.tag === 'unavailable')
+    return unread('simulate', simulated.fault)
+  const availableWei = funds?.ok === true ? availableOf(funds.value) : undefined
+  return aggregator.callTurn(() =>
+    recordInTurn(context, aggregator, open, { simulated, availableWei }),
+  )
+}
+
+/**
+ * From reading the account to having recorded the call no other call of it begins: one that began and ended in between would
+ * have used the nonce that was read (rule A1).
+ */
+async function recordInTurn(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  open: OpenCall,
+  { simulated, availableWei }: Asked,
+): Promise<Step | Recorded> {
+  const { intent } = open
+  const { settings, chain } = aggregator
+  // It may have waited for its turn, and whoever had it before may have recorded a call.
+  if (mayNotStart(context, open) !== undefined || isAccountBusy(context, open)) return BARRED
+  const read = await askChainOnce(context, 'reading the account', () =>
     chain.account({ account: intent.owner, gasTank: settings.contracts.gasTank }),
   )
-  if (!read.ok) return failure('chain-unavailable', read.fault.message)
+  if (!read.ok) return unread('account', read.fault)
   const view = read.value
   const unfit = unfitNow(aggregator, intent, view)
   if (unfit !== undefined) return unfit
   if (!simulated.ok) return simulationFailure(simulated.fault)
-  const sight = {
-    view,
-    directGas: simulated.value.gasUsed,
-    availableWei: funds?.ok === true ? availableOf(funds.value) : undefined,
-  }
+  const sight = { view, directGas: simulated.value.gasUsed, availableWei }
   const tooLow = gasLimitRefusal(aggregator, intent, sight)
   if (tooLow !== undefined) return tooLow
-  return isDry ? bookCall(context, open, view) : record(context, aggregator, open, sight)
+  return context.mode === 'dry-run'
+    ? bookCall(context, open, view)
+    : record(context, aggregator, open, sight)
+}
+
+/** What was asked before it is the call's turn. */
+type Asked = {
+  readonly simulated: ChainReply<{ readonly gasUsed: bigint }>
+  readonly availableWei: bigint | undefined
+}
+
+function unread(route: 'simulate' | 'account', { tag: cause, message }: ChainFault): Step {
+  return trouble('chain-unavailable', message, { again: { service: 'rpc', route, cause } })
 }
 
 /** What the account as it is now bars the call for. */
@@ -122,8 +157,9 @@ function unfitNow(
 async function bookCall(context: OrderContext, open: OpenCall, view: AccountView): Promise<Step> {
   const { value } = open.intent
   const time = trustedNow(context, view)
-  if (!time.ok) return failure(time.reason, time.detail)
-  const barred = capHit(context, open, { amount: value, nowMs: time.nowMs }) ?? haltedNow(context)
+  if (!time.ok) return trouble(time.reason, time.detail)
+  const hit = capHit(context, open, { amount: value, nowMs: time.nowMs })
+  const barred = hit ?? mayNotStart(context, open)
   if (barred !== undefined) return barred
   await bookOnPaper(context, open, { paid: value, received: baseUnits(0n) })
   return { tag: 'sent' }
@@ -146,8 +182,7 @@ function gasLimitRefusal(
 }
 
 function simulationFailure({ tag, message }: ChainFault): Closing {
-  if (tag === 'refused') return failure('call-reverts', message)
-  return failure(tag === 'unavailable' ? 'chain-unavailable' : 'insufficient-balance', message)
+  return failure(tag === 'refused' ? 'call-reverts' : 'insufficient-balance', message)
 }
 
 type Sight = {
@@ -162,25 +197,52 @@ async function record(
   aggregator: AggregatorContext,
   open: OpenCall,
   sight: Sight,
-): Promise<Step> {
+): Promise<Step | Recorded> {
   const time = trustedNow(context, sight.view)
-  if (!time.ok) return failure(time.reason, time.detail)
+  if (!time.ok) return trouble(time.reason, time.detail)
   const built = buildRecord(aggregator, open, sight, time.nowMs)
-  if ('tag' in built) return built
+  if (built.tag !== 'recorded') return built
+  const { call } = built
+  const { journal } = context.ports
+  const behind = nodeBehind(journal.state, call)
+  if (behind !== undefined) return behind
   const { intent } = open
-  const { attempt } = built
-  const barred =
-    mayNotStart(context, open) ?? capHit(context, open, { amount: intent.value, nowMs: time.nowMs })
+  const hit = capHit(context, open, { amount: intent.value, nowMs: time.nowMs })
+  const barred = hit ?? mayNotStart(context, open)
   if (barred !== undefined) return barred
-  if (context.closing.aborted || isAccountBusy(context, open)) return { tag: 'stopped' }
-  await context.ports.journal.append({ type: 'call-recorded', intentId: intent.id, call: built })
-  const signed = aggregator.wallet.signer.onCall(intent.id, 'service')
+  if (context.closing.aborted || isAccountBusy(context, open)) return BARRED
+  await journal.append({ type: 'call-recorded', intentId: intent.id, call })
+  return built
+}
+
+/** A nonce that a call of ours is proven to have used is never signed again, whatever a node says. */
+function nodeBehind(state: DaemonState, call: CallRecord): Step | undefined {
+  if (call.trust === 'trusted') return undefined
+  const free = firstFreeNonce(state, call)
+  if (call.nonce >= free) return undefined
+  return trouble('chain-stale', `the node says nonce ${call.nonce}, which is used: ${free} is next`)
+}
+
+/** Has signed what is on record, when nothing has come to bar it meanwhile, and gives it to the service. */
+async function send(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  open: OpenCall,
+  { call }: Recorded,
+): Promise<Step> {
+  const { attempt } = call
+  const barredSince = mayNotStart(context, open)
+  if (barredSince !== undefined) {
+    await withdraw(context, open, { attempt, reason: barredSince.reason })
+    return barredSince
+  }
+  const signed = aggregator.wallet.signer.onCall(open.intent.id, 'service')
   if (!signed.ok) {
     await withdraw(context, open, { attempt, reason: signed.reason })
     return barredBy(signed)
   }
   const reply =
-    (await rehearse(context, aggregator, { call: built, data: signed.value })) ??
+    (await rehearse(context, aggregator, { call, data: signed.value })) ??
     (await submitFirst(context, open))
   await recordReply(context, open, { attempt, reply })
   return { tag: 'sent' }
@@ -243,7 +305,7 @@ function buildRecord(
   open: OpenCall,
   { view, directGas, availableWei }: Sight,
   nowMs: number,
-): CallRecord | Closing {
+): Recorded | Closing {
   const { intent, attempt } = open
   const trustless = settings.proposer === 'trustless'
   const orderId = clientOrderId(intent.id, attempt)
@@ -267,7 +329,7 @@ function buildRecord(
       ...envelopeFees(orderId, view.baseFeePerGas),
     },
   } as const
-  if (!trustless) return { ...base, trust: 'trusted' }
+  if (!trustless) return { tag: 'recorded', call: { ...base, trust: 'trusted' } }
   const verifyingContract = resolveVerifyingContract({
     answered: view.domain,
     chainId: wallet.chainId,
@@ -283,5 +345,5 @@ function buildRecord(
     deadlineSeconds: Math.ceil((nowMs + lifetimeMs) / 1000),
     nonce: view.nestedNonce,
   }
-  return { ...call, trust: 'trustless', digest: hashCall(call) }
+  return { tag: 'recorded', call: { ...call, trust: 'trustless', digest: hashCall(call) } }
 }

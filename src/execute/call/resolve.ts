@@ -1,4 +1,4 @@
-import { callClaim } from '../../domain/book/calls.ts'
+import { callClaim, isOutrun } from '../../domain/book/calls.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
@@ -44,6 +44,11 @@ export async function resolveCall(
     const { traces, isComplete } = await known(context, aggregator, { open, call, orderId, hint })
     if (await proveIn(context, aggregator, open, traces)) return { tag: 'moved' }
     return isComplete ? { tag: 'open', view } : { tag: 'unknown' }
+  }
+  // Our own call at its nonce is what the nonce was used for: there is nothing to search.
+  if (isOutrun(context.ports.journal.state, call)) {
+    await recordDeath(context, open, { attempt: call.attempt, view, how: 'expired' })
+    return { tag: 'moved' }
   }
   // Only the proposer's own answer counts: other code may say anything of a nonce that is used up behind it.
   const isProposer = delegationRefusal(aggregator, view) === undefined

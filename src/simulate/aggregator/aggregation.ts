@@ -131,6 +131,7 @@ export class Aggregation {
       ),
       chain,
       wallet: { chain, chainId: CALL_CHAIN_ID, signer, turn: createTurns() },
+      callTurn: createTurns(),
     }
   }
 }

@@ -1,6 +1,6 @@
 import { fingerprint, type SeededRandom } from '../../domain/random.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { CallChain, CallTrace, ChainReply } from '../../ports.ts'
+import type { AccountView, CallChain, CallTrace, ChainReply } from '../../ports.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { CallLedger } from './ledger.ts'
 
@@ -12,6 +12,11 @@ const FEE_PER_GAS = 10n ** 9n
 export type CallChainFaults = {
   down: boolean
   unavailable: number
+  /** Answers about the account that are still to be late, and how late they may be: they were true when they were given. */
+  lateAccounts: number
+  accountLateMs: number
+  /** The account is still shown with the nonce before the last, beside the newest block: one node's word against ours. */
+  nonceBehind: boolean
   /** Receipts cannot be read, or no search finds a log. */
   tracesDown: boolean
   hidesLogs: boolean
@@ -27,6 +32,9 @@ export function noCallChainFaults(): CallChainFaults {
   return {
     down: false,
     unavailable: 0,
+    lateAccounts: 0,
+    accountLateMs: 0,
+    nonceBehind: false,
     tracesDown: false,
     hidesLogs: false,
     draftsDown: false,
@@ -57,6 +65,23 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
       LATENCY_MS_MAX,
     )
   const value = <Value>(of: Value): ChainReply<Value> => ({ ok: true, value: of })
+  const nonceShown = (): bigint | undefined => {
+    if (ledger.code === '0x') return undefined
+    const isBehind = faults.nonceBehind && ledger.nestedNonce > 0n
+    return isBehind ? ledger.nestedNonce - 1n : ledger.nestedNonce
+  }
+  const accountNow = (): ChainReply<AccountView> =>
+    value({
+      blockNumber: ledger.block,
+      blockTimeSeconds: ledger.timeSeconds,
+      baseFeePerGas: FEE_PER_GAS,
+      balance: ledger.balance,
+      transactionCount: ledger.transactionCount,
+      code: ledger.code,
+      nestedNonce: nonceShown(),
+      domain: ledger.code === '0x' ? undefined : ledger.domain,
+      gasTank: { balances: ledger.gasTank, balanceOf: undefined },
+    })
 
   return {
     identity: () =>
@@ -67,20 +92,13 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
           blockTimeSeconds: ledger.timeSeconds,
         }),
       ),
-    account: () =>
-      ask(() =>
-        value({
-          blockNumber: ledger.block,
-          blockTimeSeconds: ledger.timeSeconds,
-          baseFeePerGas: FEE_PER_GAS,
-          balance: ledger.balance,
-          transactionCount: ledger.transactionCount,
-          code: ledger.code,
-          nestedNonce: ledger.code === '0x' ? undefined : ledger.nestedNonce,
-          domain: ledger.code === '0x' ? undefined : ledger.domain,
-          gasTank: { balances: ledger.gasTank, balanceOf: undefined },
-        }),
-      ),
+    account: async () => {
+      const seen = await ask(accountNow)
+      if (faults.lateAccounts === 0) return seen
+      faults.lateAccounts -= 1
+      await process.ask(() => undefined, faults.accountLateMs)
+      return seen
+    },
     simulate: (call) =>
       ask(() => {
         const isBehind = call.to === call.from && faults.behind > 0

@@ -162,7 +162,13 @@ export function callContext(options: CallContextOptions): OrderContext {
     closing: options.closing ?? never,
     stop: options.stop ?? never,
     wallet,
-    aggregator: { settings, service: unpaced(lines.service), chain: lines.chain, wallet },
+    aggregator: {
+      settings,
+      service: unpaced(lines.service),
+      chain: lines.chain,
+      wallet,
+      callTurn: createTurns(),
+    },
   }
 }
 

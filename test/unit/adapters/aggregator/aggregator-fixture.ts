@@ -130,6 +130,7 @@ export function fakeAggregator({ key }: { key: Key }) {
       service: unpaced(service),
       chain,
       wallet: { chain, chainId: SEPOLIA, signer, turn: createTurns() },
+      callTurn: createTurns(),
     },
     account: key.address,
     signBy: (journal) => books.use(journal),

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { clientOrderId } from '../../../src/domain/intent.ts'
+import { createRandom } from '../../../src/domain/random.ts'
+import { hashCall } from '../../../src/execute/call/data.ts'
+import { createSimulatedJournal } from '../../../src/simulate/journal.ts'
+import { SimulatedProcess } from '../../../src/simulate/process.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import {
+  aCallStrategy,
+  callWorld,
+  executed,
+  untilEvent,
+  untilFirstSlot,
+} from '../../support/aggregator/call-world.ts'
+import { aSchedule, MINUTE } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
+
+/** Nonces of the calls on record, in order. */
+function nonces(world: World): bigint[] {
+  return world.disk
+    .events()
+    .flatMap((event) =>
+      event.type === 'call-recorded' && event.call.trust === 'trustless' ? [event.call.nonce] : [],
+    )
+}
+
+/** What a daemon did that had read the account before the first call and recorded the second after it. */
+async function recordWithUsedNonce(world: World): Promise<void> {
+  const { clock, disk } = world
+  const { intents, usedNonces } = disk.fold()
+  const open = [...intents.values()].find(({ state }) => state === 'planned')
+  const first = disk.events().find((event) => event.type === 'call-recorded')
+  if (open === undefined || first?.call.trust !== 'trustless') throw new Error('no second call')
+  expect([...usedNonces.values()]).toMatchObject([{ nonce: first.call.nonce }])
+  const { id } = open.intent
+  const later = { ...first.call, deadlineSeconds: first.call.deadlineSeconds + 1 }
+  const call = { ...later, clientOrderId: clientOrderId(id, 1), digest: hashCall(later) }
+  const journal = createSimulatedJournal({
+    disk,
+    clock,
+    process: new SimulatedProcess(clock, createRandom('before')),
+    crash: () => undefined,
+    observe: () => undefined,
+  })
+  await Promise.all([
+    journal.append({ type: 'call-recorded', intentId: id, call }),
+    world.runFor(5),
+  ])
+}
+
+const TWO = ['one', 'two'].map((name) => aCallStrategy({ name, file: `${name}.yaml` }))
+
+describe('two calls of one account in one second', () => {
+  test.each(Array.from({ length: 8 }, (_, at) => `race ${at}`))(
+    'use a nonce each, however late the account is read: %s',
+    async (seed) => {
+      const world = callWorld({ seed, strategies: TWO })
+      await untilFirstSlot(world)
+      Object.assign(world.aggregation.chainFaults, { lateAccounts: 1, accountLateMs: 60_000 })
+      await world.runFor(10 * MINUTE)
+      expect(nonces(world)).toEqual([0n, 1n])
+      expect(outcomes(world, 'one')).toEqual(['filled filled'])
+      expect(outcomes(world, 'two')).toEqual(['filled filled'])
+      expect(executed(world)).toBe(2)
+      expectSound(world)
+    },
+  )
+})
+
+test('a nonce that a proven call has used is never signed again, whatever a node says', async () => {
+  const schedule = aSchedule('*/10 * * * *')
+  const world = callWorld({ seed: 'behind', strategies: [aCallStrategy({ schedule })] })
+  world.start()
+  await world.runFor(11 * MINUTE)
+  expect(executed(world)).toBe(1)
+  world.aggregation.chainFaults.nonceBehind = true
+  await world.runFor(10 * MINUTE)
+  expect(nonces(world)).toEqual([0n])
+  world.aggregation.chainFaults.nonceBehind = false
+  await world.runFor(2 * MINUTE)
+  expect(nonces(world)).toEqual([0n, 1n])
+  expect(executed(world)).toBe(2)
+  const waits = world.observations.filter(({ type }) => type === 'order-waits')
+  expect(waits).toMatchObject([
+    { reason: 'chain-stale', detail: expect.stringMatching(/1 is next/) },
+  ])
+  expectSound(world)
+})
+
+test('a call whose nonce another of ours has used is dead at once, and is made again', async () => {
+  const world = callWorld({ seed: 'outrun', strategies: TWO })
+  await untilFirstSlot(world)
+  await untilEvent(world, 'call-proven')
+  world.crash()
+  await recordWithUsedNonce(world)
+  world.start()
+  await world.runFor(MINUTE)
+  expect(eventTypes(world)).toContain('authorization-dead')
+  expect(outcomes(world, 'two')).toEqual(['filled filled'])
+  expect(executed(world)).toBe(2)
+  expect(nonces(world)).toEqual([0n, 0n, 1n])
+})

@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest'
+import type { Observation } from '../../../src/domain/observation.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import { World as SimulatedWorld } from '../../../src/simulate/world.ts'
+import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+const PATIENT = aSchedule('0 * * * *', { maxLatenessMs: 30 * MINUTE })
+
+function swaps(seed: string): World {
+  return new SimulatedWorld({ seed, strategies: [aStrategy({ schedule: PATIENT })] })
+}
+
+function calls(seed: string): World {
+  return callWorld({ seed, strategies: [aCallStrategy({ schedule: PATIENT })] })
+}
+
+type Told = Extract<Observation, { type: 'order-waits' | 'order-waited' }>
+
+/** What was told of waiting, in order. */
+function told(world: World): string[] {
+  return world.observations
+    .filter((event): event is Told => event.type === 'order-waits' || event.type === 'order-waited')
+    .map(({ type, reason }) => `${type} ${reason}`)
+}
+
+/** How each intent ended, with the whole detail. */
+function details(world: World): (string | undefined)[] {
+  return world.disk
+    .events()
+    .flatMap((event) => (event.type === 'intent-closed' ? [event.detail] : []))
+}
+
+async function untilSlot(world: World): Promise<void> {
+  world.start()
+  await world.runFor(HOUR - 100)
+}
+
+describe('nothing is signed yet, and the slot may be late:', () => {
+  test.each([5_000, 9_000, 20 * MINUTE])(
+    'a service that is gone for %d ms is waited for, told once as it begins and once as it ends',
+    async (awayMs) => {
+      const world = swaps(`away for ${awayMs}`)
+      await untilSlot(world)
+      world.loseServiceFor(awayMs)
+      await world.runFor(awayMs + 2 * MINUTE)
+      expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+      expect(told(world)).toEqual([
+        'order-waits quote-unavailable',
+        'order-waited quote-unavailable',
+      ])
+      expectSound(world)
+    },
+  )
+
+  test('limits of the service are waited for', async () => {
+    const world = swaps('limits')
+    await untilSlot(world)
+    world.serviceFaults.rateLimited = 1
+    await world.runFor(10 * MINUTE)
+    world.serviceFaults.rateLimited = 0
+    await world.runFor(2 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expect(told(world)).toHaveLength(2)
+    expectSound(world)
+  })
+
+  test('a node that is silent once the slot is decided is waited for', async () => {
+    const world = swaps('node')
+    world.queueDelaysMs = { quote: 500 }
+    await untilSlot(world)
+    await world.runFor(400)
+    world.chainFaults.down = true
+    await world.runFor(10 * MINUTE)
+    world.chainFaults.down = false
+    await world.runFor(2 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expect(told(world)[0]).toBe('order-waits chain-unavailable')
+    expectSound(world)
+  })
+
+  test('clocks that disagree, and quotes that live too short, are waited for', async () => {
+    const world = swaps('clocks')
+    world.serviceFaults.skewMs = 6_000
+    await untilSlot(world)
+    await world.runFor(5 * MINUTE)
+    expect(told(world)).toEqual(['order-waits clock-skew'])
+    Object.assign(world.serviceFaults, { skewMs: 0, quoteLifetimeMs: 9_000 })
+    await world.runFor(5 * MINUTE)
+    expect(world.watch.signatures).toBe(0)
+    world.serviceFaults.quoteLifetimeMs = 60_000
+    await world.runFor(2 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expect(told(world)).toEqual(['order-waits clock-skew', 'order-waited quote-stale'])
+    expectSound(world)
+  })
+
+  test('it ends with the slot, and says what it waited for', async () => {
+    const world = swaps('too long')
+    await untilSlot(world)
+    world.serviceFaults.down = true
+    await world.runFor(29 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual([])
+    await world.runFor(2 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['expired too-late'])
+    expect(details(world)[0]).toMatch(
+      /maxLateness has passed; the last trouble: quote-unavailable, /,
+    )
+    expect(world.watch.signatures).toBe(0)
+    expectSound(world)
+  })
+
+  test('a definite refusal ends it at once', async () => {
+    const world = swaps('refused')
+    world.serviceFaults.tamper = (quote) => ({ ...quote, spender: quote.from })
+    await untilSlot(world)
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['refused spender-not-allowed'])
+    expect(told(world)).toEqual([])
+  })
+
+  test.each<[string, (world: World) => unknown, string]>([
+    ['a halt', (world) => world.control.halt(), 'skipped halted'],
+    ['a pause', (world) => world.control.pause('hourly'), 'skipped paused'],
+    ['the removal of its strategy', (world) => world.control.reload([]), 'failed strategy-removed'],
+  ])('%s ends it within a second', async (_what, act, end) => {
+    const world = swaps('ended')
+    await untilSlot(world)
+    world.serviceFaults.down = true
+    await world.runFor(10 * MINUTE)
+    await Promise.all([act(world), world.runFor(2_000)])
+    expect(outcomes(world, 'hourly')).toEqual([end])
+    expectSound(world)
+  })
+
+  test('a drain does not wait for it, and the next start goes on with it', async () => {
+    const world = swaps('drained')
+    await untilSlot(world)
+    world.serviceFaults.down = true
+    await world.runFor(5 * MINUTE)
+    world.stop('SIGTERM')
+    await world.runFor(1_000)
+    expect(world.ended).toBe('returned')
+    world.serviceFaults.down = false
+    world.start()
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+
+  test('it counts as open: the slots after it are not opened beside it', async () => {
+    const schedule = aSchedule('*/10 * * * *', { maxLatenessMs: 40 * MINUTE, overlap: 'skip' })
+    const world = new SimulatedWorld({ seed: 'open', strategies: [aStrategy({ schedule })] })
+    world.serviceFaults.down = true
+    world.start()
+    await world.runFor(35 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('skipped too-many-open'))
+    world.serviceFaults.down = false
+    await world.runFor(2 * MINUTE)
+    expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
+    expectSound(world)
+  })
+})
+
+describe('a call before its record', () => {
+  test.each([9_000, 20 * MINUTE])('waits for a node that is gone for %d ms', async (awayMs) => {
+    const world = calls(`call ${awayMs}`)
+    await untilSlot(world)
+    world.aggregation.chainFaults.down = true
+    await world.runFor(awayMs)
+    world.aggregation.chainFaults.down = false
+    await world.runFor(2 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    expect(executed(world)).toBe(1)
+    expect(told(world)).toEqual(['order-waits chain-unavailable', 'order-waited chain-unavailable'])
+    expectSound(world)
+  })
+
+  test('ends with its slot', async () => {
+    const world = calls('call too late')
+    await untilSlot(world)
+    world.aggregation.chainFaults.down = true
+    await world.runFor(31 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['expired too-late'])
+    expect(details(world)[0]).toMatch(/the last trouble: chain-unavailable, /)
+    expect(world.aggregation.watch.signatures).toBe(0)
+  })
+})
+
+describe('the slot has become too late', () => {
+  test('while an order waited for its turn: it is not signed', async () => {
+    const schedule = aSchedule('0 * * * *', { maxLatenessMs: MINUTE })
+    const world = new SimulatedWorld({ seed: 'turn', strategies: [aStrategy({ schedule })] })
+    world.serviceFaults.quoteLifetimeMs = 9 * MINUTE
+    world.queueDelayMs = 90_000
+    world.start()
+    await world.runFor(HOUR + 5 * MINUTE)
+    expect(world.watch.signatures).toBe(0)
+    expect(outcomes(world, 'hourly')).toEqual(['expired too-late'])
+    expectSound(world)
+  })
+
+  test('while 429s and stale quotes held an order for more than an hour: it is not signed', async () => {
+    const schedule = aSchedule('0 * * * *', { maxLatenessMs: MINUTE })
+    const world = new SimulatedWorld({ seed: 'held', strategies: [aStrategy({ schedule })] })
+    await untilSlot(world)
+    world.serviceFaults.rateLimited = 1
+    world.serviceFaults.quoteLifetimeMs = 9_000
+    await world.runFor(40_000)
+    world.serviceFaults.rateLimited = 0
+    world.queueDelayMs = 20 * MINUTE
+    await world.runFor(5_000)
+    world.serviceFaults.quoteLifetimeMs = 9 * MINUTE
+    await world.runFor(80 * MINUTE)
+    expect(world.watch.signatures).toBe(0)
+    expect(outcomes(world, 'hourly')[0]).toBe('expired too-late')
+    expectSound(world)
+  })
+
+  test.each(['swap', 'call'])(
+    'while the record of a %s was written: it is withdrawn',
+    async (kind) => {
+      const world = kind === 'swap' ? swaps('record') : calls('record')
+      const name = kind === 'swap' ? 'hourly' : 'claim'
+      await untilSlot(world)
+      world.disk.onAppend = (type) => {
+        if (type.endsWith('-recorded') && type !== 'transaction-recorded')
+          world.clock.offsetMs = 31 * MINUTE
+      }
+      await world.runFor(MINUTE)
+      expect(outcomes(world, name)).toEqual(['expired too-late'])
+      expect(world.watch.signatures + world.aggregation.watch.signatures).toBe(0)
+      expect(world.disk.events().map(({ type }) => type)).toContain('authorization-withdrawn')
+    },
+  )
+})

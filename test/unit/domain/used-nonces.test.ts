@@ -1,0 +1,69 @@
+import { beforeEach, expect, test } from 'vitest'
+import { firstFreeNonce, isOutrun } from '../../../src/domain/book/calls.ts'
+import {
+  emptyState,
+  imageOf,
+  restoreState,
+  type StateImage,
+} from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { DaemonState } from '../../../src/domain/book/state.ts'
+import type { TrustlessCall } from '../../../src/domain/call.ts'
+import {
+  BOUND,
+  callFor,
+  callIntentOf,
+  executionOf,
+  opened,
+  scheduled,
+} from '../../support/state/journal-story.ts'
+
+let state: DaemonState
+
+beforeEach(() => {
+  state = emptyState()
+  applyEvent(state, BOUND, 1)
+  applyEvent(state, scheduled('alpha'), 1)
+})
+
+/** Records and proves the call of a slot with a nonce. */
+function call(slot: number, nonce: bigint, { isProven = true } = {}): TrustlessCall {
+  const intent = callIntentOf(slot, 'alpha')
+  const made = callFor(intent, { attempt: 1, nonce })
+  if (made.trust !== 'trustless') throw new Error('a call without a nonce')
+  applyEvent(state, opened(intent), slot)
+  applyEvent(state, { type: 'call-recorded', intentId: intent.id, call: made }, slot)
+  const execution = executionOf(intent)
+  if (isProven)
+    applyEvent(state, { type: 'call-proven', intentId: intent.id, attempt: 1, execution }, slot)
+  return made
+}
+
+test('the last nonce that a proven call used is known, and the next is free', () => {
+  const first = call(1_100, 4n)
+  expect(firstFreeNonce(state, first)).toBe(5n)
+  call(1_102, 5n)
+  expect(firstFreeNonce(state, first)).toBe(6n)
+  expect(firstFreeNonce(state, { ...first, chainId: 5 })).toBe(0n)
+  expect(firstFreeNonce(state, { ...first, account: `0x${'9'.repeat(40)}` })).toBe(0n)
+})
+
+test('a call is outrun by another that used its nonce, and by nothing else', () => {
+  const first = call(1_100, 4n)
+  const second = call(1_102, 4n, { isProven: false })
+  expect(isOutrun(state, second)).toBe(true)
+  expect(isOutrun(state, first)).toBe(false)
+  expect(isOutrun(state, { ...second, nonce: 5n })).toBe(false)
+  expect(isOutrun(state, { ...second, nonce: 3n })).toBe(false)
+})
+
+test('it is kept in a snapshot, and a snapshot from before it was kept is read', () => {
+  const first = call(1_100, 4n)
+  const image = imageOf(state)
+  const again = emptyState()
+  restoreState(again, image)
+  expect(firstFreeNonce(again, first)).toBe(5n)
+  const { usedNonces: _, ...older } = image
+  restoreState(again, older as StateImage)
+  expect(firstFreeNonce(again, first)).toBe(0n)
+})
