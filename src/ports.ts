@@ -19,6 +19,7 @@ export type Ports = {
   readonly signer: Signer
   readonly journal: Journal
   readonly guard: Guard
+  readonly haltFile: HaltFile
   /** Of the gasless service. */
   readonly queue: PairQueue<GaslessRoute>
   readonly observe: (event: Observation) => void
@@ -348,6 +349,17 @@ export type Guard = {
    * signature, so it has to be cheap.
    */
   barred(): string | undefined
+}
+
+/**
+ * An operator's halt outside the journal: a file of the state directory, which can be made without a config, a daemon or
+ * a socket. It bars signatures through the guard as long as it is there.
+ */
+export type HaltFile = {
+  /** What it says, where it is there for certain. */
+  standing(): string | undefined
+  /** Takes it away, durably. Throws where that is not certain; then it has to count as standing. */
+  lift(): void
 }
 
 /** Paced and bounded requests to a service, by route. A task that has begun always runs to its end. */

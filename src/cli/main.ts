@@ -6,39 +6,23 @@ import { keepHeapSmall } from './heap.ts'
 import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from './io.ts'
 import type { ConfigOptions } from './load.ts'
 import { addSandboxFlags } from './sandbox-flags.ts'
+import { createSignals } from './signals.ts'
 import { VERSION } from './version.ts'
 
+const signals = createSignals(process, () => process.exit(EXIT.failed))
 const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   pid: process.pid,
   signalReady: () => process.send?.('ready'),
-  onHangup(listener) {
-    process.on('SIGHUP', listener)
-    return () => process.off('SIGHUP', listener)
-  },
-  onSignal(listener) {
-    let seen = 0
-    const handlers = (['SIGINT', 'SIGTERM'] as const).map((name) => {
-      const handler = (): void => {
-        seen += 1
-        if (seen > 1) process.exit(EXIT.failed)
-        listener(name)
-      }
-      process.on(name, handler)
-      return () => process.off(name, handler)
-    })
-    return () => {
-      for (const off of handlers) off()
-    }
-  },
+  onHangup: signals.onHangup,
+  onSignal: signals.onSignal,
 }
 
 const CONTROLS = [
   ['pause', 'keep one strategy, or all, from opening slots until it is resumed', '[strategy]'],
   ['resume', 'end a pause; without a name also a halt and every other pause', '[strategy]'],
-  ['halt', 'kill switch: sign nothing new until it is resumed, across restarts', undefined],
   ['trigger', 'open a slot of a strategy now, within its limits', '<strategy>'],
   ['reload', 'read the strategy files again', undefined],
 ] as const
@@ -57,6 +41,7 @@ function program(): Command {
     .description('run the daemon until it is told to stop')
     .option('--for <duration>', 'stop by itself after this long, and drain', duration)
     .action((options) => {
+      signals.hold()
       keepHeapSmall()
       exitCode = import('./commands/run.ts').then(({ run }) =>
         run({ ...options, forMs: options.for }, io),
@@ -104,6 +89,13 @@ function program(): Command {
     .description('show everything the journal holds about one slot')
     .action((slot, options) => {
       exitCode = import('./commands/why.ts').then(({ why }) => why(slot, options, io))
+    })
+  configured(root.command('halt'))
+    .description(
+      'kill switch: sign nothing new until it is resumed, across restarts; with --state-dir it reads no config',
+    )
+    .action((options) => {
+      exitCode = import('./commands/halt.ts').then(({ halt }) => halt(options, io, Date.now()))
     })
   for (const [name, does, argument] of CONTROLS) {
     const command = configured(root.command(name)).description(does)
@@ -250,6 +242,10 @@ function delegationCommand(root: Command): void {
     })
 }
 
+const IS_FULL =
+  ': the disk is full. Nothing was signed whose record is not on disk; make room, and start again'
+const FULL: Readonly<Record<string, string>> = { ENOSPC: IS_FULL, EDQUOT: IS_FULL }
+
 /** What the operator is to read of an error, and the exit code it means. */
 function explain(error: unknown): { readonly code: ExitCode; readonly text: string } {
   if (error instanceof CommanderError)
@@ -257,7 +253,8 @@ function explain(error: unknown): { readonly code: ExitCode; readonly text: stri
   if (error instanceof OperatorError) return { code: EXIT[error.means], text: error.message }
   if (!(error instanceof Error)) return { code: EXIT.failed, text: String(error) }
   // What the operating system says needs no stack: the path and the reason are in its text.
-  if ('code' in error && 'syscall' in error) return { code: EXIT.failed, text: error.message }
+  if ('code' in error && 'syscall' in error)
+    return { code: EXIT.failed, text: `${error.message}${FULL[String(error.code)] ?? ''}` }
   return { code: EXIT.failed, text: error.stack ?? error.message }
 }
 

@@ -5,8 +5,8 @@ import type { Ports } from '../ports.ts'
 const PAUSED = 'paused by the operator'
 const HALTED = 'halted by the operator'
 
-/** What stopping and resuming needs: the journal, whether or not a daemon runs. */
-export type ControlPorts = Pick<Ports, 'journal'>
+/** What stopping and resuming needs: the journal and the file, whether or not a daemon runs. */
+export type ControlPorts = Pick<Ports, 'journal' | 'haltFile'>
 
 /** What is still in flight after a stop, so that nobody believes it gone. */
 export type InFlight = {
@@ -47,25 +47,50 @@ export async function pause(
 /** The kill switch: from the moment it is on disk nothing new is signed. Orders already signed are followed to their end. */
 export async function halt(ports: ControlPorts): Promise<Controlled> {
   if (ports.journal.state.halted !== undefined) return done(ports, [])
-  await append(ports, [{ type: 'halted', cause: 'operator', detail: HALTED }])
+  const detail = ports.haltFile.standing() ?? HALTED
+  await append(ports, [{ type: 'halted', cause: 'operator', detail }])
   return done(ports, ['everything'])
 }
 
-/** Ends a pause of one strategy; without a name, the halt and every pause. */
+/** Journals a halt that somebody put beside the journal. From then on it holds even if the file is taken away by hand. */
+export async function noteHaltFile(ports: ControlPorts): Promise<void> {
+  if (ports.journal.state.halted === undefined && ports.haltFile.standing() !== undefined)
+    await halt(ports)
+}
+
+/**
+ * Ends a pause of one strategy; without a name, the halt and every pause. The journal has the halt before its file goes,
+ * and loses it only when the file is gone: a crash at any moment leaves it halted.
+ */
 export async function resume(
   ports: ControlPorts,
   strategy: string | undefined,
 ): Promise<Controlled> {
-  const { strategies, halted } = ports.journal.state
+  const { journal, haltFile } = ports
+  const { strategies } = journal.state
   if (strategy !== undefined && !strategies.has(strategy)) return unknown(ports, strategy)
+  if (strategy === undefined) {
+    await noteHaltFile(ports)
+    const fault = faultOf(() => haltFile.lift())
+    if (fault !== undefined) return { ok: false, detail: `everything stays halted: ${fault}` }
+  }
   const names = [...strategies.keys()].filter(
     (name) => (strategy ?? name) === name && strategies.get(name)?.paused !== undefined,
   )
-  const lifts = strategy === undefined && halted !== undefined
+  const lifts = strategy === undefined && journal.state.halted !== undefined
   const events: JournalEvent[] = names.map((name) => ({ type: 'strategy-resumed', strategy: name }))
   if (lifts) events.push({ type: 'halt-lifted' })
   await append(ports, events)
   return done(ports, lifts ? ['everything', ...names] : names)
+}
+
+function faultOf(lift: () => void): string | undefined {
+  try {
+    lift()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
 }
 
 async function append(ports: ControlPorts, events: readonly JournalEvent[]): Promise<void> {

@@ -12,7 +12,7 @@ import type { OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
 import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
-import { type Controlled, halt, pause, resume } from './control.ts'
+import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
 import { createErrands } from './errands.ts'
 import { keepGasTank } from './gas-tank.ts'
@@ -104,6 +104,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     const headSeconds = await bind(input, context)
     if (headSeconds === undefined)
       return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+    await noteHaltFile(context.ports)
     await scheduleStrategies(context, headSeconds)
     observe({
       type: 'daemon-started',
@@ -153,6 +154,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     })
     const takeTurn = async (): Promise<void> => {
       await errands.attend()
+      await noteHaltFile(context.ports)
       for (const id of await agenda.tick()) launch(id)
     }
     while (!closing.signal.aborted) {
@@ -186,6 +188,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
 async function bind(input: DaemonInput, context: OrderContext): Promise<number | undefined> {
   const { chain, clock } = context.ports
   for (;;) {
+    if (context.closing.aborted) return undefined
     const reply = await askChain(context, IDENTIFYING, () => chain.identity())
     if (context.closing.aborted) return undefined
     if (!reply.ok) {

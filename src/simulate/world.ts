@@ -105,6 +105,8 @@ export class World {
   barred: string | undefined
   /** What paces the running daemon's requests, where the world was made to pace them. */
   pacing: Pace | undefined
+  /** What the file HALT in the state directory says; undefined where there is none. */
+  haltFile: string | undefined
   /** How long the machine is down after a crash point. */
   restartAfterMs = 3_000
   readonly #random: SeededRandom
@@ -264,7 +266,7 @@ export class World {
       ...{ disk, clock, process, observe },
       crash: () => this.#crashPoint(),
     })
-    const guard = { barred: () => this.barred }
+    const guard = { barred: () => this.barred ?? this.haltFile }
     const port = clock.asPort()
     const pace = this.#pace?.({
       clock: port,
@@ -305,6 +307,13 @@ export class World {
       }),
       journal,
       guard,
+      haltFile: {
+        standing: () => this.haltFile,
+        lift: () => {
+          process.requireAlive()
+          this.haltFile = undefined
+        },
+      },
       queue: pace?.queue ?? this.#queueOf(process),
       observe,
     }

@@ -1,6 +1,7 @@
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 
 /** A request to a running daemon: one line of JSON each way, one request a connection. */
 export type ControlRequest = {
@@ -17,8 +18,8 @@ export type ControlAnswer =
 const LINE_LENGTH_MAX = 4_096
 const REQUEST_MS_MAX = 10_000
 const CONNECTIONS_MAX = 16
-/** The kernel's room for the path of a Unix socket, with its closing byte. */
-const PATH_BYTES_MAX = 107
+/** The least room that a kernel has for the path of a Unix socket, without its closing byte. */
+const PATH_BYTES_MAX = 103
 /** Whether a command names a strategy. A name where none belongs is refused: it would be taken for a limit to it. */
 const NAMES_STRATEGY: Readonly<Record<ControlCommand, 'may' | 'must' | 'never'>> = {
   pause: 'may',
@@ -39,16 +40,13 @@ export function controlPath(stateDir: string): string {
 
 /**
  * Listens on the state directory's socket, which only this user can open (mode 0600). The caller holds the directory's
- * lock, so that a socket found there belongs to nobody. Throws ControlPathError where the path is too long.
+ * lock, so that a socket found there belongs to nobody. Throws ControlPathError where neither the path nor a way around it
+ * is short enough.
  */
 export async function serveControl(
   path: string,
   answer: (request: ControlRequest) => Promise<ControlAnswer>,
 ): Promise<{ close(): Promise<void> }> {
-  if (!fitsKernel(path))
-    throw new ControlPathError(
-      `${path}: a Unix socket's path has at most ${PATH_BYTES_MAX} bytes; use a shorter stateDir`,
-    )
   rmSync(path, { force: true })
   const open = new Set<Socket>()
   const server = createServer((socket) => {
@@ -64,13 +62,15 @@ export async function serveControl(
     })
   })
   server.maxConnections = CONNECTIONS_MAX
+  const way = shortWayTo(path)
   const before = process.umask(0o077)
   try {
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(path, resolve)
+      server.once('error', reject).listen(way.path, resolve)
     })
   } finally {
     process.umask(before)
+    way.leave()
   }
   chmodSync(path, 0o600)
   // A connection that could not be taken is its client's trouble, which asks again.
@@ -79,7 +79,10 @@ export async function serveControl(
     close: () =>
       new Promise((resolve) => {
         for (const socket of open) socket.destroy()
-        server.close(() => resolve())
+        server.close(() => {
+          rmSync(path, { force: true })
+          resolve()
+        })
       }),
   }
 }
@@ -134,6 +137,29 @@ function fitsKernel(path: string): boolean {
   return Buffer.byteLength(path) <= PATH_BYTES_MAX
 }
 
+/**
+ * The same socket under a path that the kernel has room for: it is the name that is given which must be short, and a link
+ * to the directory may stand in it. The link is in a directory that is this user's alone, and goes with `leave`.
+ */
+function shortWayTo(path: string): { readonly path: string; leave(): void } {
+  if (fitsKernel(path)) return { path, leave: () => undefined }
+  let link: string | undefined
+  try {
+    link = mkdtempSync(join(tmpdir(), 'tranched-'))
+    const short = join(link, 's', basename(path))
+    if (!fitsKernel(short)) throw new Error(`${tmpdir()} is too long as well`)
+    symlinkSync(dirname(path), join(link, 's'))
+    const made = link
+    return { path: short, leave: () => rmSync(made, { recursive: true, force: true }) }
+  } catch (error) {
+    if (link !== undefined) rmSync(link, { recursive: true, force: true })
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ControlPathError(
+      `${path}: a Unix socket's path has at most ${PATH_BYTES_MAX} bytes, and there is no way around it (${why}): use a shorter stateDir`,
+    )
+  }
+}
+
 /** `absent`: no process listens. `silent`: one does, but gave no answer; whether it did as asked is not known. */
 export type Asked =
   | { readonly tag: 'answered'; readonly answer: ControlAnswer }
@@ -145,9 +171,14 @@ export function askControl(
   request: ControlRequest,
   timeoutMs: number,
 ): Promise<Asked> {
-  if (!fitsKernel(path)) return Promise.resolve({ tag: 'absent' })
+  let way: ReturnType<typeof shortWayTo>
+  try {
+    way = shortWayTo(path)
+  } catch {
+    return Promise.resolve({ tag: 'absent' })
+  }
   return new Promise((resolve) => {
-    const socket = connect(path)
+    const socket = connect(way.path)
     let isConnected = false
     let text = ''
     socket.setEncoding('utf8').setTimeout(timeoutMs, () => socket.destroy())
@@ -160,6 +191,7 @@ export function askControl(
     })
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
+      way.leave()
       const answer = answerOf(text)
       if (answer !== undefined) resolve({ tag: 'answered', answer })
       else resolve({ tag: isConnected ? 'silent' : 'absent' })

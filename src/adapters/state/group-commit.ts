@@ -1,5 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { OperatorError } from '../../domain/errors.ts'
 
 /** The file as the group commit needs it; a test can put a failing disk here. */
 export type LogFile = {
@@ -28,8 +30,23 @@ export async function openLogFile(file: string): Promise<LogFile> {
 }
 
 /** The disk did not take a record, or the journal is closed. Whether a record rejected with it is on disk is unknown. */
-export class JournalStoppedError extends Error {
+export class JournalStoppedError extends OperatorError {
   override readonly name = 'JournalStoppedError'
+  readonly means = 'failed'
+}
+
+const FULL = new Set(['ENOSPC', 'EDQUOT'])
+
+/** What an operator has to know and do about a disk that takes no more. */
+function diskText(file: string, cause: unknown): string {
+  const detail = cause instanceof Error ? cause.message : String(cause)
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const dir = dirname(file)
+  const what = FULL.has(code) ? `the disk is full (${detail})` : `cannot be written: ${detail}`
+  const remedy = FULL.has(code)
+    ? `make room on the file system of ${dir} (df -h ${dir}), then start again`
+    : 'repair the disk first'
+  return `${file}: ${what}. Nothing was signed whose record is not on disk, and nothing more is recorded or signed until a restart, which follows what was signed before: ${remedy}`
 }
 
 type Batch = {
@@ -98,12 +115,7 @@ export class GroupCommit {
   /** Ends it as a failed write does: what waits is rejected, `onFatal` is called. Only the first call counts. */
   fail(cause: unknown): JournalStoppedError {
     if (this.#failure !== undefined) return this.#failure
-    const detail = cause instanceof Error ? cause.message : String(cause)
-    const error = new JournalStoppedError(
-      `${this.#options.name}: cannot be written: ${detail}. Nothing more is recorded or signed until a restart; ` +
-        'free or repair the disk first',
-      { cause },
-    )
+    const error = new JournalStoppedError(diskText(this.#options.name, cause), { cause })
     this.#failure = error
     this.#waiting?.reject(error)
     this.#waiting = undefined

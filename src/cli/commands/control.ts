@@ -1,16 +1,16 @@
 import type { ControlRequest } from '../../adapters/control/control-socket.ts'
-import { type Controlled, halt, type InFlight, pause, resume } from '../../engine/control.ts'
+import { type Controlled, type InFlight, pause, resume } from '../../engine/control.ts'
 import type { Triggered } from '../../engine/tick.ts'
 import { withClock } from '../compose/clock.ts'
 import { askDaemon } from '../compose/control.ts'
-import { holderOf, openState, whileHeld } from '../compose/state.ts'
+import { holderOf, openHalt, openState, whileHeld } from '../compose/state.ts'
 import type { ReloadResult } from '../daemon/reload.ts'
 import { instantText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
 import { type ConfigOptions, reportProblems, settingsForReading } from '../load.ts'
 
 /**
- * `tranched pause|resume|halt|trigger|reload`: asks the running daemon over its socket. Without one, pauses and halts are
+ * `tranched pause|resume|trigger|reload`: asks the running daemon over its socket. Without one, a pause and its end are
  * written into the journal directly, so that they hold at the next start.
  */
 export async function control(
@@ -41,7 +41,6 @@ export async function control(
 const PAST: Readonly<Record<string, string>> = {
   pause: 'paused',
   resume: 'resumed',
-  halt: 'halted',
 }
 
 /** With no daemon running, the journal is this process's to write. */
@@ -56,9 +55,9 @@ function onFiles(
   return withClock((clock) =>
     whileHeld(stateDir, { io, command, clock }, async () => {
       const { journal, close } = await openState({ dir: stateDir, clock, onFatal })
+      const ports = { journal, haltFile: openHalt(stateDir) }
       try {
-        if (command === 'halt') return await halt({ journal })
-        return await (command === 'pause' ? pause : resume)({ journal }, strategy)
+        return await (command === 'pause' ? pause : resume)(ports, strategy)
       } finally {
         await close()
       }
@@ -105,7 +104,7 @@ function textOf(
   return [`${verb} ${what}${undo}`, ...result.inFlight.map(inFlightText)].join('\n')
 }
 
-function inFlightText({ intentId, state, deadlineSeconds }: InFlight): string {
+export function inFlightText({ intentId, state, deadlineSeconds }: InFlight): string {
   const until =
     deadlineSeconds === undefined ? '' : `, at most until ${instantText(deadlineSeconds)}`
   return `  still in flight: ${intentId} (${state}${until}); it is followed to its end`

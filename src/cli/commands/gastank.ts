@@ -16,7 +16,7 @@ import type { AggregatorContext } from '../../execute/context.ts'
 import type { GasTankAccount } from '../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
 import { composeGuard } from '../compose/guard.ts'
-import { openState, readState } from '../compose/state.ts'
+import { openHalt, openState, readState } from '../compose/state.ts'
 import { durationText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
 import type { ConfigOptions } from '../load.ts'
@@ -198,7 +198,7 @@ async function deposit(
         clock,
         random: { jitter: Math.random },
         journal: opened.journal,
-        guard: composeGuard(),
+        guard: composeGuard(openHalt(settings.stateDir).barred),
         observe,
       },
       policy: DEFAULT_POLICY,

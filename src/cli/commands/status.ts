@@ -7,7 +7,7 @@ import type { Strategy } from '../../domain/strategy.ts'
 import { ETHER } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
-import { holderOf, readState } from '../compose/state.ts'
+import { haltOf, holderOf, readState } from '../compose/state.ts'
 import { describeStrategy, durationText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
 import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
@@ -44,6 +44,7 @@ function reportOf(input: {
     running: holder === undefined ? null : { pid: holder.pid, startedAtMs: holder.startedAtMs },
     wallet: view.state.bound?.owner ?? null,
     halted: view.state.halted ?? null,
+    haltFile: haltOf(settings.stateDir) ?? null,
     openIntents: [...view.state.intents.values()].map(openReport),
     strategies: strategies.map((strategy) => strategyReport(strategy, { view, settings, nowMs })),
   }
@@ -98,6 +99,8 @@ function textOf(report: Report, nowMs: number): string {
   ]
   if (report.halted !== null)
     lines.push(`HALTED ${sinceText(report.halted, nowMs)}; \`tranched resume\` lifts it`)
+  else if (report.haltFile !== null)
+    lines.push(`HALTED: ${report.haltFile}; \`tranched resume\` lifts it`)
   for (const open of report.openIntents)
     lines.push(`  ${open.intentId}: ${open.state}, attempt ${open.attempt}`)
   for (const each of report.strategies) lines.push(strategyLine(each, nowMs))

@@ -11,7 +11,7 @@ import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
 import { withClock } from './clock.ts'
 import { composeGuard } from './guard.ts'
 import { type Books, composeAggregator, filesOf } from './services.ts'
-import { whileHeld } from './state.ts'
+import { openHalt, whileHeld } from './state.ts'
 import { openScrubber } from './telling.ts'
 import { readKey } from './wallets.ts'
 
@@ -61,7 +61,7 @@ export async function withAggregator(
         },
         isOnDisk: (name) => books.isOnDisk(name),
       },
-      guard: composeGuard(),
+      guard: composeGuard(openHalt(settings.stateDir).barred),
       files: filesOf(settings, new Map()),
     })
     if (composed === undefined) throw new Error('the aggregator is not configured')

@@ -13,8 +13,12 @@ import { watchDirectory } from '../../adapters/control/file-watch.ts'
 const ANSWER_MS_MAX = 30_000
 
 /** Asks the daemon of a state directory. Never rejects. */
-export function askDaemon(stateDir: string, request: ControlRequest): Promise<Asked> {
-  return askControl(controlPath(stateDir), request, ANSWER_MS_MAX)
+export function askDaemon(
+  stateDir: string,
+  request: ControlRequest,
+  timeoutMs = ANSWER_MS_MAX,
+): Promise<Asked> {
+  return askControl(controlPath(stateDir), request, timeoutMs)
 }
 
 /** Answers on a state directory's socket; or says why there is none, where its path is too long. */

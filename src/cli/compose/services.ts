@@ -15,7 +15,7 @@ import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
 import { createSigner, type Files } from '../../execute/authority/signer.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns, type OrderContext } from '../../execute/context.ts'
-import type { Clock, Gasless, Guard, Journal, Key, PairQueue } from '../../ports.ts'
+import type { Clock, Gasless, Guard, HaltFile, Journal, Key, PairQueue } from '../../ports.ts'
 
 const monotonicMs = (): number => performance.now()
 
@@ -30,6 +30,7 @@ export type ComposeInput = ServiceInput & {
   readonly strategies: readonly Strategy[]
   readonly journal: Journal
   readonly guard: Guard
+  readonly haltFile: HaltFile
   /** The wallet that trades. */
   readonly trader: Key
   /** The aggregator's wallet; needed where the settings have an aggregator. */
@@ -53,7 +54,7 @@ export type Composed = {
 
 /** What a daemon trades with. */
 export function compose(input: ComposeInput): Composed {
-  const { settings, clock, journal, guard, observe } = input
+  const { settings, clock, journal, guard, haltFile, observe } = input
   const { gasless } = settings
   const { chainId } = chainOf(settings, gasless.chain)
   const service = composeGasless(input)
@@ -72,6 +73,7 @@ export function compose(input: ComposeInput): Composed {
       signer,
       journal,
       guard,
+      haltFile,
       queue: service.queue,
       observe,
     },

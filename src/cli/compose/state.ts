@@ -1,5 +1,12 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileSize } from '../../adapters/state/durable-file.ts'
+import {
+  haltFilePath,
+  openHaltFile,
+  readHaltFile,
+  writeHaltFile,
+} from '../../adapters/state/halt-file.ts'
 import {
   type JournalOptions,
   type JournalView,
@@ -23,6 +30,36 @@ export function lockState(
 /** Who holds a state directory now. */
 export function holderOf(stateDir: string): LockClaim | undefined {
   return readLock(stateDir)
+}
+
+/** The file HALT of a state directory that is there. */
+export function openHalt(stateDir: string): ReturnType<typeof openHaltFile> {
+  return openHaltFile(stateDir)
+}
+
+/** What the file HALT says of a state directory, for whoever only looks; undefined where there is none. */
+export function haltOf(stateDir: string): string | undefined {
+  const reading = readHaltFile(stateDir)
+  return reading.tag === 'absent' ? undefined : reading.detail
+}
+
+/**
+ * Puts the file HALT into a state directory. `mayMake` says that the directory is surely the one that a daemon will use, so
+ * that it is made where it is not there. Never throws: gives why there is no file.
+ */
+export function giveHalt(
+  stateDir: string,
+  { words, mayMake }: { readonly words: string; readonly mayMake: boolean },
+): { readonly file: string; readonly fault: string | undefined } {
+  const file = haltFilePath(stateDir)
+  try {
+    if (mayMake) mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    writeHaltFile(stateDir, words)
+    return { file, fault: undefined }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return { file, fault: `the file ${file} could not be made (${why})` }
+  }
 }
 
 /** Opens the journal of a state directory that this process holds. */

@@ -31,7 +31,7 @@ export async function attend(
     log.warn(`strategy files are not watched, SIGHUP reloads them: ${error.message}`),
   )
   const offHangup = io.onHangup(() => {
-    log.info('SIGHUP: reading strategy files; the config file itself is read at the next start')
+    log.info('SIGHUP: reading config and strategy files')
     onFiles()
   })
   const socket = await listen(input, control, reload)

@@ -3,11 +3,12 @@ import type { OpenedJournal } from '../../adapters/state/journal-file.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { runDaemon } from '../../engine/daemon.ts'
+import { untilAborted } from '../../engine/drain.ts'
 import type { Clock, Key } from '../../ports.ts'
 import { openClock } from '../compose/clock.ts'
 import { composeGuard } from '../compose/guard.ts'
-import { compose } from '../compose/services.ts'
-import { openState } from '../compose/state.ts'
+import { type Composed, compose } from '../compose/services.ts'
+import { openHalt, openState } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
 import { readKey } from '../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io } from '../io.ts'
@@ -40,6 +41,8 @@ export type LockedRun = {
 /** Runs the daemon in a state directory that this process holds. */
 export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const { options, io, settings } = input
+  const shutdown = new AbortController()
+  const offSignal = io.onSignal((name) => shutdown.abort(name))
   const scrubber = openScrubber()
   const log = await openLog(settings, { io, json: options.json === true, scrubber })
   const { aggregator, gasless } = settings
@@ -47,7 +50,6 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   if (!trader.ok) return reportProblems([trader.problem], io, options)
   const operator = aggregator && (await readKey(settings, aggregator.wallet, { scrubber, io }))
   if (operator !== undefined && !operator.ok) return reportProblems([operator.problem], io, options)
-  const shutdown = new AbortController()
   const clock = openClock()
   let opened: OpenedJournal | undefined
   let diskFault: Error | undefined
@@ -76,7 +78,13 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     }
     if (diskFault !== undefined) throw diskFault
     return EXIT.done
+  } catch (error) {
+    // Whatever else has failed since, this is what somebody has to mend.
+    if (diskFault === undefined) throw error
+    log.error(diskFault.message, { event: 'disk-failed', stateDir: settings.stateDir })
+    throw diskFault
   } finally {
+    offSignal()
     await opened?.close()
     await clock.close()
   }
@@ -93,27 +101,35 @@ type Trading = LockedRun & {
   readonly watch: ReturnType<typeof createWatch>
 }
 
+/** What comes before anything is traded. It waits on others, and who asks for the end does not wait for them. */
+async function makeReady(input: Trading, { context }: Composed): Promise<void> {
+  const { settings, shutdown, telling } = input
+  const { log } = telling
+  if (shutdown.signal.aborted) return
+  await checkServiceTokens(context.ports.gasless, settings, log)
+  await input.prepare?.({
+    context: { ...context, closing: shutdown.signal, stop: shutdown.signal },
+    aggregator: context.aggregator,
+    tell: (line) => log.info(line),
+  })
+}
+
 /** From composed ports to the end of the drain. */
 async function trade(input: Trading): Promise<void> {
   const { options, io, settings, strategies, clock, shutdown, telling } = input
   const { log, observe, registerStrategies } = telling
   const enabled = strategies.filter((strategy) => strategy.enabled)
-  const guard = composeGuard()
-  const composed = compose({ ...input, guard, observe, strategies: enabled })
+  const haltFile = openHalt(settings.stateDir)
+  const guard = composeGuard(haltFile.barred)
+  const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })
   let attended: Promise<{ close(): Promise<void> }> | undefined
-  const offSignal = io.onSignal((name) => shutdown.abort(name))
   const timer = new AbortController()
   if (options.forMs !== undefined)
     void clock
       .sleep(options.forMs, timer.signal)
       .then(() => shutdown.abort(`--for ${Math.round((options.forMs ?? 0) / 1000)}s`))
   try {
-    await checkServiceTokens(composed.context.ports.gasless, settings, log)
-    await input.prepare?.({
-      context: { ...composed.context, closing: shutdown.signal, stop: shutdown.signal },
-      aggregator: composed.context.aggregator,
-      tell: (line) => log.info(line),
-    })
+    await untilAborted(shutdown.signal, makeReady(input, composed))
     await runDaemon({
       mode: settings.mode,
       wallet: settings.gasless.wallet,
@@ -132,7 +148,6 @@ async function trade(input: Trading): Promise<void> {
     })
   } finally {
     timer.abort()
-    offSignal()
     await (await attended)?.close()
     await composed.close()
   }

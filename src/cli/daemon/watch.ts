@@ -14,6 +14,7 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
   let fundsUnknown: string | undefined
   let tickedAtMs = clock.now()
   let isReady = false
+  let isHalted = false
   let draining = false
 
   const health = (): Probe => {
@@ -26,7 +27,20 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
     if (fundsUnknown !== undefined) reasons.push(fundsUnknown)
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
-    return { ok: reasons.length === 0, reasons }
+    // A halted daemon is ready: it follows what it has signed, and a restart would change nothing.
+    return { ok: reasons.length === 0, reasons, details: { halted: isHalted } }
+  }
+  const sawDaemon = (event: Observation): void => {
+    if (event.type === 'daemon-stopping') draining = true
+    if (event.type === 'daemon-started') isHalted = event.halted !== undefined
+    if (event.type === 'pause' && event.strategy === undefined) isHalted = event.paused
+  }
+  const sawFunds = (event: Observation): void => {
+    if (event.type === 'gas-tank') fundsUnknown = undefined
+    if (event.type === 'gas-tank-unknown')
+      fundsUnknown = event.isLogin
+        ? `aggregator does not accept the login of wallet ${event.account}: its funds are unknown`
+        : `aggregator does not tell the funds of wallet ${event.account}`
   }
   return {
     probes: { health, ready },
@@ -37,12 +51,8 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
       isReady = true
     },
     saw(event: Observation): void {
-      if (event.type === 'daemon-stopping') draining = true
-      if (event.type === 'gas-tank') fundsUnknown = undefined
-      if (event.type === 'gas-tank-unknown')
-        fundsUnknown = event.isLogin
-          ? `aggregator does not accept the login of wallet ${event.account}: its funds are unknown`
-          : `aggregator does not tell the funds of wallet ${event.account}`
+      sawDaemon(event)
+      sawFunds(event)
       if (event.type !== 'request') return
       if (NO_ANSWER.test(event.status)) failing.set(event.service, event.status)
       else failing.delete(event.service)

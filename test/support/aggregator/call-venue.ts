@@ -146,6 +146,7 @@ export function callContext(options: CallContextOptions): OrderContext {
       signer,
       journal,
       guard: { barred: () => undefined },
+      haltFile: { standing: () => undefined, lift: () => undefined },
       queue: unasked("the gasless service's queue"),
       observe: options.observe ?? (() => undefined),
     },

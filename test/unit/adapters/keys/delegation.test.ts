@@ -70,9 +70,11 @@ function stage(service: Service, start: { code?: Hex } = {}) {
   fake.account.code = start.code ?? '0x'
   fake.account.transactionCount = 7
   fake.answers.sendRawTransaction = (raw) => service(raw, fake.sent.length)
+  const halt: { barred?: string } = {}
+  const guard = { barred: () => halt.barred }
   const change = (delegate: Address, route: DelegationRoute = 'service') =>
-    changeDelegation({ ...fake.tools, delegate, route })
-  return { ...fake, change }
+    changeDelegation({ ...fake.tools, guard, delegate, route })
+  return { ...fake, halt, change }
 }
 
 const TAKEN = { ok: true, value: `0x${'ab'.repeat(32)}` } as const
@@ -102,6 +104,22 @@ describe('changing the delegation', () => {
       { nonce: 7, nonces: [8], delegates: [TRUSTLESS], chains: [SEPOLIA] },
     ])
     expect(sent).toEqual([])
+  })
+
+  test('is signed while nothing bars it, and taken away whatever does', async () => {
+    const set = stage(() => TAKEN)
+    set.halt.barred = 'the file HALT is there'
+    expect(await set.change(TRUSTLESS)).toEqual({
+      tag: 'failed',
+      message: 'nothing is signed: the file HALT is there',
+    })
+    expect(set.sent).toEqual([])
+    const clear = stage(() => TAKEN, { code: codeOf(TRUSTLESS) })
+    clear.halt.barred = 'the file HALT is there'
+    clear.clock.at(5_000, () => {
+      clear.account.code = '0x'
+    })
+    expect(await clear.change(NO_DELEGATE)).toMatchObject({ tag: 'changed' })
   })
 
   test('is nothing when the account has the code, or none is wanted and none is there', async () => {

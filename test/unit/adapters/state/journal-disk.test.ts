@@ -112,7 +112,7 @@ describe('group commit', () => {
     const results = await Promise.allSettled([log.append('a\n', 1), log.append('b\n', 1)])
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     const callsThen = calls
-    await expect(log.append('c\n', 1)).rejects.toThrow(/journal\.jsonl: cannot be written: ENOSPC/)
+    await expect(log.append('c\n', 1)).rejects.toThrow(/journal\.jsonl: the disk is full \(ENOSPC/)
     expect(calls).toBe(callsThen)
     expect(fatal).toHaveLength(1)
   })

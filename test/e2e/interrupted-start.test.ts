@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { run } from '../support/process/cli.ts'
+import { everySecond, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
+
+test('SIGHUP during the start is a reload once the daemon is ready, and never its end', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const daemon = rehearsal.daemon()
+  // As soon as it is seen to do anything at all: at its lock, long before it is ready.
+  await daemon.sees(/state in/)
+  daemon.signal('SIGHUP')
+  await daemon.sees(/SIGHUP: reading config and strategy files/)
+  await daemon.sees(/filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+}, 60_000)
+
+test('SIGTERM as soon as the daemon holds its directory is a clean end, after a SIGHUP as well', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const lock = join(rehearsal.stateDir, 'lock')
+  const daemon = rehearsal.daemon()
+  while (!existsSync(lock)) await sleep(2)
+  daemon.signal('SIGHUP')
+  daemon.signal('SIGTERM')
+  const { code, signal, stderr } = await daemon.ended()
+  expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
+  expect(existsSync(lock)).toBe(false)
+}, 60_000)
+
+/** A file system of so many bytes for the rest of the test; false where this user may mount none. */
+function smallDisk(dir: string, bytes: number): boolean {
+  mkdirSync(dir, { recursive: true })
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=700`, 'tmpfs', dir])
+  if (mounted.status !== 0) return false
+  onTestFinished(() => void spawnSync('umount', ['-l', dir]))
+  return true
+}
+
+test('a full disk ends the daemon with what is full and what to do, and without a stack', async ({
+  skip,
+}) => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const { stateDir } = rehearsal
+  if (!smallDisk(stateDir, 512 * 1024)) return skip('no file system can be mounted here')
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  fill(join(stateDir, 'filler'))
+  const { code, stdout, stderr } = await daemon.ended()
+  expect(code).toBe(1)
+  expect(stderr).toContain('journal.jsonl: the disk is full (ENOSPC')
+  expect(stderr).toMatch(/Nothing was signed whose record is not on disk.*make room on the file/)
+  expect(stderr).not.toMatch(/^\s+at /m)
+  expect(stdout).toMatch(/"event":"disk-failed"/)
+  // The kill switch takes no room but a name.
+  const halted = await run(['halt', '--state-dir', stateDir])
+  expect(halted.code).toBe(0)
+  expect(halted.stdout).toContain(`${join(stateDir, 'HALT')} stands`)
+}, 90_000)
+
+/** Writes until the disk takes no more. */
+function fill(file: string): void {
+  expect(() => {
+    for (;;) appendFileSync(file, Buffer.alloc(4_096))
+  }).toThrow('ENOSPC')
+}

@@ -1,0 +1,66 @@
+import { mkdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  haltFilePath,
+  openHaltFile,
+  readHaltFile,
+  writeHaltFile,
+} from '../../../../src/adapters/state/halt-file.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+describe('the file HALT', () => {
+  test('is written for its owner alone, bars with its words, and is gone after it is lifted', () => {
+    const dir = temporaryDirectory()
+    const halt = openHaltFile(dir)
+    expect(halt.barred()).toBeUndefined()
+    expect(writeHaltFile(dir, 'halted by ann')).toBe('made')
+    expect(statSync(haltFilePath(dir)).mode & 0o777).toBe(0o600)
+    expect(halt.barred()).toBe(`the file ${haltFilePath(dir)} is there: halted by ann`)
+    expect(halt.standing()).toBe(halt.barred())
+    halt.lift()
+    expect(halt.barred()).toBeUndefined()
+    expect(halt.standing()).toBeUndefined()
+  })
+
+  test('that stands already keeps its words', () => {
+    const dir = temporaryDirectory()
+    writeHaltFile(dir, 'the first')
+    expect(writeHaltFile(dir, 'the second')).toBe('standing')
+    expect(readFileSync(haltFilePath(dir), 'utf8')).toBe('the first\n')
+  })
+
+  test('bars when it is empty, a directory, or a link that leads nowhere', () => {
+    for (const make of [
+      (file: string) => writeFileSync(file, ''),
+      (file: string) => mkdirSync(file),
+      (file: string) => symlinkSync('/nowhere/at/all', file),
+    ]) {
+      const dir = temporaryDirectory()
+      const halt = openHaltFile(dir)
+      make(haltFilePath(dir))
+      expect(halt.standing()).toBe(`the file ${haltFilePath(dir)} is there`)
+    }
+  })
+
+  test('has its words shown as one short line without control characters', () => {
+    const dir = temporaryDirectory()
+    writeFileSync(haltFilePath(dir), `stop\u001b[31m now\n${'x'.repeat(5_000)}`)
+    expect(readHaltFile(dir)).toEqual({
+      tag: 'standing',
+      detail: `the file ${haltFilePath(dir)} is there: stop [31m now`,
+    })
+  })
+
+  test('is not known to be absent where the directory is gone, or another stands in its place', () => {
+    const dir = join(temporaryDirectory(), 'state')
+    mkdirSync(dir)
+    const halt = openHaltFile(dir)
+    renameSync(dir, `${dir}.away`)
+    expect(halt.barred()).toMatch(/unknown: the directory is not there/)
+    expect(halt.standing()).toBeUndefined()
+    mkdirSync(dir)
+    expect(halt.barred()).toBe(`${dir} is not the directory that it was at the start`)
+    expect(() => halt.lift()).toThrow(/not the directory/)
+  })
+})
