@@ -154,5 +154,11 @@ type Occurrence =
       readonly service: 'gasless' | 'aggregator'
       readonly note: string
     }
+  | {
+      /** How many of the operator's files were refused when they were read again; 0 when all of them are in force. */
+      readonly type: 'files-stale'
+      readonly files: number
+      readonly detail: string
+    }
   | { readonly type: 'chain-trouble'; readonly doing: string; readonly message: string }
   | { readonly type: 'clock-trouble'; readonly detail: string }

@@ -4,7 +4,7 @@ import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
-import type { Mode } from '../domain/settings.ts'
+import type { AccountLimits, Mode } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Hex } from '../domain/units.ts'
 import { askChain } from '../execute/ask.ts'
@@ -46,8 +46,14 @@ export type DaemonControl = {
   halt(): Promise<Controlled>
   /** These two wait for the tick under way. */
   trigger(strategy: string): Promise<Triggered>
-  /** Attends other strategies from now on; orders in flight go on as they were decided. */
-  reload(strategies: readonly Strategy[]): Promise<void>
+  /** Goes by other files from now on, by all of them at once; orders in flight go on as they were decided. */
+  reload(files: OperatorFiles): Promise<void>
+}
+
+/** What of the operator's files a running daemon takes. */
+export type OperatorFiles = {
+  readonly strategies: readonly Strategy[]
+  readonly account: AccountLimits
 }
 
 /** What is signed and still hangs in a request this long after the stop is left to the journal. */
@@ -137,7 +143,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
           if (triggered.ok) for (const id of triggered.intents) launch(id)
           return triggered
         }),
-      reload: (others) =>
+      reload: (files) =>
         errands.run(async () => {
           const identity = await askChain(
             context,
@@ -145,10 +151,12 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
             () => context.ports.chain.identity(),
           )
           if (!identity.ok) throw new Error('the chain cannot be read now; try again')
+          // In one turn: nobody ever sees the one without the other.
           strategies.clear()
-          for (const strategy of others) strategies.set(strategy.name, strategy)
+          for (const strategy of files.strategies) strategies.set(strategy.name, strategy)
+          Object.assign(input.context.account, files.account)
           await scheduleStrategies(context, identity.value.blockTimeSeconds)
-          agenda.replace(others)
+          agenda.replace(files.strategies)
           fillTank()
         }),
     })

@@ -13,7 +13,10 @@ import type { Hex } from '../domain/units.ts'
 import type { CallChain, Chain, Ports, Signer } from '../ports.ts'
 import type { PacedAggregator } from './call/paced.ts'
 
-/** What every step of an order is given. Frozen while the daemon runs, but for the strategies: their files may change. */
+/**
+ * What every step of an order is given. Frozen while the daemon runs, but for `account` and `strategies`, which say what the
+ * operator's files are now: read them when they are needed, and again after a wait.
+ */
 export type OrderContext = {
   readonly ports: Ports
   /** `dry-run` signs nothing: what passes the firewall is booked on paper. */
@@ -21,6 +24,7 @@ export type OrderContext = {
   readonly policy: ExecutionPolicy
   readonly chainId: number
   readonly gasless: GaslessSettings
+  /** As the files have it now: a reload exchanges what stands in it, so it is read where it is used. */
   readonly account: AccountLimits
   readonly strategies: ReadonlyMap<string, Strategy>
   /** Feeds that give the price of a pair, sell per buy; undefined where they do not connect it. */

@@ -92,7 +92,8 @@ export class World {
   readonly observations: Observation[] = []
   readonly watch: Watch
   readonly aggregation: Aggregation
-  readonly account: AccountLimits
+  /** What the config file's limits say at the next start. */
+  account: AccountLimits
   readonly gasless: GaslessSettings
   readonly initialWeth = 50n * 10n ** 18n
   /** What the strategy files say at the next start. */

@@ -1,6 +1,6 @@
 import { emptyState } from '../../src/domain/book/fields.ts'
 import { createSigner, type Files } from '../../src/execute/authority/signer.ts'
-import type { Clock, Journal, Key, Signer } from '../../src/ports.ts'
+import type { Clock, Guard, Journal, Key, Signer } from '../../src/ports.ts'
 import { ACCOUNT, GASLESS } from '../../src/simulate/stage.ts'
 
 /** Files that name nothing: whatever is signed by them needs no order. */
@@ -17,6 +17,7 @@ type Judging = {
   readonly journal?: Books
   readonly files?: Files
   readonly clock?: Pick<Clock, 'now'>
+  readonly guard?: Guard
 }
 
 /** The signer of a key, for tests that name only what they are about. */
@@ -27,7 +28,7 @@ export function signerWith(key: Key, judging: Judging = {}): Signer {
       throw new Error('no permit is signed here')
     },
     journal: judging.journal ?? { state: emptyState(), isOnDisk: () => false },
-    guard: { barred: () => undefined },
+    guard: judging.guard ?? { barred: () => undefined },
     clock: judging.clock ?? { now: () => Date.now() },
     files: judging.files ?? NO_FILES,
   })

@@ -9,7 +9,7 @@ export type ControlRequest = {
   readonly strategy?: string | undefined
 }
 
-export type ControlCommand = 'pause' | 'resume' | 'halt' | 'trigger' | 'reload'
+export type ControlCommand = 'pause' | 'resume' | 'halt' | 'trigger' | 'reload' | 'status'
 
 export type ControlAnswer =
   | { readonly ok: true; readonly result: unknown }
@@ -27,6 +27,7 @@ const NAMES_STRATEGY: Readonly<Record<ControlCommand, 'may' | 'must' | 'never'>>
   halt: 'never',
   trigger: 'must',
   reload: 'never',
+  status: 'never',
 }
 const FIELDS: ReadonlySet<string> = new Set(['command', 'strategy'])
 

@@ -240,6 +240,10 @@ function stateMetrics(make: Make) {
       help: '1 while the strategy opens no slots, until it is resumed.',
       labelNames: ['strategy'],
     }),
+    strategiesStale: make.gauge({
+      name: 'tranched_strategies_stale',
+      help: 'Files that were refused when they were read again; the old ones hold.',
+    }),
     openPermits: make.gauge({
       name: 'tranched_open_permits',
       help: 'Signed permits that are neither used nor proven dead.',

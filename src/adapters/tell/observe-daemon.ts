@@ -50,6 +50,12 @@ export const DAEMON = {
     to.notify({ event: 'halted', text, ...named, details: { cause, detail } })
   },
 
+  'files-stale'({ type, files, detail }, { log, metrics }) {
+    metrics.strategiesStale.set(files)
+    if (files > 0)
+      log.error(`files not reloaded, the old ones keep running:\n${detail}`, { event: type, files })
+  },
+
   'strategy-scheduled'({ type, strategy, fromSeconds }, { log }) {
     const fields = { event: type, strategy, fromSeconds }
     log.debug(`slots of ${strategy} count from ${instantText(fromSeconds)} on`, fields)

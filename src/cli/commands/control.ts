@@ -89,10 +89,11 @@ function textOf(
       result.intents.length === 0 ? 'it wants no order now' : `${result.intents.length} orders`
     return `opened slot ${slot}: ${orders}; see \`tranched why ${slot}\``
   }
-  if ('changes' in result)
-    return result.changes.length === 0
-      ? 'nothing changed'
-      : result.changes.map((each) => `${each.strategy}: ${each.text}`).join('\n')
+  if ('changes' in result) {
+    const strategies = result.changes.map((each) => `${each.strategy}: ${each.text}`)
+    const lines = [...result.limits, ...strategies]
+    return lines.length === 0 ? 'nothing changed' : lines.join('\n')
+  }
   if (!('inFlight' in result)) return ''
   const what =
     result.changed.length === 0 ? 'nothing: it was so already' : result.changed.join(', ')

@@ -7,25 +7,56 @@ import type { Strategy } from '../../domain/strategy.ts'
 import { ETHER } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
+import { askDaemon } from '../compose/control.ts'
 import { haltOf, holderOf, readState } from '../compose/state.ts'
+import type { DaemonStatus } from '../daemon/attend.ts'
 import { describeStrategy, durationText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
+import {
+  type ConfigOptions,
+  loadForReading,
+  renderAll,
+  reportProblems,
+  settingsForReading,
+  stateMissing,
+} from '../load.ts'
 
-/** `tranched status`: who runs, what is open, what each strategy did and when it is next due. Reads files only. */
+/** A daemon that works answers at once. */
+const ANSWER_MS_MAX = 2_000
+
+/**
+ * `tranched status`: who runs, what is open, what each strategy did and when it is next due. Reads files, and asks the daemon
+ * for what only it knows.
+ */
 export async function status(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
   const loaded = loadForReading(options, io)
-  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  const { settings, strategies } = loaded
+  // Of strategies that cannot be read everything else is known all the same.
+  const found = loaded.ok ? loaded : settingsForReading(options, io)
+  if (!found.ok) return reportProblems(found.problems, io, options)
+  const { settings } = found
+  const strategies = loaded.ok ? loaded.strategies : []
+  const problems = loaded.ok ? [] : loaded.problems
   const view = await readState(settings.stateDir)
   if (view === undefined) {
     const code = reportProblems([stateMissing(settings.stateDir)], io, options)
     return code === EXIT.badConfig ? EXIT.failed : code
   }
-  const report = reportOf({ settings, strategies, view, nowMs })
-  if (options.json) printJson(io, report)
+  const daemon = await daemonOf(settings)
+  const report = reportOf({ settings, strategies, view, daemon, nowMs })
+  if (options.json) printJson(io, { ...report, problems })
   else io.stdout.write(`${textOf(report, nowMs)}\n`)
+  if (problems.length > 0 && !options.json) io.stderr.write(`${renderAll(problems, io)}\n`)
   return EXIT.done
+}
+
+/** What a running daemon says of itself; `silent` when it says nothing. */
+type Daemon = DaemonStatus | 'silent' | undefined
+
+async function daemonOf({ stateDir }: Settings): Promise<Daemon> {
+  if (holderOf(stateDir) === undefined) return undefined
+  const asked = await askDaemon(stateDir, { command: 'status' }, ANSWER_MS_MAX)
+  if (asked.tag !== 'answered' || !asked.answer.ok) return 'silent'
+  return asked.answer.result as DaemonStatus
 }
 
 type Report = ReturnType<typeof reportOf>
@@ -34,14 +65,19 @@ function reportOf(input: {
   settings: Settings
   strategies: readonly Strategy[]
   view: JournalView
+  daemon: Daemon
   nowMs: number
 }) {
-  const { settings, strategies, view, nowMs } = input
+  const { settings, strategies, view, daemon, nowMs } = input
   const holder = holderOf(settings.stateDir)
   return {
     mode: settings.mode,
     stateDir: settings.stateDir,
     running: holder === undefined ? null : { pid: holder.pid, startedAtMs: holder.startedAtMs },
+    /** Null where no daemon runs. */
+    answers: daemon === undefined ? null : daemon !== 'silent',
+    /** Files that the daemon refused when it read them again. */
+    staleFiles: (typeof daemon === 'object' && daemon.stale) || null,
     wallet: view.state.bound?.owner ?? null,
     halted: view.state.halted ?? null,
     haltFile: haltOf(settings.stateDir) ?? null,
@@ -101,6 +137,13 @@ function textOf(report: Report, nowMs: number): string {
     lines.push(`HALTED ${sinceText(report.halted, nowMs)}; \`tranched resume\` lifts it`)
   else if (report.haltFile !== null)
     lines.push(`HALTED: ${report.haltFile}; \`tranched resume\` lifts it`)
+  if (report.answers === false)
+    lines.push('the daemon gives no answer: it is starting, stopping or hanging')
+  const { staleFiles } = report
+  if (staleFiles !== null) {
+    const since = durationText(nowMs - staleFiles.sinceMs)
+    lines.push(`NOT RELOADED for ${since}, older files are in force: ${staleFiles.detail}`)
+  }
   for (const open of report.openIntents)
     lines.push(`  ${open.intentId}: ${open.state}, attempt ${open.attempt}`)
   for (const each of report.strategies) lines.push(strategyLine(each, nowMs))

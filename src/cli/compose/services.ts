@@ -80,7 +80,7 @@ export function compose(input: ComposeInput): Composed {
     policy: input.policy ?? DEFAULT_POLICY,
     chainId,
     gasless,
-    account: settings.limits,
+    account: files.account,
     strategies,
     mode: settings.mode,
     pricePath: createPricePaths(settings.prices.values()),
@@ -171,9 +171,10 @@ function noPermit(): never {
 /** What signatures are judged by beside the files. */
 export type Books = Pick<Journal, 'state' | 'isOnDisk'>
 
-/** The operator's files, as signatures are judged by them; `strategies` stays what it is while files change. */
+/** The operator's files, as signatures are judged by them. A reload exchanges strategies and limits in place. */
 export function filesOf(settings: Settings, strategies: ReadonlyMap<string, Strategy>): Files {
-  const { gasless, limits: account, aggregator } = settings
+  const { gasless, aggregator } = settings
+  const account = { ...settings.limits }
   return {
     chainId: chainOf(settings, gasless.chain).chainId,
     gasless,

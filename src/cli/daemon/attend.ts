@@ -1,18 +1,22 @@
 import type { ControlAnswer } from '../../adapters/control/control-socket.ts'
 import type { Log } from '../../adapters/tell/log.ts'
+import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
+import type { Clock } from '../../ports.ts'
 import { listenForOperator, watchFiles } from '../compose/control.ts'
 import type { Io } from '../io.ts'
 import type { Loaded } from '../load.ts'
-import { createReloader } from './reload.ts'
+import { createReloader, type Reloader, type StaleFiles } from './reload.ts'
 
 export type AttendInput = {
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
   readonly loadAgain: () => Promise<Loaded>
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
+  readonly observe: (event: Observation) => void
+  readonly clock: Pick<Clock, 'now'>
   readonly log: Log
   readonly io: Io
 }
@@ -23,9 +27,10 @@ export async function attend(
   control: DaemonControl,
 ): Promise<{ close(): Promise<void> }> {
   const { settings, log, io } = input
-  const reload = createReloader({ ...input, load: input.loadAgain, control })
+  const { clock, loadAgain: load } = input
+  const files = createReloader({ ...input, load, control, nowMs: clock.now })
   const onFiles = (): void => {
-    reload().catch((error: unknown) => log.error('could not reload strategies', { err: error }))
+    files.reload().catch((error: unknown) => log.error('could not reload files', { err: error }))
   }
   const watcher = watchFiles(settings.strategiesDir, onFiles, (error) =>
     log.warn(`strategy files are not watched, SIGHUP reloads them: ${error.message}`),
@@ -34,7 +39,7 @@ export async function attend(
     log.info('SIGHUP: reading config and strategy files')
     onFiles()
   })
-  const socket = await listen(input, control, reload)
+  const socket = await listen(input, control, files)
   return {
     async close() {
       watcher.close()
@@ -47,12 +52,15 @@ export async function attend(
 async function listen(
   { settings, log }: AttendInput,
   control: DaemonControl,
-  reload: ReturnType<typeof createReloader>,
+  files: Reloader,
 ): Promise<{ close(): Promise<void> } | undefined> {
   const socket = await listenForOperator(settings.stateDir, async ({ command, strategy }) => {
     const asked = `asked to ${command} ${strategy ?? ''}`.trim()
-    log.info(asked, { event: 'control', command, strategy })
+    // Whoever only looks is not worth a line.
+    if (command !== 'status') log.info(asked, { event: 'control', command, strategy })
     switch (command) {
+      case 'status':
+        return done(saidOf(files))
       case 'pause':
         return done(await control.pause(strategy))
       case 'resume':
@@ -62,12 +70,19 @@ async function listen(
       case 'trigger':
         return done(await control.trigger(strategy ?? ''))
       case 'reload':
-        return done(await reload())
+        return done(await files.reload())
     }
   })
   if (socket.ok) return socket
   log.warn(`no control socket: ${socket.why}`)
   return undefined
+}
+
+/** What only the running daemon knows of itself. */
+export type DaemonStatus = { readonly stale: StaleFiles | null }
+
+function saidOf(files: Reloader): DaemonStatus {
+  return { stale: files.stale() ?? null }
 }
 
 function done(result: unknown): ControlAnswer {

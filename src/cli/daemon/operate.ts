@@ -139,7 +139,7 @@ async function trade(input: Trading): Promise<void> {
       shutdown: shutdown.signal,
       onTick: input.watch.ticked,
       onReady: (agenda, control) => {
-        attended = attend({ ...input, log, registerStrategies }, control)
+        attended = attend({ ...input, log, observe, registerStrategies }, control)
         const metricsAt = input.server.address
         announce({ log, settings, strategies, agenda, metricsAt, nowMs: clock.now() })
         input.watch.ready()

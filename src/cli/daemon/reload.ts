@@ -1,49 +1,114 @@
 import type { Log } from '../../adapters/tell/log.ts'
+import { settingsChanges } from '../../config/settings/changes.ts'
 import { renderProblem } from '../../config/yaml/problem.ts'
+import type { Observation } from '../../domain/observation.ts'
+import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
 import type { Loaded } from '../load.ts'
 import { changesBetween, readTexts, type StrategyChange } from './strategy-changes.ts'
 
 export type ReloadResult =
-  | { readonly ok: true; readonly changes: readonly StrategyChange[] }
+  | {
+      readonly ok: true
+      readonly changes: readonly StrategyChange[]
+      /** What changed of the config's limits, in sentences. */
+      readonly limits: readonly string[]
+    }
   | { readonly ok: false; readonly detail: string }
 
-export type ReloadInput = {
-  /** Reads all files again, just as at the start. */
-  readonly load: () => Promise<Loaded>
-  readonly strategies: readonly Strategy[]
-  readonly control: Pick<DaemonControl, 'reload'>
-  readonly registerStrategies: (strategies: readonly Strategy[]) => void
-  readonly log: Log
+/** Files that are not in force, because they were refused. */
+export type StaleFiles = {
+  readonly sinceMs: number
+  readonly files: number
+  readonly detail: string
 }
 
-/** Reads strategy files again, one reading after the other. What is wrong is told, and the old ones keep running. */
-export function createReloader(input: ReloadInput): () => Promise<ReloadResult> {
+export type ReloadInput = {
+  /** What is in force. */
+  readonly settings: Settings
+  readonly strategies: readonly Strategy[]
+  /** Reads all files again, just as at the start. */
+  readonly load: () => Promise<Loaded>
+  readonly control: Pick<DaemonControl, 'reload'>
+  readonly registerStrategies: (strategies: readonly Strategy[]) => void
+  readonly observe: (event: Observation) => void
+  readonly log: Log
+  readonly nowMs: () => number
+}
+
+export type Reloader = {
+  reload(): Promise<ReloadResult>
+  /** Since when files wait, and why; undefined while all that was read is in force. */
+  stale(): StaleFiles | undefined
+}
+
+type Refusal = { readonly files: number; readonly detail: string }
+
+/**
+ * Reads the operator's files again, one reading after the other. They are taken all together or not at all: strategies that
+ * were checked against other limits or tokens would run under those that they were not checked against. Of the config the
+ * limits are taken; whatever else changed there takes a restart, and until then all the old files hold.
+ */
+export function createReloader(input: ReloadInput): Reloader {
+  const { log, observe } = input
+  let settings = input.settings
   let texts = readTexts(input.strategies)
+  let stale: StaleFiles | undefined
   let last: Promise<unknown> = Promise.resolve()
+
+  const refuse = ({ files, detail }: Refusal): ReloadResult => {
+    stale = { sinceMs: stale?.sinceMs ?? input.nowMs(), files, detail }
+    observe({ type: 'files-stale', files, detail })
+    return { ok: false, detail }
+  }
+
   const reload = async (): Promise<ReloadResult> => {
     const loaded = await input.load()
-    if (!loaded.ok) {
-      const detail = loaded.problems
-        .map((problem) => renderProblem(problem, { color: false }))
-        .join('\n\n')
-      input.log.error(`strategies not reloaded, the old ones keep running:\n${detail}`)
-      return { ok: false, detail }
-    }
+    if (!loaded.ok) return refuse(refusalOf(loaded.problems))
+    const { limits, others } = settingsChanges(settings, loaded.settings)
     const after = readTexts(loaded.strategies)
     const changes = changesBetween(texts, after)
-    if (changes.length === 0) return { ok: true, changes }
+    if (others.length > 0) return refuse(restartFor(others, changes.length))
     input.registerStrategies(loaded.strategies)
-    await input.control.reload(loaded.strategies.filter(({ enabled }) => enabled))
+    const strategies = loaded.strategies.filter(({ enabled }) => enabled)
+    try {
+      await input.control.reload({ strategies, account: loaded.settings.limits })
+    } catch (error) {
+      const files = Math.max(1, changes.length)
+      return refuse({ files, detail: error instanceof Error ? error.message : String(error) })
+    }
+    settings = loaded.settings
     texts = after
+    stale = undefined
+    observe({ type: 'files-stale', files: 0, detail: '' })
+    for (const text of limits) log.info(`reloaded ${text}`, { event: 'reloaded' })
     for (const { strategy, text } of changes)
-      input.log.info(`reloaded ${strategy}: ${text}`, { event: 'reloaded', strategy })
-    return { ok: true, changes }
+      log.info(`reloaded ${strategy}: ${text}`, { event: 'reloaded', strategy })
+    return { ok: true, changes, limits }
   }
-  return () => {
-    const result = last.then(reload, reload)
-    last = result.catch(() => undefined)
-    return result
+
+  return {
+    reload() {
+      const result = last.then(reload, reload)
+      last = result.catch(() => undefined)
+      return result
+    },
+    stale: () => stale,
+  }
+}
+
+function refusalOf(problems: Extract<Loaded, { ok: false }>['problems']): Refusal {
+  return {
+    files: new Set(problems.map(({ file }) => file)).size,
+    detail: problems.map((problem) => renderProblem(problem, { color: false })).join('\n\n'),
+  }
+}
+
+function restartFor(keys: readonly string[], strategies: number): Refusal {
+  const also = strategies === 0 ? '' : `, those of ${strategies} changed strategies as well`
+  return {
+    files: 1 + strategies,
+    detail: `the config has changed where it takes a restart: ${keys.join(', ')}. Restart to apply it; until then all the old files hold${also}`,
   }
 }

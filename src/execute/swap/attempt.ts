@@ -155,7 +155,7 @@ async function signable(
   intent: SwapIntent,
   quote: Quote,
 ): Promise<Step | Unapproved | Signable> {
-  const { ports, gasless, account, chainId, pricePath } = context
+  const { ports, gasless, chainId, pricePath } = context
   const path = pricePath(intent.sell.token, intent.buy.token)
   const nonce = wireNonce(quote)
   const read = await askChainOnce(context, READING, () =>
@@ -185,7 +185,7 @@ async function signable(
     chainId,
     gasless,
     path,
-    maxDeviationBps: Math.min(account.maxDeviationBps, intent.maxDeviationBps),
+    maxDeviationBps: Math.min(context.account.maxDeviationBps, intent.maxDeviationBps),
     liveNonces: liveNonces(ports.journal.state, intent),
     hash: context.hashPermit,
   })

@@ -120,7 +120,9 @@ export function fakeAggregator({ key }: { key: Key }) {
   const stopping = new AbortController()
   const books = lateBooks()
   const files = { ...NO_FILES, aggregator: { settings: SETTINGS, chainId: SEPOLIA } }
-  const signer = signerWith(key, { journal: books, files, clock })
+  const halt: { barred?: string } = {}
+  const guard = { barred: () => halt.barred }
+  const signer = signerWith(key, { journal: books, files, clock, guard })
   const tools: Pick<
     AggregatorTools,
     'aggregator' | 'account' | 'signBy' | 'clock' | 'stop' | 'tell'
@@ -138,5 +140,5 @@ export function fakeAggregator({ key }: { key: Key }) {
     stop: stopping.signal,
     tell: (line) => void told.push(line),
   }
-  return { tools, files, account, answers, sent, broadcast, told, clock, stopping }
+  return { tools, files, halt, account, answers, sent, broadcast, told, clock, stopping }
 }

@@ -70,11 +70,9 @@ function stage(service: Service, start: { code?: Hex } = {}) {
   fake.account.code = start.code ?? '0x'
   fake.account.transactionCount = 7
   fake.answers.sendRawTransaction = (raw) => service(raw, fake.sent.length)
-  const halt: { barred?: string } = {}
-  const guard = { barred: () => halt.barred }
   const change = (delegate: Address, route: DelegationRoute = 'service') =>
-    changeDelegation({ ...fake.tools, guard, delegate, route })
-  return { ...fake, halt, change }
+    changeDelegation({ ...fake.tools, delegate, route })
+  return { ...fake, change }
 }
 
 const TAKEN = { ok: true, value: `0x${'ab'.repeat(32)}` } as const
@@ -111,7 +109,7 @@ describe('changing the delegation', () => {
     set.halt.barred = 'the file HALT is there'
     expect(await set.change(TRUSTLESS)).toEqual({
       tag: 'failed',
-      message: 'nothing is signed: the file HALT is there',
+      message: 'nothing was signed: the file HALT is there',
     })
     expect(set.sent).toEqual([])
     const clear = stage(() => TAKEN, { code: codeOf(TRUSTLESS) })

@@ -1,0 +1,63 @@
+import type { AccountLimits, Settings } from '../../domain/settings.ts'
+import { formatAmount } from '../../domain/units.ts'
+
+/** What became of a config, key by key. */
+export type SettingsChanges = {
+  /** Sentences of what changed under `limits`, which a running daemon takes. */
+  readonly limits: readonly string[]
+  /** Keys of everything else that changed, without values: an address may carry a token. Takes a restart. */
+  readonly others: readonly string[]
+}
+
+type Flat = ReadonlyMap<string, string>
+
+/** Compares the settings that are in force with those that the files say now. */
+export function settingsChanges(before: Settings, after: Settings): SettingsChanges {
+  return {
+    limits: changed(limitsOf(before), limitsOf(after)).map(
+      ({ path, from, to }) => `${path} ${from ?? '(none)'} -> ${to ?? '(none)'}`,
+    ),
+    others: changed(othersOf(before), othersOf(after)).map(({ path }) => path),
+  }
+}
+
+function changed(before: Flat, after: Flat) {
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .map((path) => ({ path, from: before.get(path), to: after.get(path) }))
+    .filter(({ from, to }) => from !== to)
+}
+
+function othersOf({ limits: _, ...others }: Settings): Flat {
+  return flattened(others, '')
+}
+
+/** Amounts as the file has them: decimal, by the token's symbol. */
+function limitsOf({ limits, tokens }: Settings): Flat {
+  const known = new Map([...tokens.values()].map((token) => [token.address, token]))
+  const named = (caps: AccountLimits['perDay']): ReadonlyMap<string, string> =>
+    new Map(
+      [...caps].map(([address, amount]) => {
+        const { symbol = address, decimals = 0 } = known.get(address) ?? {}
+        return [symbol, formatAmount(amount, decimals)]
+      }),
+    )
+  const { perOrder, perHour, perDay, perWeek, total, ...rest } = limits
+  const caps = { perOrder, perHour, perDay, perWeek, total }
+  const readable = Object.entries(caps).map(([name, each]) => [name, named(each)] as const)
+  return flattened({ ...rest, ...Object.fromEntries(readable) }, 'limits')
+}
+
+function flattened(value: unknown, path: string): Flat {
+  const flat = new Map<string, string>()
+  const visit = (at: unknown, here: string): void => {
+    if (at === undefined || at === null) return
+    if (typeof at !== 'object') {
+      flat.set(here, String(at))
+      return
+    }
+    const entries = at instanceof Map ? [...at] : Object.entries(at)
+    for (const [name, inner] of entries) visit(inner, here === '' ? `${name}` : `${here}.${name}`)
+  }
+  visit(value, path)
+  return flat
+}

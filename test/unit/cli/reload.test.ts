@@ -1,0 +1,119 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { createReloader } from '../../../src/cli/daemon/reload.ts'
+import { load } from '../../../src/cli/load.ts'
+import type { Observation } from '../../../src/domain/observation.ts'
+import type { OperatorFiles } from '../../../src/engine/daemon.ts'
+import { captureLog } from '../../support/capture-log.ts'
+import { ROOT } from '../../support/process/cli.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+
+/** A config and a strategy on disk, a daemon's reloader over them, and what it handed to the loop. */
+async function stage() {
+  const dir = temporaryDirectory()
+  const config = join(dir, 'live.yaml')
+  const strategy = join(dir, 'strategies/weekly-eth.yaml')
+  mkdirSync(join(dir, 'strategies'))
+  writeFileSync(strategy, readFileSync(join(ROOT, 'strategies/weekly-eth.yaml'), 'utf8'))
+  const written = parse(readFileSync(join(ROOT, 'config/live.example.yaml'), 'utf8'))
+  const settings = { ...written, strategiesDir: './strategies' }
+  writeFileSync(config, stringify(settings))
+  const env = {
+    BASE_RPC_URL: 'https://node.example/1',
+    GASLESS_URL: 'https://swap.example',
+    GASLESS_SPENDER: `0x${'5e'.repeat(20)}`,
+  }
+  const io = { env } as unknown as Parameters<typeof load>[1]
+  const read = () => load({ config }, io)
+  const loaded = read()
+  if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join('\n'))
+  const taken: OperatorFiles[] = []
+  const observed: Observation[] = []
+  const { log } = await captureLog()
+  const control = {
+    fault: undefined as string | undefined,
+    reload: async (files: OperatorFiles) => {
+      if (control.fault !== undefined) throw new Error(control.fault)
+      taken.push(files)
+    },
+  }
+  const reloader = createReloader({
+    settings: loaded.settings,
+    strategies: loaded.strategies,
+    load: async () => read(),
+    control,
+    registerStrategies: () => undefined,
+    observe: (event) => observed.push(event),
+    log,
+    nowMs: () => 1_000,
+  })
+  return {
+    reloader,
+    control,
+    taken,
+    observed,
+    editConfig: (change: (config: typeof settings) => void) => {
+      const changed = structuredClone(settings)
+      change(changed)
+      writeFileSync(config, stringify(changed))
+    },
+    editStrategy: (from: string | RegExp, to: string) =>
+      writeFileSync(strategy, readFileSync(strategy, 'utf8').replace(from, to)),
+  }
+}
+
+test('limits of the config are taken together with the strategies', async () => {
+  const { reloader, taken, editConfig, editStrategy } = await stage()
+  editConfig((config) => {
+    config.limits.perDay = { USDC: '77' }
+  })
+  editStrategy('amount: "25"', 'amount: "26"')
+  const result = await reloader.reload()
+  expect(result).toMatchObject({ ok: true, changes: [{ text: 'amount 25 -> 26' }] })
+  expect(result).toMatchObject({
+    limits: [expect.stringMatching(/^limits\.perDay\.USDC \S+ -> 77$/)],
+  })
+  expect(taken).toHaveLength(1)
+  expect([...(taken[0]?.account.perDay.values() ?? [])]).toEqual([77_000_000n])
+  expect(taken[0]?.strategies[0]).toMatchObject({ size: { amount: 26_000_000n } })
+})
+
+test('any other change of the config has the whole reload refused by name, the strategies with it', async () => {
+  const { reloader, taken, observed, editConfig, editStrategy } = await stage()
+  editConfig((config) => {
+    config.gasless.slippageBps = '60'
+    config.chains.base.rpcUrls = ['https://other.example/secret-token']
+    config.limits.perDay = { USDC: '77' }
+  })
+  editStrategy('amount: "25"', 'amount: "26"')
+  const result = await reloader.reload()
+  const detail = expect.stringMatching(
+    /takes a restart: chains\.base\.rpcUrls\.0, gasless\.slippageBps\. Restart.*old files hold, those of 1 changed/,
+  )
+  expect(result).toEqual({ ok: false, detail })
+  expect(JSON.stringify(result)).not.toContain('secret-token')
+  expect(taken).toEqual([])
+  expect(observed).toEqual([{ type: 'files-stale', files: 2, detail }])
+  expect(reloader.stale()).toEqual({ sinceMs: 1_000, files: 2, detail })
+  editConfig(() => undefined)
+  expect(await reloader.reload()).toMatchObject({ ok: true, changes: [{}], limits: [] })
+  expect(reloader.stale()).toBeUndefined()
+  expect(observed.at(-1)).toMatchObject({ type: 'files-stale', files: 0 })
+})
+
+test('files that are wrong, or that the loop could not take, are told until they are in force', async () => {
+  const { reloader, control, taken, observed, editStrategy } = await stage()
+  editStrategy('kind: dca', 'kind: dcb')
+  expect(await reloader.reload()).toMatchObject({ ok: false })
+  expect(observed.at(-1)).toMatchObject({ type: 'files-stale', files: 1 })
+  editStrategy('kind: dcb', 'kind: dca')
+  control.fault = 'the chain cannot be read now; try again'
+  expect(await reloader.reload()).toEqual({ ok: false, detail: control.fault })
+  expect(reloader.stale()).toMatchObject({ detail: control.fault })
+  control.fault = undefined
+  expect(await reloader.reload()).toMatchObject({ ok: true, changes: [] })
+  expect(taken).toHaveLength(1)
+  expect(reloader.stale()).toBeUndefined()
+})
