@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { looseFiles } from '../config/loose-files.ts'
 import { loadSettings, peekMode } from '../config/settings/load.ts'
 import type { Overrides } from '../config/settings/overrides.ts'
 import { loadStrategies } from '../config/strategies/load.ts'
@@ -33,12 +34,19 @@ export function load(options: ConfigOptions, io: Io, sandbox?: unknown): Loaded 
   return { ok: true, settings, strategies: found.strategies, warnings }
 }
 
-/** The same with the modules of custom strategies, for whoever lets them decide. */
+/**
+ * The same for whoever lets the files decide: with the modules of custom strategies, and in live mode nothing where others
+ * could write into what is signed by (rule T11). A module that others may write is not even loaded then.
+ */
 export async function loadAll(options: ConfigOptions, io: Io, sandbox?: unknown): Promise<Loaded> {
   const loaded = load(options, io, sandbox)
   if (!loaded.ok) return loaded
+  const { settings } = loaded
+  const loose = looseFiles(settings, loaded.strategies)
+  if (settings.mode === 'live' && loose.length > 0) return { ok: false, problems: loose }
   const modules = await loadModules(loaded.strategies)
-  return modules.ok ? { ...loaded, strategies: modules.strategies } : modules
+  if (!modules.ok) return modules
+  return { ...loaded, strategies: modules.strategies, warnings: [...loaded.warnings, ...loose] }
 }
 
 /**

@@ -204,7 +204,7 @@ export async function writeSandboxConfig(options: {
     keyFile: files.keyFile,
     httpPort: options.httpPort,
   })
-  await mkdir(dirname(files.file), { recursive: true })
+  await mkdir(dirname(files.file), { recursive: true, mode: 0o700 })
   await writeSandboxKeys(options.sandbox, files, existing)
   await writePrivately(files.file, stringify(config), existing)
   return files

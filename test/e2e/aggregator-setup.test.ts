@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { run } from '../support/process/cli.ts'
@@ -214,6 +215,13 @@ test('neither the wallet that trades nor an account with other code is touched, 
 
   editConfig(rehearsal, (config) => {
     Object.assign(config.wallets.operator, config.wallets.trader)
+  })
+  const same = await command('delegation set')
+  expect([same.code, same.stderr]).toEqual([78, expect.stringMatching(/has the key of the one/)])
+  const copy = join(rehearsal.dir, 'config/copy.key')
+  copyFileSync(join(rehearsal.dir, 'config/trader.key'), copy)
+  editConfig(rehearsal, (config) => {
+    Object.assign(config.wallets.operator, { privateKeyFile: copy })
   })
   const trading = await command('delegation set')
   expect([trading.code, trading.stderr]).toEqual([1, expect.stringMatching(/also the wallet that/)])

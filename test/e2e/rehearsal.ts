@@ -85,10 +85,10 @@ export function examples(cron: string): StrategyFiles {
 
 /** Writes strategy files into `dir`, which is made. */
 export function writeStrategies(dir: string, files: StrategyFiles): void {
-  mkdirSync(dir, { recursive: true })
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
   for (const [name, file] of Object.entries(files)) {
     const text = typeof file === 'string' ? file : stringify(file)
-    writeFileSync(join(dir, `${name}.yaml`), text)
+    writeFileSync(join(dir, `${name}.yaml`), text, { mode: 0o600 })
   }
 }
 

@@ -7,7 +7,7 @@ import { changeDelegation } from '../../execute/account/delegate.ts'
 import { NO_DELEGATE, nameOfDelegate, proposerOf } from '../../execute/authority/delegation.ts'
 import type { AccountView } from '../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
-import { readState } from '../compose/state.ts'
+import { haltOf, readState } from '../compose/state.ts'
 import { readKey } from '../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
 import { type ConfigOptions, reportProblems } from '../load.ts'
@@ -107,6 +107,9 @@ export function delegationClear(options: DelegationChangeOptions, io: Io): Promi
   )
 }
 
+/** The kill switch lets nothing be signed but what takes the code, and with it what others could do, away. */
+const HALTED = 'everything is halted: no code is set until `tranched resume` lifts that'
+
 /** Under another name in the config it could still be the same key (rule A5). */
 async function tradingWallet({ settings, scrubber }: AggregatorTools, io: Io) {
   const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
@@ -119,9 +122,12 @@ function change(
   { options, io, command }: { options: DelegationChangeOptions; io: Io; command: string },
 ): Promise<ExitCode> {
   return whileStopped({ tools, options, io, command }, async () => {
-    const view = await readState(tools.settings.stateDir)
+    const { stateDir } = tools.settings
+    const view = await readState(stateDir)
     if (view !== undefined) tools.signBy({ state: view.state, isOnDisk: () => true })
-    const barred = view && barredBy(view.state, { account: tools.account, delegate })
+    const isHalted = (view?.state.halted ?? haltOf(stateDir)) !== undefined
+    const halted = isHalted && delegate !== NO_DELEGATE ? HALTED : undefined
+    const barred = halted ?? (view && unfinished(view.state, tools.account))
     if (barred !== undefined) return printOutcome(io, options, { ok: false, message: barred })
     const route = options.direct === true ? 'direct' : 'service'
     const outcome = await changeDelegation({ ...tools, delegate, route })
@@ -133,15 +139,6 @@ function change(
       data: { account: tools.account, changed: outcome.tag === 'changed' },
     })
   })
-}
-
-/** The kill switch lets nothing be signed but what takes the code, and with it what others could do, away. */
-function barredBy(
-  state: DaemonState,
-  { account, delegate }: { readonly account: Address; readonly delegate: Address },
-): string | undefined {
-  if (state.halted === undefined || delegate === NO_DELEGATE) return unfinished(state, account)
-  return 'everything is halted: no code is set until `tranched resume` lifts that'
 }
 
 /** What would lose its nonce or its meaning if the account's code changed under it. */

@@ -12,6 +12,10 @@ const FILES: readonly (readonly [to: string, from: string])[] = [
   ['strategies/sandbox/buy-weth.yaml', 'strategies/sandbox/buy-weth.yaml'],
 ]
 
+/** In live mode nobody else may write what says what is signed. */
+const FILE_MODE = 0o644
+const DIRECTORY_MODE = 0o755
+
 /** Private keys and state belong in no repository. */
 const IGNORED = 'keys/\ndata/\n'
 
@@ -23,7 +27,7 @@ export async function init(options: { dir: string; json?: boolean }, io: Io): Pr
   const kept: string[] = []
   for (const [to, from] of FILES) {
     const target = join(dir, to)
-    await mkdir(dirname(target), { recursive: true })
+    await mkdir(dirname(target), { recursive: true, mode: DIRECTORY_MODE })
     const text = await readFile(join(root, from), 'utf8')
     ;(await writeNew(target, text)) ? written.push(to) : kept.push(to)
   }
@@ -49,7 +53,7 @@ function textOf(dir: string, written: readonly string[], kept: readonly string[]
 
 async function writeNew(file: string, text: string): Promise<boolean> {
   try {
-    await writeFile(file, text, { flag: 'wx' })
+    await writeFile(file, text, { flag: 'wx', mode: FILE_MODE })
     return true
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false

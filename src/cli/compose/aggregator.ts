@@ -1,4 +1,5 @@
 import type { Scrubber } from '../../adapters/tell/scrubber.ts'
+import { looseFiles } from '../../config/loose-files.ts'
 import { problemOf } from '../../config/yaml/problem.ts'
 import { emptyState } from '../../domain/book/fields.ts'
 import type { Observation } from '../../domain/observation.ts'
@@ -96,6 +97,8 @@ export async function whileStopped(
 ): Promise<ExitCode> {
   const { tools, options, io, command } = input
   const { settings, clock } = tools
+  const loose = settings.mode === 'live' ? looseFiles(settings, []) : []
+  if (loose.length > 0) return reportProblems(loose, io, options)
   if (settings.mode !== 'dry-run') return whileHeld(settings.stateDir, { io, command, clock }, task)
   const message = 'in mode dry-run nothing is signed that costs money: this takes `mode: live`'
   return printOutcome(io, options, { ok: false, message })

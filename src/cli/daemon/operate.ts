@@ -1,5 +1,6 @@
 import type { HttpServer } from '../../adapters/control/http-server.ts'
 import type { OpenedJournal } from '../../adapters/state/journal-file.ts'
+import { type Problem, problemOf } from '../../config/yaml/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { runDaemon } from '../../engine/daemon.ts'
@@ -50,6 +51,8 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   if (!trader.ok) return reportProblems([trader.problem], io, options)
   const operator = aggregator && (await readKey(settings, aggregator.wallet, { scrubber, io }))
   if (operator !== undefined && !operator.ok) return reportProblems([operator.problem], io, options)
+  const shared = sharedKey(settings, trader.signer, operator?.signer)
+  if (shared !== undefined) return reportProblems([shared], io, options)
   const clock = openClock()
   let opened: OpenedJournal | undefined
   let diskFault: Error | undefined
@@ -88,6 +91,21 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     await opened?.close()
     await clock.close()
   }
+}
+
+/** One key for both wallets, under whatever names (rules A5, T11). */
+function sharedKey(
+  { aggregator, file }: Settings,
+  trader: Signer,
+  operator: Signer | undefined,
+): Problem | undefined {
+  if (aggregator === undefined || operator?.address !== trader.address) return undefined
+  return problemOf({
+    file,
+    path: `wallets.${aggregator.wallet}`,
+    message: `this wallet has the key of the one that trades through the gasless service (${trader.address})`,
+    expected: 'a key of its own: code delegated to a wallet could empty it on Base',
+  })
 }
 
 type Trading = LockedRun & {

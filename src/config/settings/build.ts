@@ -149,12 +149,34 @@ function checkAggregator(input: SettingsInput, report: Report): void {
     const message = 'this wallet trades through the gasless service already'
     const expected = 'a wallet of its own: code delegated to a wallet could empty it on Base'
     report({ path: walletPath, message, expected })
+  } else if (isSameKey(input.wallets[wallet], input.wallets[input.gasless.wallet])) {
+    const message = 'this wallet has the key of the one that trades through the gasless service'
+    const expected = 'a key of its own: code delegated to a wallet could empty it on Base'
+    report({ path: ['wallets', wallet], message, expected })
   }
   const path = ['aggregator', 'chain']
   const found = lookUp(input.chains, { kind: 'chains', name: chain, path, report })
   if (found === undefined || AGGREGATOR_CHAIN_IDS.includes(found.chainId)) return
   const message = `this chain has id ${found.chainId}, which the aggregator does not serve`
   report({ path, message, expected: `a chain with id ${AGGREGATOR_CHAIN_IDS.join(' or ')}` })
+}
+
+/** As far as the files say it; the daemon compares the addresses as well. */
+function isSameKey(one: WalletSource | undefined, other: WalletSource | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  const named = (source: WalletSource): string => {
+    switch (source.type) {
+      case 'keystore':
+        return resolve(source.keystore)
+      case 'privateKeyFile':
+        return resolve(source.file)
+      case 'privateKeyEnv':
+        return source.name
+      case 'address':
+        return source.address
+    }
+  }
+  return one.type === other.type && named(one) === named(other)
 }
 
 function buildTokens(input: SettingsInput, report: Report): Map<string, Token> {

@@ -3,7 +3,7 @@ import { type ConfigDocument, type Fault, locate, pathKey, valueAt } from '../ya
 import { type ReadFile, readDiskFile, readText } from '../yaml/files.ts'
 import { faultsOfIssues } from '../yaml/issues.ts'
 import { nearest } from '../yaml/nearest.ts'
-import { byPosition, type Problem } from '../yaml/problem.ts'
+import { byPosition, type Path, type Problem } from '../yaml/problem.ts'
 import { parseConfigText } from '../yaml/tree.ts'
 import { buildSettings } from './build.ts'
 import { type Environment, interpolate } from './interpolate.ts'
@@ -49,8 +49,11 @@ export function loadSettings(options: LoadSettingsOptions): SettingsLoaded {
   const faults = [...early, ...withoutRepeats(early, checked.faults)]
   if (checked.settings === undefined || faults.length > 0 || modeProblem !== undefined)
     return failed(document, faults, modeProblem)
-  const warnings = warningFaults(checked.settings).map((fault) => locate(document, fault))
-  return { ok: true, settings: checked.settings, warnings }
+  const { settings } = checked
+  const plain = plainHttpFaults(settings)
+  if (settings.mode === 'live' && plain.length > 0) return failed(document, plain)
+  const warnings = [...warningFaults(settings), ...plain].map((fault) => locate(document, fault))
+  return { ok: true, settings, warnings }
 }
 
 /** The mode that a config file asks for, for those who have to start a sandbox before the settings are complete. */
@@ -102,6 +105,30 @@ function unknownMode(written: unknown): Fault {
   const message = written === undefined ? 'this key is missing' : 'this word is not known here'
   const suggestion = typeof written === 'string' ? nearest(written, MODES) : undefined
   return { path: ['mode'], message, expected: `one of: ${MODES.join(', ')}`, suggestion }
+}
+
+/** Whoever is on the way of a plain request reads and changes it: quotes, blocks, receipts, and the tokens in addresses. */
+function plainHttpFaults(settings: Settings): Fault[] {
+  const { gasless, aggregator, chains, notify } = settings
+  const addresses: (readonly [Path, string])[] = [[['gasless', 'baseUrl'], gasless.baseUrl]]
+  if (aggregator !== undefined) addresses.push([['aggregator', 'rpcUrl'], aggregator.rpcUrl])
+  for (const { name, rpcUrls } of chains.values())
+    for (const [index, url] of rpcUrls.entries())
+      addresses.push([['chains', name, 'rpcUrls', index], url])
+  for (const [index, { url }] of notify.webhooks.entries())
+    addresses.push([['notify', 'webhooks', index, 'url'], url])
+  return addresses
+    .filter(([, url]) => isPlainElsewhere(url))
+    .map(([path]) => ({
+      path,
+      message: 'this is plain http to another machine: anybody on the way can read and change it',
+      expected: 'https://, or a machine of its own: http:// to 127.0.0.1, through a tunnel',
+    }))
+}
+
+function isPlainElsewhere(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && !LOOPBACK.test(hostname.replace(/^\[|\]$/g, ''))
 }
 
 function warningFaults(settings: Settings): Fault[] {

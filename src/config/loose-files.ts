@@ -1,0 +1,182 @@
+import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import type { Settings } from '../domain/settings.ts'
+import type { Strategy } from '../domain/strategy.ts'
+import { codeOf } from './yaml/files.ts'
+import { type Problem, problemOf } from './yaml/problem.ts'
+
+/** Permissions that a file or directory must not give, and what takes them away. */
+type Rule = { readonly forbidden: number; readonly what: string; readonly remedy: string }
+
+const WRITTEN_BY_OTHERS: Rule = {
+  forbidden: 0o022,
+  what: 'group or others may write it',
+  remedy: 'chmod go-w',
+}
+const SEEN_BY_OTHERS: Rule = {
+  forbidden: 0o077,
+  what: 'group or others have rights to it',
+  remedy: 'chmod go-rwx',
+}
+/** In such a directory nobody can take away or replace what belongs to others. */
+const STICKY = 0o1000
+/** A halt may be put there by anybody's hand: it takes nothing but leave. */
+const HALT = 'HALT'
+const LINKS_MAX = 40
+/** Of one directory with those inside it. What a daemon or an author keeps there is far less. */
+const ENTRIES_MAX = 20_000
+
+/** Who may own what the daemon goes by. */
+type Owner = { readonly uid: number }
+
+/**
+ * What others than the daemon's own user and root could change of that which says what is signed, or read of its keys
+ * (rule T11): config, strategies, modules, keys and state, with every directory on the way to them, links followed. Each
+ * with its remedy; nothing where the system knows no such rights. What is not there is not loose.
+ */
+export function looseFiles(
+  settings: Settings,
+  strategies: readonly Strategy[],
+): readonly Problem[] {
+  const uid = process.geteuid?.()
+  if (uid === undefined) return []
+  const search = new Search({ uid })
+  search.file(settings.file, WRITTEN_BY_OTHERS)
+  search.file(settings.strategiesDir, WRITTEN_BY_OTHERS)
+  for (const strategy of strategies) {
+    search.file(strategy.file, WRITTEN_BY_OTHERS)
+    if (strategy.kind !== 'custom') continue
+    search.file(strategy.module, WRITTEN_BY_OTHERS)
+    search.tree(dirname(strategy.module), WRITTEN_BY_OTHERS)
+  }
+  for (const secret of secretsOf(settings)) search.file(secret, SEEN_BY_OTHERS)
+  search.tree(settings.stateDir, SEEN_BY_OTHERS, HALT)
+  return [...search.found.values()]
+}
+
+function secretsOf({ wallets }: Settings): readonly string[] {
+  return [...wallets.values()].flatMap((source) => {
+    if (source.type === 'keystore') return [source.keystore, source.passwordFile]
+    return source.type === 'privateKeyFile' ? [source.file] : []
+  })
+}
+
+class Search {
+  /** By path: the first thing that is wrong with it. */
+  readonly found = new Map<string, Problem>()
+  readonly #owner: Owner
+  readonly #ways = new Set<string>()
+
+  constructor(owner: Owner) {
+    this.#owner = owner
+  }
+
+  /** A file or directory, and the way to it. */
+  file(path: string, rule: Rule): void {
+    const end = this.#follow(path)
+    if (end !== undefined) this.#judge(end.path, end.stat, rule)
+  }
+
+  /** A directory with all that is in it, but for what is named `exempt` right inside. */
+  tree(dir: string, rule: Rule, exempt?: string): void {
+    const end = this.#follow(dir)
+    if (end === undefined) return
+    this.#judge(end.path, end.stat, rule)
+    const waiting = [end.path]
+    let seen = 0
+    for (let here = waiting.pop(); here !== undefined; here = waiting.pop()) {
+      const names = namesIn(here).filter((name) => here !== end.path || name !== exempt)
+      seen += names.length
+      if (seen > ENTRIES_MAX) return
+      for (const name of names)
+        if (this.#entry(join(here, name), rule)) waiting.push(join(here, name))
+    }
+  }
+
+  /** Whether it is a directory, whose entries count as well. */
+  #entry(path: string, rule: Rule): boolean {
+    const stat = statOf(path)
+    if (stat?.isSymbolicLink()) this.file(path, rule)
+    else if (stat !== undefined) this.#judge(path, stat, rule)
+    return stat?.isDirectory() === true
+  }
+
+  /** Walks to what a path means, and judges each directory and link on the way. Undefined for what is not there. */
+  #follow(path: string): { readonly path: string; readonly stat: Stats } | undefined {
+    const rest = path.split('/').filter((part) => part !== '')
+    let here = '/'
+    let stat = statOf(here)
+    for (let links = 0; rest.length > 0; ) {
+      this.#way(here)
+      const part = rest.shift() ?? ''
+      const next = part === '..' ? dirname(here) : join(here, part)
+      stat = statOf(next)
+      if (stat === undefined) return undefined
+      if (!stat.isSymbolicLink()) {
+        here = next
+        continue
+      }
+      links += 1
+      if (links > LINKS_MAX) return undefined
+      this.#belongs(next, stat, 'chown -h')
+      const target = readlinkSync(next)
+      rest.unshift(...target.split('/').filter((each) => each !== '' && each !== '.'))
+      if (isAbsolute(target)) here = '/'
+    }
+    return stat === undefined ? undefined : { path: here, stat }
+  }
+
+  /** A directory on the way: whoever may write there can put something else in the place of what comes after. */
+  #way(dir: string): void {
+    if (this.#ways.has(dir)) return
+    this.#ways.add(dir)
+    const stat = statOf(dir)
+    if (stat === undefined) return
+    if (!this.#belongs(dir, stat, 'chown')) return
+    const { forbidden, remedy } = WRITTEN_BY_OTHERS
+    if ((stat.mode & STICKY) === 0 && (stat.mode & forbidden) !== 0)
+      this.#report(dir, 'group or others may replace what is in this directory', remedy)
+  }
+
+  #judge(path: string, stat: Stats, { forbidden, what, remedy }: Rule): void {
+    if (!this.#belongs(path, stat, 'chown')) return
+    if ((stat.mode & forbidden) !== 0) this.#report(path, what, remedy)
+  }
+
+  /** Root could read and change anything anyway. */
+  #belongs(path: string, { uid }: Stats, remedy: string): boolean {
+    if (uid === this.#owner.uid || uid === 0) return true
+    const message = `it belongs to user ${uid}, and the daemon runs as user ${this.#owner.uid}`
+    this.#report(path, message, `${remedy} ${this.#owner.uid}`)
+    return false
+  }
+
+  #report(file: string, message: string, remedy: string): void {
+    if (this.found.has(file)) return
+    this.found.set(file, problemOf({ file, message, expected: `${remedy} ${quoted(file)}` }))
+  }
+}
+
+/** As a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
+
+/** Undefined for what is not there, any more or at all; what may not even be looked at is somebody else's trouble to tell. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path)
+  } catch (error) {
+    codeOf(error)
+    return undefined
+  }
+}
+
+function namesIn(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir)
+  } catch (error) {
+    codeOf(error)
+    return []
+  }
+}

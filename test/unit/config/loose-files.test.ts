@@ -1,0 +1,169 @@
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { loadAll } from '../../../src/cli/load.ts'
+import { looseFiles } from '../../../src/config/loose-files.ts'
+import { ROOT } from '../../support/process/cli.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+
+const MODULE = `import { writeFileSync } from 'node:fs'
+writeFileSync(new URL('ran', import.meta.url), '')
+export const schema = { safeParse: (data) => ({ success: true, data }) }
+export const decide = () => ({ skip: 'no' })
+`
+
+/** All that a live daemon goes by, with rights as they should be. */
+function stage() {
+  const dir = temporaryDirectory()
+  const at = (...names: readonly string[]) => join(dir, ...names)
+  for (const name of ['strategies', 'strategies/own', 'keys', 'state', 'state/journal'])
+    mkdirSync(at(name), { mode: name.startsWith('state') ? 0o700 : 0o755 })
+  const write = (name: string, text: string, mode = 0o644) =>
+    writeFileSync(at(name), text, { mode })
+  const example = parse(readFileSync(join(ROOT, 'config/live.example.yaml'), 'utf8'))
+  const settings = {
+    ...example,
+    stateDir: './state',
+    strategiesDir: './strategies',
+    wallets: { trader: { keystore: './keys/trader.json', passwordFile: './keys/trader.pass' } },
+    chains: { base: { chainId: 8453, rpcUrls: ['https://node.example'] } },
+  }
+  settings.gasless.baseUrl = 'https://swap.example'
+  settings.gasless.spenders = [`0x${'5e'.repeat(20)}`]
+  const configure = (changes: object) => write('live.yaml', stringify({ ...settings, ...changes }))
+  configure({})
+  const strategy = {
+    name: 'own',
+    kind: 'custom',
+    schedule: { cron: '0 9 * * *' },
+    tokens: ['USDC', 'WETH'],
+    module: './own/decide.mjs',
+    limits: { perDay: { USDC: '1' } },
+  }
+  write('strategies/own.yaml', stringify(strategy))
+  write('strategies/own/decide.mjs', MODULE)
+  write('strategies/own/beside.mjs', '')
+  for (const name of [
+    'keys/trader.json',
+    'keys/trader.pass',
+    'state/journal/1.jsonl',
+    'state/lock',
+  ])
+    write(name, '', 0o600)
+  const io = { env: {} } as Parameters<typeof loadAll>[1]
+  const load = () => loadAll({ config: at('live.yaml') }, io)
+  /** What is loose, each without the directory of the test. */
+  const loose = async (): Promise<readonly string[]> => {
+    const loaded = await load()
+    const problems = loaded.ok ? loaded.warnings : loaded.problems
+    return problems.map(({ file, expected }) =>
+      `${file}: ${expected}`.replaceAll(dir, '').replace(/^: /, '/: '),
+    )
+  }
+  return { dir, at, settings, configure, load, loose }
+}
+
+test('files that only their owner may write, and keys and state that only he may read, are as they should be', async () => {
+  expect((await stage().load()).ok).toBe(true)
+})
+
+describe('in live mode nothing starts where others may write into', () => {
+  test.each([
+    ['the config', 'live.yaml', 0o666, 'chmod go-w'],
+    ['a strategy', 'strategies/own.yaml', 0o664, 'chmod go-w'],
+    ['the directory of the strategies', 'strategies', 0o777, 'chmod go-w'],
+    ['the same, sticky: they could add one', 'strategies', 0o1777, 'chmod go-w'],
+    ['a module', 'strategies/own/decide.mjs', 0o646, 'chmod go-w'],
+    ['what a module may import', 'strategies/own/beside.mjs', 0o666, 'chmod go-w'],
+    ['the folder of a module', 'strategies/own', 0o775, 'chmod go-w'],
+    ['the state, or read it', 'state', 0o750, 'chmod go-rwx'],
+    ['a file of the state, or read it', 'state/journal/1.jsonl', 0o640, 'chmod go-rwx'],
+    ['a keystore, or read it', 'keys/trader.json', 0o604, 'chmod go-rwx'],
+    ['a password, or read it', 'keys/trader.pass', 0o620, 'chmod go-rwx'],
+    ['the directory of the keys', 'keys', 0o777, 'chmod go-w'],
+  ])('%s', async (_what, name, mode, remedy) => {
+    const { at, load, loose } = stage()
+    chmodSync(at(name), mode)
+    expect(await load()).toMatchObject({ ok: false })
+    expect(await loose()).toEqual([`/${name}: ${remedy} /${name}`])
+  })
+})
+
+test('a directory further up counts as well, unless nobody can take away there what belongs to others', async () => {
+  const { dir, load } = stage()
+  chmodSync(dir, 0o777)
+  const loaded = await load()
+  expect(loaded.ok ? [] : loaded.problems).toMatchObject([
+    { file: dir, message: 'group or others may replace what is in this directory' },
+  ])
+  chmodSync(dir, 0o1777)
+  expect((await load()).ok).toBe(true)
+})
+
+test('links are followed, to what they name and on the way there', async () => {
+  const { at, load, loose } = stage()
+  mkdirSync(at('elsewhere'), { mode: 0o755 })
+  renameSync(at('strategies'), at('elsewhere/strategies'))
+  symlinkSync('elsewhere/strategies', at('strategies'))
+  expect((await load()).ok).toBe(true)
+  chmodSync(at('elsewhere'), 0o777)
+  chmodSync(at('elsewhere/strategies/own.yaml'), 0o666)
+  expect((await loose()).toSorted()).toEqual([
+    '/elsewhere/strategies/own.yaml: chmod go-w /elsewhere/strategies/own.yaml',
+    '/elsewhere: chmod go-w /elsewhere',
+  ])
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  'what belongs to another user counts, and what belongs to root does not',
+  async () => {
+    const { at, loose } = stage()
+    chownSync(at('live.yaml'), 1234, 1234)
+    chownSync(at('state/lock'), 1234, 1234)
+    expect(await loose()).toEqual([
+      '/live.yaml: chown 0 /live.yaml',
+      '/state/lock: chown 0 /state/lock',
+    ])
+  },
+)
+
+test('a module that others may write is not even loaded', async () => {
+  const { at, load } = stage()
+  chmodSync(at('strategies/own/decide.mjs'), 0o666)
+  await load()
+  expect(() => readFileSync(at('strategies/own/ran'))).toThrow('ENOENT')
+})
+
+test('a halt may be put there by any hand', async () => {
+  const { at, load } = stage()
+  writeFileSync(at('state/HALT'), '', { mode: 0o644 })
+  chmodSync(at('state/HALT'), 0o666)
+  expect((await load()).ok).toBe(true)
+})
+
+test('without live mode it is a warning', async () => {
+  const { at, configure, load, loose } = stage()
+  configure({ mode: 'dry-run' })
+  chmodSync(at('live.yaml'), 0o666)
+  expect((await load()).ok).toBe(true)
+  expect(await loose()).toContain('/live.yaml: chmod go-w /live.yaml')
+})
+
+test('what is not there yet is not loose', () => {
+  const { settings, dir } = stage()
+  const nowhere = join(dir, 'nowhere')
+  const found = looseFiles(
+    { ...settings, file: nowhere, stateDir: nowhere, strategiesDir: nowhere, wallets: new Map() },
+    [],
+  )
+  expect(found).toEqual([])
+})
