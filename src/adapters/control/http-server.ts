@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { OperatorError } from '../../domain/errors.ts'
 
-const REQUEST_TIMEOUT_MS = 5_000
+const REQUEST_TIMEOUT_MS = 3_000
 const CONNECTIONS_MAX = 64
 const HEADER_BYTES_MAX = 8_192
 const CLOSE_TIMEOUT_MS = 1_000
@@ -51,13 +51,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: HEADER_BYTES_MAX,
     },
     (request, response) => void answer(request, response, options),
   )
-  server.maxConnections = CONNECTIONS_MAX
+  boundConnections(server)
   // Also cuts off clients that never read their answer.
   server.setTimeout(2 * REQUEST_TIMEOUT_MS, (socket: Socket) => socket.destroy())
   await listen(server, options)
@@ -73,8 +72,8 @@ async function answer(
   options: HttpServerOptions,
 ): Promise<void> {
   const reply = await replyTo(request, options).catch(brokenReply)
-  // A body is never read, so the connection cannot be used again after one.
-  if (hasBody(request)) response.setHeader('connection', 'close')
+  // A body is never read, and a connection that waits for the next scrape would take the place of another's.
+  response.setHeader('connection', 'close')
   if (reply.status === 405) response.setHeader('allow', 'GET')
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
@@ -121,9 +120,21 @@ function json(status: number, value: unknown): Reply {
   }
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length'] ?? '0'
-  return length !== '0' || headers['transfer-encoding'] !== undefined
+/**
+ * Whoever comes is let in, and the connection that has been there the longest gives way: an answer takes moments, so that
+ * it is one of those that only hold a place. Refusing newcomers would let sixty-four silent ones close out a health check.
+ */
+function boundConnections(server: Server): void {
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+    // A set is in the order of arrival.
+    const [oldest] = open
+    if (open.size <= CONNECTIONS_MAX || oldest === undefined) return
+    open.delete(oldest)
+    oldest.destroy()
+  })
 }
 
 function listen(server: Server, at: { host: string; port: number }): Promise<void> {
