@@ -1,5 +1,9 @@
+import { createKeyMarks } from './key-marks.ts'
+
 /** Takes secrets out of everything that is about to be written down. */
 export type Scrubber = {
+  /** Registers the 32 bytes of a private key, which are not kept, nor any text of them. They are hidden as `add` says. */
+  addKey(key: Uint8Array): void
   /**
    * Registers a private key, password or URL. It is hidden from then on in every spelling that is likely to reach a
    * log: either case, with or without 0x, percent-encoded, JSON-escaped, as hex, base64 or decimal. Of a URL the parts
@@ -49,11 +53,12 @@ type Walk = { readonly ancestors: object[]; nodesLeft: number; underKey: boolean
 /** One scrubber a process: what it learns through `add` holds for the log and the webhooks. */
 export function createScrubber(): Scrubber {
   const known = new Set<string>()
+  const keys = createKeyMarks()
   let pattern: RegExp | undefined
 
   function text(raw: string): string {
     const read = raw.length > TEXT_READ_MAX ? raw.slice(0, TEXT_READ_MAX) : raw
-    const clean = withoutPatterns(withoutKnown(read))
+    const clean = withoutPatterns(keys.hide(withoutKnown(read), MASK))
     return clean.length > TEXT_LENGTH_MAX ? `${clean.slice(0, TEXT_LENGTH_MAX)}...` : clean
   }
 
@@ -63,7 +68,12 @@ export function createScrubber(): Scrubber {
   }
 
   return {
+    addKey: keys.add,
     add(secret) {
+      if (KEY_TEXT.test(secret)) {
+        keys.add(Buffer.from(secret.trim().replace(/^0x/i, ''), 'hex'))
+        return
+      }
       for (const spelling of spellings(secret.trim())) known.add(spelling)
       if (known.size > 0) pattern = anyOf(known)
     },

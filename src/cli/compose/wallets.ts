@@ -38,7 +38,7 @@ export async function readKey(
     const path = `wallets.${wallet}`
     return { ok: false, problem: problemOf({ file: settings.file, path, message, expected }) }
   }
-  scrubber.add(Buffer.from(read.key).toString('hex'))
+  scrubber.addKey(read.key)
   const key = createKey(read.key)
   return { ok: true, key: isDry ? createWatchOnlyKey(key.address) : key }
 }

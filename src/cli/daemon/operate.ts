@@ -51,7 +51,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   if (!trader.ok) return reportProblems([trader.problem], io, options)
   const operator = aggregator && (await readKey(settings, aggregator.wallet, { scrubber, io }))
   if (operator !== undefined && !operator.ok) return reportProblems([operator.problem], io, options)
-  const shared = sharedKey(settings, trader.signer, operator?.signer)
+  const shared = sharedKey(settings, trader.key, operator?.key)
   if (shared !== undefined) return reportProblems([shared], io, options)
   const clock = openClock()
   let opened: OpenedJournal | undefined
@@ -96,8 +96,8 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
 /** One key for both wallets, under whatever names (rules A5, T11). */
 function sharedKey(
   { aggregator, file }: Settings,
-  trader: Signer,
-  operator: Signer | undefined,
+  trader: Key,
+  operator: Key | undefined,
 ): Problem | undefined {
   if (aggregator === undefined || operator?.address !== trader.address) return undefined
   return problemOf({

@@ -1,16 +1,30 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { onTestFinished } from 'vitest'
 import { temporaryDirectory } from '../state/state-directory.ts'
 
 export type Script = (...args: readonly string[]) => ChildProcess
 
-/** Bundles a TypeScript file, because Node cannot run it as it is, and gives what starts it. Children end with the test. */
-export async function childScript(entry: string): Promise<Script> {
-  const outfile = join(temporaryDirectory(), 'child.mjs')
+const PACKAGES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
+
+/**
+ * Bundles a TypeScript file, because Node cannot run it as it is, and gives what starts it. Children end with the test.
+ * `packages: 'external'` is for those that need packages as they are installed, native ones among them.
+ */
+export async function childScript(
+  entry: string,
+  { packages = 'bundle' }: { readonly packages?: 'bundle' | 'external' } = {},
+): Promise<Script> {
+  const dir =
+    packages === 'external' ? mkdtempSync(join(PACKAGES, '.child-')) : temporaryDirectory()
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const outfile = join(dir, 'child.mjs')
   await build({
+    packages,
     entryPoints: [entry],
     outfile,
     bundle: true,

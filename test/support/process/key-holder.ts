@@ -1,0 +1,23 @@
+import { writeHeapSnapshot } from 'node:v8'
+import { readSecretFile, readWalletKey } from '../../../src/adapters/keys/keystore.ts'
+import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createLog } from '../../../src/adapters/tell/log.ts'
+import { createScrubber } from '../../../src/adapters/tell/scrubber.ts'
+
+/** Loads a key from its file as the daemon does, signs, logs, and writes down what stands in its memory. */
+const [file = '', snapshot = ''] = process.argv.slice(2)
+const scrubber = createScrubber()
+const written: string[] = []
+const destination = { write: (line: string) => written.push(line) }
+const log = await createLog({ level: 'info', format: 'json', destination, scrubber })
+const read = await readWalletKey(
+  { type: 'privateKeyFile', file },
+  { readFile: readSecretFile, env: {} },
+)
+if (!read.ok) throw new Error(read.message)
+scrubber.addKey(read.key)
+const signer = createSigner(read.key)
+const digest = `0x${'ab'.repeat(32)}` as const
+log.info(`started as ${signer.address}`, { digest, signed: signer.signDigest(digest).length })
+writeHeapSnapshot(snapshot)
+process.send?.({ lines: written.length, address: signer.address })
