@@ -1,6 +1,7 @@
 import type { TransactionPurpose } from './book/journal.ts'
 import type { Pause } from './book/state.ts'
 import type { Fact } from './book/tell.ts'
+import type { Disbelief } from './disbelief.ts'
 import type { IntentId } from './intent.ts'
 import type { ServiceFault } from './quote.ts'
 import type { FailureReason } from './reason.ts'
@@ -160,5 +161,13 @@ type Occurrence =
       readonly files: number
       readonly detail: string
     }
+  | (Disbelief & {
+      readonly type: 'disbelieved'
+      readonly strategy?: string | undefined
+      readonly intentId?: IntentId | undefined
+      readonly detail: string
+      /** Whether what was signed, or could be, hangs on it for longer than is usual. */
+      readonly moneyWaits: boolean
+    })
   | { readonly type: 'chain-trouble'; readonly doing: string; readonly message: string }
   | { readonly type: 'clock-trouble'; readonly detail: string }

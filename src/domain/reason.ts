@@ -54,6 +54,7 @@ export const REFUSAL_REASONS = [
   'amount-mismatch',
   'sell-token-mismatch',
   'buy-token-mismatch',
+  'token-mismatch',
   'recipient-mismatch',
   'permit2-mismatch',
   'spender-not-allowed',

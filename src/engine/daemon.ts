@@ -6,6 +6,7 @@ import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
 import type { AccountLimits, Mode } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
+import type { Token } from '../domain/token.ts'
 import type { Hex } from '../domain/units.ts'
 import { askChain } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
@@ -17,17 +18,24 @@ import { drain, untilAborted } from './drain.ts'
 import { createErrands } from './errands.ts'
 import { keepGasTank } from './gas-tank.ts'
 import { type Agenda, createAgenda, type Triggered } from './tick.ts'
+import { createTokenWatch } from './token-watch.ts'
+
+/** A context without what a running daemon alone can say: when it ends, and what it has seen of the service's list. */
+export type Foundations = Omit<
+  OrderContext,
+  'closing' | 'stop' | 'tokenTrouble' | 'strategies'
+> & {
+  /** What signatures are judged by: a reload exchanges them in place, as it does what stands in `account`. */
+  readonly strategies: Map<string, Strategy>
+}
 
 export type DaemonInput = {
   readonly mode: Mode
   readonly wallet: string
-  /**
-   * Without `closing` and `stop`: the daemon owns its own end. The strategies are those that signatures are judged by: they
-   * are exchanged in place.
-   */
-  readonly context: Omit<OrderContext, 'closing' | 'stop' | 'strategies'> & {
-    readonly strategies: Map<string, Strategy>
-  }
+  /** What the daemon does not make itself. */
+  readonly context: Foundations
+  /** The config's tokens that the gasless service trades. */
+  readonly tokens: readonly Token[]
   readonly strategies: readonly Strategy[]
   /** How long orders in flight are followed after a stop was asked for. */
   readonly drainMs: number
@@ -80,8 +88,13 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
   const { strategies } = input.context
   strategies.clear()
   for (const strategy of input.strategies) strategies.set(strategy.name, strategy)
+  const tokens = createTokenWatch(
+    { ports: input.context.ports, closing: closing.signal },
+    input.tokens,
+  )
   const context: OrderContext = {
     ...input.context,
+    tokenTrouble: tokens.trouble,
     closing: closing.signal,
     stop: stop.signal,
   }
@@ -133,6 +146,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     })
     const fillTank = gasTankKeeper(context, fail)
     fillTank()
+    tokens.keep().catch(fail)
     input.onReady(agenda, {
       pause: (strategy) => pause(context.ports, strategy),
       resume: (strategy) => resume(context.ports, strategy),
@@ -151,6 +165,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
             () => context.ports.chain.identity(),
           )
           if (!identity.ok) throw new Error('the chain cannot be read now; try again')
+          await tokens.look()
           // In one turn: nobody ever sees the one without the other.
           strategies.clear()
           for (const strategy of files.strategies) strategies.set(strategy.name, strategy)

@@ -9,7 +9,7 @@ import type {
 } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
-import type { Hex } from '../domain/units.ts'
+import type { Address, Hex } from '../domain/units.ts'
 import type { CallChain, Chain, Ports, Signer } from '../ports.ts'
 import type { PacedAggregator } from './call/paced.ts'
 
@@ -30,6 +30,8 @@ export type OrderContext = {
   /** Feeds that give the price of a pair, sell per buy; undefined where they do not connect it. */
   readonly pricePath: (sell: Token, buy: Token) => PricePath | undefined
   readonly hashPermit: (permit: Permit) => Hex
+  /** Why no order of a token may be signed now; undefined where nothing is known against it. */
+  readonly tokenTrouble: (token: Address) => string | undefined
   /** Aborted when the daemon begins to drain: nothing new is signed. */
   readonly closing: AbortSignal
   /** Aborted when the drain is over: whatever waits stops waiting, and the journal keeps the rest. */

@@ -30,10 +30,14 @@ export class SimulatedProcess {
   }
 
   /** Asks the world: `answer` runs where the request arrives, the promise resolves when the reply is back. */
-  ask<Answer>(answer: () => Answer, latencyMsMax: number): Promise<Answer> {
+  ask<Answer>(
+    answer: () => Answer,
+    latencyMsMax: number,
+    random: SeededRandom = this.#random,
+  ): Promise<Answer> {
     if (!this.#alive) return never()
-    const thereMs = this.#random.between(1, latencyMsMax)
-    const backMs = this.#random.between(1, latencyMsMax)
+    const thereMs = random.between(1, latencyMsMax)
+    const backMs = random.between(1, latencyMsMax)
     const sentAtMs = this.#clock.trueMs
     return new Promise((resolve) => {
       let reply: { readonly value: Answer } | undefined

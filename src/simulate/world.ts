@@ -6,7 +6,7 @@ import { createRandom, type SeededRandom } from '../domain/random.ts'
 import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Address, Hex } from '../domain/units.ts'
-import { type DaemonControl, type DaemonInput, runDaemon } from '../engine/daemon.ts'
+import { type DaemonControl, type Foundations, runDaemon } from '../engine/daemon.ts'
 import { createPermitHasher } from '../execute/authority/permit-digest.ts'
 import { createSigner, type Files } from '../execute/authority/signer.ts'
 import { createTurns } from '../execute/context.ts'
@@ -194,6 +194,7 @@ export class World {
       mode: 'sandbox',
       wallet: 'trader',
       context: this.#contextOf(ports, process, strategies),
+      tokens: [USDC, WETH],
       strategies: this.strategies.filter(({ enabled }) => enabled),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
@@ -288,6 +289,7 @@ export class World {
         tokens: [USDC, WETH],
         onRateLimit: pace?.onRateLimit,
         onRetryAfter: pace?.onRetryAfter,
+        aside: random.fork('tokens'),
       }),
       chain: createSimulatedChain({
         ledger,
@@ -364,7 +366,7 @@ export class World {
     ports: Ports,
     process: SimulatedProcess,
     strategies: Map<string, Strategy>,
-  ): DaemonInput['context'] {
+  ): Foundations {
     return {
       ports,
       policy: this.#policy,

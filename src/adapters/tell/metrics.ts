@@ -8,6 +8,7 @@ import {
   type HistogramConfiguration,
   Registry,
 } from 'prom-client'
+import { DISBELIEVED } from '../../domain/disbelief.ts'
 import type { Outcome } from '../../domain/intent.ts'
 import type { Route } from '../../domain/observation.ts'
 import type { Strategy } from '../../domain/strategy.ts'
@@ -165,8 +166,16 @@ function serviceMetrics(make: Make) {
   })
   // A queue that nobody ever waited in reports nothing: its depth is 0, not unknown.
   for (const route of Object.keys(ROUTES)) queueDepth.set({ route }, 0)
+  const disbelieved = make.counter({
+    name: 'tranched_disbelieved_total',
+    help: 'Answers of a service that nothing else bears out, or that are missing.',
+    labelNames: ['service', 'what'],
+  })
+  for (const [service, kinds] of Object.entries(DISBELIEVED))
+    for (const what of kinds) disbelieved.inc({ service, what }, 0)
   return {
     queueDepth,
+    disbelieved,
     queueWait: make.histogram({
       name: 'tranched_queue_wait_seconds',
       help: 'Time that a request to a service waited for its turn.',
@@ -184,15 +193,15 @@ function serviceMetrics(make: Make) {
       labelNames: ['service', 'route'],
       buckets: MS_TO_MINUTES,
     }),
-    rateLimitRemaining: make.gauge({
-      name: 'tranched_ratelimit_remaining',
-      help: 'Requests left in the current window, as last told by the service.',
-      labelNames: ['service', 'route'],
-    }),
     retries: make.counter({
       name: 'tranched_retries_total',
       help: 'Requests sent again, by cause.',
       labelNames: ['service', 'route', 'cause'],
+    }),
+    rateLimitRemaining: make.gauge({
+      name: 'tranched_ratelimit_remaining',
+      help: 'Requests left in the current window, as last told by the service.',
+      labelNames: ['service', 'route'],
     }),
   }
 }

@@ -84,10 +84,12 @@ export const ORDERS = {
   },
 
   /** The service says filled and the chain does not show it. */
-  'proof-failed'(event, { log }) {
-    const { strategy, detail } = event
+  'proof-failed'(event, { log, metrics }, { isNews }) {
+    const { strategy, intentId, detail } = event
     const fields = { ...subject(event), detail }
-    log.error(`fill of ${strategy} not proven by the chain: ${detail}`, fields)
+    metrics.disbelieved.inc({ service: 'gasless', what: 'transaction' })
+    const level = isNews(`proof of ${intentId}`) ? 'error' : 'debug'
+    log[level](`fill of ${strategy} not proven by the chain: ${detail}`, fields)
   },
 
   /** Proven on chain. Amounts are exact in the fields and short in the text. */

@@ -2,6 +2,8 @@ import { formatAmount } from '../../domain/units.ts'
 import { seconds, type Tellers } from './observers.ts'
 
 const ETHER_DECIMALS = 18
+/** What lasts for days is not notified every minute. */
+const NOTIFIED_AGAIN_MS = 3_600_000
 
 /** What is asked of services, chains and the disk, and what they say of funds. */
 export const SERVICES = {
@@ -65,6 +67,20 @@ export const SERVICES = {
     log.info(`the ${service} service ${note}`, { event: type, service })
   },
 
+  /** What a service said or left unsaid. Each is counted, the first of a minute told, and what waits for it notified. */
+  disbelieved(event, { log, metrics, notify }, { isNews }) {
+    const { type, service, what, strategy, intentId, detail, moneyWaits } = event
+    metrics.disbelieved.inc({ service, what })
+    const whose = intentId ?? 'the service'
+    const text = `not believed of ${whose}: ${detail}`
+    const topic = `${service} ${what} ${intentId}`
+    log[isNews(topic) ? 'warn' : 'debug'](text, { event: type, service, what, strategy, intentId })
+    if (!moneyWaits || !isNews(`notified ${topic}`, NOTIFIED_AGAIN_MS)) return
+    const named = strategy === undefined ? {} : { strategy }
+    const order = intentId === undefined ? {} : { intentId }
+    notify({ event: 'failed', text, ...named, ...order, details: { service, what } })
+  },
+
   /** The chain could not be asked. */
   'chain-trouble'({ type, doing, message }, { log }, { isNews }) {
     const level = isNews(`chain ${doing}`) ? 'warn' : 'debug'
@@ -86,7 +102,7 @@ export const SERVICES = {
   },
 
   /** What was shown last would only seem to hold still: a figure that nobody knows is none. */
-  'gas-tank-unknown'({ type, account, isLogin, message }, { log, metrics }, { isNews }) {
+  'gas-tank-unknown'({ type, account, isLogin, message }, { log, metrics, notify }, { isNews }) {
     for (const gauge of [
       metrics.gasTankBalance,
       metrics.gasTankOutstanding,
@@ -96,10 +112,13 @@ export const SERVICES = {
     metrics.runway.remove({ resource: 'gastank' })
     const why = isLogin ? 'the service does not accept the login of its wallet' : 'no answer'
     const level = isNews(`funds of ${account}`) ? 'warn' : 'debug'
-    log[level](`the funds of ${account} in the GasTank are unknown, ${why}: ${message}`, {
-      event: type,
-      account,
-    })
+    const text = `the funds of ${account} in the GasTank are unknown, ${why}: ${message}`
+    log[level](text, { event: type, account })
+    if (!isLogin) return
+    metrics.disbelieved.inc({ service: 'aggregator', what: 'login' })
+    // Nothing is topped up, and no call is costed, until somebody has looked.
+    if (isNews(`notified login of ${account}`, NOTIFIED_AGAIN_MS))
+      notify({ event: 'low-funds', text, details: { account } })
   },
 
   /** The deposit has fallen below the operator's threshold. */

@@ -14,7 +14,8 @@ export type Observers = {
 /** What outlives one event: the closed label sets, and the troubles that were told lately. */
 export type Memory = {
   readonly labels: Readonly<Record<'route' | 'status' | 'cause', (value: string) => string>>
-  readonly isNews: (trouble: string) => boolean
+  /** Whether a trouble was not told in the last minute, or in the time given. */
+  readonly isNews: (trouble: string, repeatAfterMs?: number) => boolean
 }
 
 /** One case of the union, by its tag. */
@@ -51,12 +52,12 @@ export function createMemory(): Memory {
 }
 
 /** A node that is down for hours is one line a minute, not one a tick. */
-function rememberTroubles(): (trouble: string) => boolean {
+function rememberTroubles(): Memory['isNews'] {
   const toldAt = new Map<string, number>()
-  return (trouble) => {
+  return (trouble, repeatAfterMs = REPEAT_AFTER_MS) => {
     const nowMs = performance.now()
     const lastMs = toldAt.get(trouble)
-    if (lastMs !== undefined && nowMs - lastMs < REPEAT_AFTER_MS) return false
+    if (lastMs !== undefined && nowMs - lastMs < repeatAfterMs) return false
     if (toldAt.size >= TROUBLES_MAX) toldAt.clear()
     toldAt.set(trouble, nowMs)
     return true

@@ -11,10 +11,11 @@ import { DEFAULT_POLICY, type ExecutionPolicy } from '../../domain/policy.ts'
 import { createPricePaths } from '../../domain/price.ts'
 import type { ChainSettings, Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
+import type { Foundations } from '../../engine/daemon.ts'
 import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
 import { createSigner, type Files } from '../../execute/authority/signer.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
-import { type AggregatorContext, createTurns, type OrderContext } from '../../execute/context.ts'
+import { type AggregatorContext, createTurns } from '../../execute/context.ts'
 import type { Clock, Gasless, Guard, HaltFile, Journal, Key, PairQueue } from '../../ports.ts'
 
 const monotonicMs = (): number => performance.now()
@@ -41,13 +42,8 @@ export type ComposeInput = ServiceInput & {
 /** Requests that hang longer than this when all else has ended are nobody's: what they were for is drained or given up. */
 const HANGING_MS_MAX = 500
 
-/** Without what ends it: the daemon owns its own end. */
-type ComposedContext = Omit<OrderContext, 'closing' | 'stop' | 'strategies'> & {
-  readonly strategies: Map<string, Strategy>
-}
-
 export type Composed = {
-  readonly context: ComposedContext
+  readonly context: Foundations
   /** Closes connections, and waits a moment for the requests under way. */
   close(): Promise<void>
 }

@@ -152,6 +152,7 @@ async function trade(input: Trading): Promise<void> {
       mode: settings.mode,
       wallet: settings.gasless.wallet,
       context: composed.context,
+      tokens: [...settings.tokens.values()].filter(({ chain }) => chain === settings.gasless.chain),
       strategies: enabled,
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,

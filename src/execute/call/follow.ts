@@ -7,6 +7,7 @@ import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath, recordReply, tellUnknown } from '../authorization.ts'
 import { haltedNow, type Refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
+import { createDoubts } from '../doubt.ts'
 import { attended, exposedAtMs } from '../follow.ts'
 import type { TransactionOutcome } from '../transaction.ts'
 import type { FollowSteps } from '../venue.ts'
@@ -30,7 +31,8 @@ export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
   }
   const explain = createExplainer(context, aggregator, open)
   const glance: Glance = { atMs: context.ports.clock.now(), wasSilent: false }
-  const following = { context, aggregator, open, call, direct: {}, glance, explain }
+  const doubt = createDoubts(context, open)
+  const following = { context, aggregator, open, call, direct: {}, glance, explain, doubt }
   return {
     replay: () => replay(following),
     poll: () => poll(following),
@@ -46,6 +48,7 @@ type Following = {
   readonly direct: DirectRoute
   readonly glance: Glance
   readonly explain: ReturnType<typeof createExplainer>
+  readonly doubt: ReturnType<typeof createDoubts>
 }
 
 /** When the chain was last asked without a hint, and what it and the service's answers were. */
@@ -84,6 +87,8 @@ async function replay(following: Following): Promise<void> {
     if (mayNotReplay(following)) return false
     const route = 'sendRawTransaction'
     context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: 'unavailable' })
+    const detail = 'the submission was not answered and is made again, the same bytes'
+    following.doubt({ service: 'aggregator', what: 'submit', detail })
     return true
   }
   const onBarred = (why: Refusal): void => tellBarred(following, why)
@@ -106,7 +111,7 @@ function tellBarred({ context, open, glance }: Following, { reason, detail }: Re
 }
 
 async function poll(following: Following): Promise<void> {
-  const { context, open, call, explain } = following
+  const { context, open, call, explain, doubt } = following
   const orderId = open.orderId as Hex | undefined
   if (orderId === undefined) return
   const answer = askReceipt(following, orderId)
@@ -118,7 +123,10 @@ async function poll(following: Following): Promise<void> {
   if (!isDue && !isLookDue(following, reply.ok ? 'waiting' : 'silent'))
     return explain({ orderId, batch })
   const found = await look(following, batch)
-  if (found.tag === 'open') await explain({ orderId, batch })
+  if (found.tag !== 'open') return
+  const detail = `the service names ${batch} for the call, and the chain does not show the call in it`
+  if (batch !== undefined) doubt({ service: 'aggregator', what: 'receipt', detail })
+  await explain({ orderId, batch })
 }
 
 /** What the service says of the transaction that carried the call: a hint, to be checked on chain. */

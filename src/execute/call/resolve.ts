@@ -6,6 +6,7 @@ import type { AccountView, CallTrace } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
+import { tellDoubt } from '../doubt.ts'
 import { costsOf } from './costs.ts'
 import { callMark } from './data.ts'
 import { directId } from './submit.ts'
@@ -148,6 +149,10 @@ async function proveIn(
     attempt: call.attempt,
     execution: { txHash: trace.hash, blockNumber: trace.blockNumber, via, costs },
   })
+  if (open.ended !== undefined && via === 'aggregated') {
+    const detail = `the service said ${open.ended.status}, and the chain shows it executed in ${trace.hash}`
+    tellDoubt(context, open, { service: 'aggregator', what: 'ended', detail, moneyWaits: false })
+  }
   return true
 }
 

@@ -76,7 +76,13 @@ export function attemptSwap(context: OrderContext, open: OpenSwap): Promise<Clos
 function mayNotTrade(context: OrderContext, open: OpenSwap): Closing | undefined {
   if (isUnwrapping(context, open.intent))
     return failure('attempts-exhausted', 'it was given up before a crash')
-  return mayNotStart(context, open)
+  return mayNotStart(context, open) ?? tokenRefusal(context, open.intent)
+}
+
+/** A token that the service counts otherwise than the config. */
+function tokenRefusal(context: OrderContext, { sell, buy }: SwapIntent): Closing | undefined {
+  const detail = context.tokenTrouble(sell.token.address) ?? context.tokenTrouble(buy.token.address)
+  return detail === undefined ? undefined : refusal('token-mismatch', detail)
 }
 
 type Lining = { readonly place: Place; readonly nearMs: number }
@@ -269,7 +275,7 @@ async function sign(context: OrderContext, open: OpenSwap, signable: Signable): 
   const { intent } = open
   const { quote, permit, digest, view } = signable
   if (context.closing.aborted) return STOPPED
-  const barred = mayNotStart(context, open)
+  const barred = mayNotStart(context, open) ?? tokenRefusal(context, intent)
   if (barred !== undefined) return barred
   const time = timeOf(context, view)
   if (!time.ok) return trouble(time.reason, time.detail)

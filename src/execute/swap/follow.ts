@@ -8,6 +8,7 @@ import type { PermitView } from '../../ports.ts'
 import { type Resolution, recordReply, tellUnknown } from '../authorization.ts'
 import type { Refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
+import { createDoubts } from '../doubt.ts'
 import { attended } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import { resolveSwap } from './resolve.ts'
@@ -23,6 +24,7 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
     submission: { cause: 'unavailable' },
     polls: {},
     chain: { isSilent: false },
+    doubt: createDoubts(context, open),
   }
   return {
     replay: () => replay(following),
@@ -40,6 +42,7 @@ type Following = {
   readonly polls: { cause?: RetryCause | undefined; chainAskedAtMs?: number }
   /** Whether the chain did not answer the last look at it. */
   readonly chain: { isSilent: boolean }
+  readonly doubt: ReturnType<typeof createDoubts>
 }
 
 /** Asks the chain what became of the permit. `hint` is the service's word for where it was settled. */
@@ -80,7 +83,10 @@ async function replay(following: Following): Promise<void> {
       return turn.giveBack()
     }
     submission.barred = undefined
-    observe({ type: 'retry', service: 'gasless', route: 'submit', cause: submission.cause })
+    const { cause } = submission
+    observe({ type: 'retry', service: 'gasless', route: 'submit', cause })
+    const detail = `the submission was not answered (${cause}) and is made again, the same bytes under the same id`
+    following.doubt({ service: 'gasless', what: 'submit', detail })
     const { quoteId, clientOrderId } = permit
     return gasless.submit({ quoteId, signature: signed.value, clientOrderId })
   })
@@ -155,12 +161,20 @@ async function settle(following: Following, order: ServiceOrder): Promise<void> 
       if (isPastDeadline(following)) await look(following)
       return
     case 'filled':
-      await look(following, order.txHash)
-      return
+      return settleFilled(following, order)
     case 'failed':
     case 'expired':
       return endOrder(context, open, { status: order.status, message: order.error?.message })
   }
+}
+
+/** A fill wants proof. For a moment it is normal that the chain does not show it yet. */
+async function settleFilled(following: Following, { txHash }: ServiceOrder): Promise<void> {
+  const found = await look(following, txHash)
+  if (found.tag !== 'open') return
+  const why = found.view.nonceUsed ? 'shows no fill of it' : "has its permit's nonce unused"
+  const detail = `the service says filled${txHash === undefined ? '' : ` in ${txHash}`}, and the chain ${why}`
+  following.doubt({ service: 'gasless', what: 'filled', detail })
 }
 
 function endOrder(

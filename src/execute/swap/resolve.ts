@@ -5,6 +5,7 @@ import type { Hex } from '../../domain/units.ts'
 import type { PermitView, TransactionTrace } from '../../ports.ts'
 import { type Resolution, recordDeath } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
+import { tellDoubt } from '../doubt.ts'
 import { proveFill } from './prove.ts'
 
 /**
@@ -85,6 +86,10 @@ async function prove(
   })
   if (fill === undefined) return false
   await journal.append({ type: 'fill-proven', intentId: intent.id, attempt: permit.attempt, fill })
+  if (open.ended !== undefined) {
+    const detail = `the service said ${open.ended.status}, and the chain shows it filled in ${fill.txHash}`
+    tellDoubt(context, open, { service: 'gasless', what: 'ended', detail, moneyWaits: false })
+  }
   return true
 }
 

@@ -29,6 +29,8 @@ export type CallServiceFaults = {
   receiptsLost: number
   /** What it says of the status of any transaction. */
   status: Readonly<Record<string, unknown>>
+  /** Does not accept the login of the account's wallet. */
+  refusesLogin: boolean
   /** Named in every receipt instead of the transaction that executed the call. */
   namesHash: Hex | undefined
 }
@@ -46,6 +48,7 @@ export function noCallServiceFaults(): CallServiceFaults {
     receipts: 'honest',
     receiptsLost: 0,
     status: {},
+    refusesLogin: false,
     namesHash: undefined,
   }
 }
@@ -144,7 +147,11 @@ export function createSimulatedAggregator(options: {
     receipt,
     batchedReceipt: receipt,
     accountInfo: () =>
-      ask(() => ({ ok: true, value: { balance: ledger.gasTank, outstandingCharge: 0n } })),
+      ask(() =>
+        faults.refusesLogin
+          ? { ok: false, fault: { tag: 'unauthenticated', message: 'unknown signature' } }
+          : { ok: true, value: { balance: ledger.gasTank, outstandingCharge: 0n } },
+      ),
     transactionStatus: () => ask(() => ({ ok: true, value: faults.status })),
   }
 }

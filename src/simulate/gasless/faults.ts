@@ -37,6 +37,8 @@ export type ServiceFaults = {
   steals: number
   /** Changes a quote before it is sent. */
   tamper: ((quote: Quote) => Quote) | undefined
+  /** Lists its tokens with other decimals than they have. */
+  listsWrongDecimals: boolean
   /** The service's clock less true time. */
   skewMs: number
   /** Settles all orders of such a period in one transaction. */
@@ -64,6 +66,7 @@ export function noServiceFaults(): ServiceFaults {
     saysFilledButDoesNot: 0,
     steals: 0,
     tamper: undefined,
+    listsWrongDecimals: false,
     skewMs: 0,
     batchMs: undefined,
     quoteLifetimeMs: 60_000,

@@ -1,5 +1,5 @@
 import type { GaslessRoute } from '../../domain/observation.ts'
-import type { Reply, ServiceOrder } from '../../domain/quote.ts'
+import type { Reply, ServiceOrder, TokenInfo } from '../../domain/quote.ts'
 import type { SeededRandom } from '../../domain/random.ts'
 import type { Token } from '../../domain/token.ts'
 import type { Gasless } from '../../ports.ts'
@@ -24,6 +24,8 @@ export type GaslessOptions = {
   /** Told what the headers of a reply say. */
   readonly onRateLimit?: ((route: GaslessRoute, reading: LimitReading) => void) | undefined
   readonly onRetryAfter?: ((route: GaslessRoute, ms: number) => void) | undefined
+  /** For what is asked beside orders, so that asking it does not change what becomes of them. Default as the rest. */
+  readonly aside?: SeededRandom
 }
 
 /** The service as one process sees it over the network. */
@@ -34,10 +36,12 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
   const ask = async <Value>(
     route: GaslessRoute,
     answer: () => Reply<Value>,
+    aside?: SeededRandom,
   ): Promise<Reply<Value>> => {
     const { reply, reading, dateMs } = await process.ask(
-      () => ({ ...limitedReply(route, answer), dateMs: service.nowMs }),
+      () => ({ ...limitedReply(route, answer, aside), dateMs: service.nowMs }),
       LATENCY_MS_MAX + faults.slowMs,
+      aside,
     )
     if (reading !== undefined) options.onRateLimit?.(route, reading)
     if (!reply.ok && reply.fault.tag === 'rateLimited')
@@ -50,27 +54,33 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
   const limitedReply = <Value>(
     route: GaslessRoute,
     answer: () => Reply<Value>,
+    aside: SeededRandom = random,
   ): { reply: Reply<Value>; reading?: LimitReading } => {
     if (faults.down) return { reply: unavailable() }
     const { ok, reading } = service.limits.ask(route, faults.limit)
     const shown = reading === undefined ? {} : { reading }
-    if (ok) return { reply: disturbed(answer), ...shown }
+    if (ok) return { reply: disturbed(answer, aside), ...shown }
     return { reply: limited(Math.ceil((reading?.resetInMs ?? 0) / 1_000) * 1_000), ...shown }
   }
 
-  const disturbed = <Value>(answer: () => Reply<Value>): Reply<Value> => {
+  const disturbed = <Value>(answer: () => Reply<Value>, random: SeededRandom): Reply<Value> => {
     if (random.chance(faults.failsBefore)) return unavailable()
     if (random.chance(faults.rateLimited)) return limited(random.between(100, RETRY_AFTER_MS_MAX))
     const reply = answer()
     return random.chance(faults.failsAfter) ? unavailable() : reply
   }
 
+  const listed = (): Reply<readonly TokenInfo[]> => {
+    const shift = faults.listsWrongDecimals ? 12 : 0
+    const value = tokens.map(({ address, symbol, decimals }) => ({
+      ...{ address, symbol, name: symbol },
+      decimals: (decimals + shift) % 24,
+    }))
+    return { ok: true, value }
+  }
+
   return {
-    tokens: () =>
-      ask('tokens', () => ({
-        ok: true,
-        value: tokens.map((token) => ({ ...token, name: token.symbol })),
-      })),
+    tokens: () => ask('tokens', listed, options.aside),
     quote: (request) => ask('quote', () => service.quote(request)),
     submit: async (order) =>
       namedAs(order.quoteId, await ask('submit', () => service.submit(order))),

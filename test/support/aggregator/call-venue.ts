@@ -160,6 +160,7 @@ export function callContext(options: CallContextOptions): OrderContext {
     hashPermit: () => {
       throw new Error('no permit is made for a call')
     },
+    tokenTrouble: () => undefined,
     closing: options.closing ?? never,
     stop: options.stop ?? never,
     wallet,

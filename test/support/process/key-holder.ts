@@ -1,6 +1,6 @@
 import { writeHeapSnapshot } from 'node:v8'
 import { readSecretFile, readWalletKey } from '../../../src/adapters/keys/keystore.ts'
-import { createSigner } from '../../../src/adapters/keys/signer.ts'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import { createLog } from '../../../src/adapters/tell/log.ts'
 import { createScrubber } from '../../../src/adapters/tell/scrubber.ts'
 
@@ -16,7 +16,7 @@ const read = await readWalletKey(
 )
 if (!read.ok) throw new Error(read.message)
 scrubber.addKey(read.key)
-const signer = createSigner(read.key)
+const signer = createKey(read.key)
 const digest = `0x${'ab'.repeat(32)}` as const
 log.info(`started as ${signer.address}`, { digest, signed: signer.signDigest(digest).length })
 writeHeapSnapshot(snapshot)

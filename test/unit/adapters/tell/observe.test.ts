@@ -481,3 +481,40 @@ test.each([
   observe({ type: 'executed', ...subject, venue: 'aggregated', ...call })
   expect(lines()[0]?.['msg']).toMatch(new RegExp(`${text.replace(/[()]/g, '\\$&')}$`))
 })
+
+const DOUBT = {
+  type: 'disbelieved',
+  ...subject,
+  service: 'gasless',
+  what: 'filled',
+  detail: 'the chain has its nonce unused',
+  moneyWaits: false,
+} as const
+
+test('what is not believed is counted each time, told once a minute, and notified where money waits', async () => {
+  const { observe, metrics, notices, lines } = await rig()
+  const before = await metrics.render()
+  expect(before).toContain('tranched_disbelieved_total{service="gasless",what="filled"} 0')
+  expect(before).toContain('tranched_disbelieved_total{service="aggregator",what="login"} 0')
+  observe(DOUBT)
+  observe(DOUBT)
+  expect(notices).toEqual([])
+  observe({ ...DOUBT, moneyWaits: true })
+  observe({ ...DOUBT, moneyWaits: true })
+  expect(await metrics.render()).toContain(
+    'tranched_disbelieved_total{service="gasless",what="filled"} 4',
+  )
+  expect(lines()).toHaveLength(1)
+  expect(notices).toMatchObject([{ event: 'failed', ...subject }])
+})
+
+test('a refused login is counted as not believed, and notified once', async () => {
+  const { observe, metrics, notices } = await rig()
+  const refused = { type: 'gas-tank-unknown', account: 'operator', message: 'no' } as const
+  observe({ ...refused, isLogin: false })
+  for (let looks = 0; looks < 3; looks += 1) observe({ ...refused, isLogin: true })
+  expect(await metrics.render()).toContain(
+    'tranched_disbelieved_total{service="aggregator",what="login"} 3',
+  )
+  expect(notices).toMatchObject([{ event: 'low-funds', details: { account: 'operator' } }])
+})

@@ -1,0 +1,22 @@
+/**
+ * What a service said that nobody else bears out, or left unsaid that it owed. Closed: each pair is the labels of a metric.
+ *
+ * - `filled`: an order that the chain does not show as filled
+ * - `transaction`: a transaction named for a fill that shows no fill of ours
+ * - `receipt`: a transaction named for a call that does not hold it
+ * - `ended`: an order ended or refused that was executed all the same
+ * - `submit`: no answer to a submission, so that it is made again
+ * - `login`: our login refused
+ * - `tokens`: other decimals of a token than the config's
+ */
+export const DISBELIEVED = {
+  gasless: ['filled', 'transaction', 'ended', 'submit', 'tokens'],
+  aggregator: ['receipt', 'ended', 'submit', 'login'],
+} as const
+
+export type Disbelief = {
+  [Service in keyof typeof DISBELIEVED]: {
+    readonly service: Service
+    readonly what: (typeof DISBELIEVED)[Service][number]
+  }
+}[keyof typeof DISBELIEVED]
