@@ -89,7 +89,7 @@ test('a halt is given over a config that does not load, and never where nobody c
   const file = join(stateDir, 'HALT')
   mkdirSync(stateDir, { mode: 0o700 })
   for (const text of [
-    'mode: live\nstateDir: ./data\nchains: { base: { rpcUrls: ["${UNSET_URL}"] } }\n',
+    `mode: live\nstateDir: ./data\nchains: { base: { rpcUrls: ["$\{UNSET_URL}"] } }\n`,
     'mode: live\nstateDir: ./data\nstrategeisDir: ./x\n',
     'mode: live\nstateDir: ./data\ntokens: [\n',
   ]) {
