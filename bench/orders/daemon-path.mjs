@@ -5,6 +5,7 @@ import { openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClock } from '../../src/adapters/clock.ts'
 import { createHttpServer } from '../../src/adapters/control/http-server.ts'
+import { openHaltFile } from '../../src/adapters/state/halt-file.ts'
 import { openJournal } from '../../src/adapters/state/journal-file.ts'
 import { readSecretFile, readWalletKey } from '../../src/adapters/keys/keystore.ts'
 import { createLog } from '../../src/adapters/tell/log.ts'
@@ -14,6 +15,7 @@ import { createScrubber } from '../../src/adapters/tell/scrubber.ts'
 import { createKey } from '../../src/adapters/keys/key.ts'
 import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { createWebhooks } from '../../src/adapters/tell/webhooks.ts'
+import { composeGuard } from '../../src/cli/compose/guard.ts'
 import { compose } from '../../src/cli/compose/services.ts'
 import { createWatch } from '../../src/cli/daemon/watch.ts'
 import { keepHeapSmall } from '../../src/cli/heap.ts'
@@ -127,7 +129,7 @@ async function main() {
   const key = loaded(
     await readWalletKey(settings.wallets.get('trader'), { readFile: readSecretFile, env: {} }),
   )
-  scrubber.add(Buffer.from(key.key).toString('hex'))
+  scrubber.addKey(key.key)
   const trader = createKey(key.key)
   const clock = createClock()
   const metrics = createMetrics({ version: 'bench' })
@@ -153,12 +155,13 @@ async function main() {
   const { journal } = opened
   const server = await createHttpServer({ ...settings.http, metrics, ...watch.probes })
   const policy = { ...DEFAULT_POLICY, pollMsMin: POLL_MS_MIN, backoffMsMin: 5 }
-  const guard = { barred: () => undefined }
-  const composed = compose({
-    ...{ settings, strategies, clock, journal, guard, trader, observe, policy },
-  })
+  const haltFile = openHaltFile(settings.stateDir)
+  const guard = composeGuard(haltFile.barred)
+  const ports = { clock, journal, guard, haltFile, trader, observe }
+  const composed = compose({ settings, strategies, policy, ...ports })
   const never = new AbortController().signal
-  const context = { ...composed.context, closing: never, stop: never }
+  const tokenTrouble = () => undefined
+  const context = { ...composed.context, closing: never, stop: never, tokenTrouble }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)
 

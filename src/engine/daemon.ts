@@ -21,10 +21,7 @@ import { type Agenda, createAgenda, type Triggered } from './tick.ts'
 import { createTokenWatch } from './token-watch.ts'
 
 /** A context without what a running daemon alone can say: when it ends, and what it has seen of the service's list. */
-export type Foundations = Omit<
-  OrderContext,
-  'closing' | 'stop' | 'tokenTrouble' | 'strategies'
-> & {
+export type Foundations = Omit<OrderContext, 'closing' | 'stop' | 'tokenTrouble' | 'strategies'> & {
   /** What signatures are judged by: a reload exchanges them in place, as it does what stands in `account`. */
   readonly strategies: Map<string, Strategy>
 }

@@ -116,6 +116,15 @@ async function tradingWallet({ settings, scrubber }: AggregatorTools, io: Io) {
   return read.ok ? ({ ok: true, address: read.key.address } as const) : read
 }
 
+function barredBy(
+  state: DaemonState | undefined,
+  of: { readonly stateDir: string; readonly account: Address; readonly delegate: Address },
+): string | undefined {
+  const isHalted = (state?.halted ?? haltOf(of.stateDir)) !== undefined
+  if (isHalted && of.delegate !== NO_DELEGATE) return HALTED
+  return state && unfinished(state, of.account)
+}
+
 function change(
   delegate: Address,
   tools: AggregatorTools,
@@ -125,9 +134,7 @@ function change(
     const { stateDir } = tools.settings
     const view = await readState(stateDir)
     if (view !== undefined) tools.signBy({ state: view.state, isOnDisk: () => true })
-    const isHalted = (view?.state.halted ?? haltOf(stateDir)) !== undefined
-    const halted = isHalted && delegate !== NO_DELEGATE ? HALTED : undefined
-    const barred = halted ?? (view && unfinished(view.state, tools.account))
+    const barred = barredBy(view?.state, { stateDir, account: tools.account, delegate })
     if (barred !== undefined) return printOutcome(io, options, { ok: false, message: barred })
     const route = options.direct === true ? 'direct' : 'service'
     const outcome = await changeDelegation({ ...tools, delegate, route })

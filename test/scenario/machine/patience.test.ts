@@ -123,7 +123,11 @@ describe('nothing is signed yet, and the slot may be late:', () => {
   test.each<[string, (world: World) => unknown, string]>([
     ['a halt', (world) => world.control.halt(), 'skipped halted'],
     ['a pause', (world) => world.control.pause('hourly'), 'skipped paused'],
-    ['the removal of its strategy', (world) => world.control.reload({ strategies: [], account: world.account }), 'failed strategy-removed'],
+    [
+      'the removal of its strategy',
+      (world) => world.control.reload({ strategies: [], account: world.account }),
+      'failed strategy-removed',
+    ],
   ])('%s ends it within a second', async (_what, act, end) => {
     const world = swaps('ended')
     await untilSlot(world)

@@ -106,7 +106,10 @@ test('an order whose strategy is removed while it waits for its turn has caps no
   world.queueDelayMs = 20_000
   world.start()
   await world.runFor(HOUR + 5_000)
-  await Promise.all([world.control.reload({ strategies: [], account: world.account }), world.runFor(1_000)])
+  await Promise.all([
+    world.control.reload({ strategies: [], account: world.account }),
+    world.runFor(1_000),
+  ])
   await world.runFor(5 * MINUTE)
   expect(world.watch.signatures).toBe(0)
   expect(outcomes(world, 'hourly')).toEqual(['failed strategy-removed'])

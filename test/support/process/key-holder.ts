@@ -1,6 +1,6 @@
 import { writeHeapSnapshot } from 'node:v8'
-import { readSecretFile, readWalletKey } from '../../../src/adapters/keys/keystore.ts'
 import { createKey } from '../../../src/adapters/keys/key.ts'
+import { readSecretFile, readWalletKey } from '../../../src/adapters/keys/keystore.ts'
 import { createLog } from '../../../src/adapters/tell/log.ts'
 import { createScrubber } from '../../../src/adapters/tell/scrubber.ts'
 
