@@ -72,11 +72,28 @@ try {
     },
     logLevel: 'warning',
   })
+  await buildRunner()
   chmodSync(join(fresh, 'tranched.js'), 0o755)
   swap()
   report(metafile)
 } finally {
   rmSync(fresh, { recursive: true, force: true })
+}
+
+/** What a custom strategy's module runs in: one file, because that is all of the program that such a process may read. */
+function buildRunner() {
+  return build({
+    entryPoints: { 'module-runner': join(root, 'src/adapters/modules/runner/main.ts') },
+    outdir: fresh,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    legalComments: 'none',
+    absWorkingDir: root,
+    logLevel: 'warning',
+  })
 }
 
 /** The new folder takes the old one's place whole: no reader ever finds half of a build. */

@@ -2,11 +2,13 @@ import type { JournalEvent, JournalRecord } from './domain/book/journal.ts'
 import type { DaemonState } from './domain/book/state.ts'
 import type { AnsweredDomain } from './domain/call.ts'
 import type { IntentId } from './domain/intent.ts'
+import type { ModuleReply, ModuleView } from './domain/module.ts'
 import type { GaslessRoute, Observation } from './domain/observation.ts'
 import type { FeedReading, PriceFeed } from './domain/price.ts'
 import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
 import type { FailureReason, RefusalReason } from './domain/reason.ts'
 import type { GasTankMethods } from './domain/settings.ts'
+import type { CustomStrategy } from './domain/strategy.ts'
 import type { Pair, Token } from './domain/token.ts'
 import type { Address, Hex } from './domain/units.ts'
 
@@ -20,6 +22,7 @@ export type Ports = {
   readonly journal: Journal
   readonly guard: Guard
   readonly haltFile: HaltFile
+  readonly modules: Modules
   /** Of the gasless service. */
   readonly queue: PairQueue<GaslessRoute>
   readonly observe: (event: Observation) => void
@@ -360,6 +363,15 @@ export type HaltFile = {
   standing(): string | undefined
   /** Takes it away, durably. Throws where that is not certain; then it has to count as standing. */
   lift(): void
+}
+
+/** The operator's own modules, which decide apart from the daemon. */
+export type Modules = {
+  /**
+   * Asks a strategy's module about one slot. Never rejects, and answers within MODULE_ANSWER_MS whatever the module
+   * does; what it answers is outside text.
+   */
+  decide(strategy: CustomStrategy, view: ModuleView): Promise<ModuleReply>
 }
 
 /** Paced and bounded requests to a service, by route. A task that has begun always runs to its end. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ModuleHost } from '../adapters/modules/host.ts'
 import { looseFiles } from '../config/loose-files.ts'
 import { loadSettings, peekMode } from '../config/settings/load.ts'
 import type { Overrides } from '../config/settings/overrides.ts'
@@ -35,18 +36,29 @@ export function load(options: ConfigOptions, io: Io, sandbox?: unknown): Loaded 
 }
 
 /**
- * The same for whoever lets the files decide: with the modules of custom strategies, and in live mode nothing where others
- * could write into what is signed by (rule T11). A module that others may write is not even loaded then.
+ * The same for whoever lets the files decide: with the modules of custom strategies, started, and in live mode nothing where
+ * others could write into what is signed by (rule T11). A module that others may write is not even loaded then.
  */
-export async function loadAll(options: ConfigOptions, io: Io, sandbox?: unknown): Promise<Loaded> {
+export async function loadAll(
+  options: ConfigOptions,
+  io: Io,
+  modules: ModuleHost,
+  sandbox?: unknown,
+): Promise<Loaded> {
   const loaded = load(options, io, sandbox)
   if (!loaded.ok) return loaded
   const { settings } = loaded
   const loose = looseFiles(settings, loaded.strategies)
   if (settings.mode === 'live' && loose.length > 0) return { ok: false, problems: loose }
-  const modules = await loadModules(loaded.strategies)
-  if (!modules.ok) return modules
-  return { ...loaded, strategies: modules.strategies, warnings: [...loaded.warnings, ...loose] }
+  const started = await startModules(loaded, modules)
+  return started.ok ? { ...started, warnings: [...started.warnings, ...loose] } : started
+}
+
+/** Starts the modules of what was loaded. Where one cannot be, whatever was started is the caller's to end. */
+export async function startModules(loaded: Loaded, modules: ModuleHost): Promise<Loaded> {
+  if (!loaded.ok) return loaded
+  const problems = await loadModules(loaded.strategies, loaded.settings, modules.start)
+  return problems.length === 0 ? loaded : { ok: false, problems }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { StrategyMemory } from '../domain/book/memory.ts'
+import type { ModuleReply, ModuleView } from '../domain/module.ts'
 import type { CustomStrategy } from '../domain/strategy.ts'
 import type { Asset } from '../domain/token.ts'
 import { baseUnits, maxOf } from '../domain/units.ts'
@@ -14,32 +14,16 @@ import {
 import { firstLine, type ModuleAnswer, readAnswer, type WantedOrder } from './module-answer.ts'
 import { NO_BOUNDS, notCovered, swapIntent } from './swap.ts'
 
-/** What a module's `decide` is given. Frozen; amounts are bigint base units, prices exact ratios of base units. */
-export type CustomView = {
-  readonly slotSeconds: number
-  readonly nowSeconds: number
-  /** What the module's schema made of the file's `params`. */
-  readonly params: unknown
-  /** By the name of the token: what is free, and its decimal places. */
-  readonly balances: Readonly<
-    Record<string, { readonly amount: bigint; readonly decimals: number }>
-  >
-  /** By `SELL/BUY`: sell base units per buy base unit; absent without a usable price. */
-  readonly prices: Readonly<
-    Record<
-      string,
-      { readonly num: bigint; readonly den: bigint; readonly updatedAtSeconds: number }
-    >
-  >
-  readonly memory: StrategyMemory
-}
-
 /**
- * Lets the operator's module decide, and believes nothing that it gives back: its orders become intents only within its
- * own tokens, prices, balances and limits. Whatever it throws or gives back malformed skips the slot.
+ * Reads what the operator's module answered, and believes nothing of it: its orders become intents only within its own
+ * tokens, prices, balances and limits. What is malformed, or no answer at all, skips the slot.
  */
-export function decideCustom(strategy: CustomStrategy, view: MarketView): Decision {
-  const answer = askModule(strategy, viewFor(strategy, view))
+export function decideCustom(
+  strategy: CustomStrategy,
+  view: MarketView,
+  reply: ModuleReply,
+): Decision {
+  const answer = answerIn(reply, strategy)
   if (answer.tag === 'failed') return skip('module-failed', answer.text)
   const remember = answer.memory === undefined ? {} : { memory: answer.memory }
   if (answer.tag === 'skip') return { ...skip('module-skipped', answer.text), ...remember }
@@ -57,9 +41,10 @@ export function decideCustom(strategy: CustomStrategy, view: MarketView): Decisi
 
 type Asked = ModuleAnswer | { readonly tag: 'failed'; readonly text: string }
 
-function askModule({ decide, assets }: CustomStrategy, view: CustomView): Asked {
+function answerIn(reply: ModuleReply, { assets }: CustomStrategy): Asked {
+  if (!reply.ok) return { tag: 'failed', text: firstLine(reply.detail) }
   try {
-    return readAnswer(decide(view), assets)
+    return readAnswer(reply.value, assets)
   } catch (error) {
     return { tag: 'failed', text: thrownText(error) }
   }
@@ -74,29 +59,29 @@ function thrownText(error: unknown): string {
   }
 }
 
-function viewFor(strategy: CustomStrategy, view: MarketView): CustomView {
+/** What a strategy's module is asked with. */
+export function moduleView(strategy: CustomStrategy, view: MarketView): ModuleView {
   const names = [...strategy.assets]
   const balances = names.map(([name, asset]) => [
     name,
-    Object.freeze({ amount: maxOf(0n, availableOf(view, asset)), decimals: asset.token.decimals }),
+    { amount: maxOf(0n, availableOf(view, asset)), decimals: asset.token.decimals },
   ])
   const prices = names.flatMap(([sellName, sell]) =>
     names.flatMap(([buyName, buy]) => {
       const answer = priceOf(view, sell.token, buy.token)
       if (!answer.ok) return []
       const { ratio, updatedAtSeconds } = answer.price
-      return [[`${sellName}/${buyName}`, Object.freeze({ ...ratio, updatedAtSeconds })]]
+      return [[`${sellName}/${buyName}`, { ...ratio, updatedAtSeconds }]]
     }),
   )
   const { slotSeconds, nowSeconds, memory } = view
-  return Object.freeze({
+  return {
     slotSeconds,
     nowSeconds,
-    params: strategy.params,
-    balances: Object.freeze(Object.fromEntries(balances)),
-    prices: Object.freeze(Object.fromEntries(prices)),
-    memory: Object.freeze({ ...memory }),
-  })
+    balances: Object.fromEntries(balances),
+    prices: Object.fromEntries(prices),
+    memory,
+  }
 }
 
 /** Every order needs a price, and all that sell one token need its balance together. */

@@ -137,13 +137,9 @@ export type CustomStrategy = SwapBase & {
   readonly module: string
   /** The only assets that it may trade, by the name that the module uses. */
   readonly assets: ReadonlyMap<string, Asset>
-  /** What the module's own schema made of the file's `params`. */
+  /** What the file says, lists and maps of texts; the module's own schema reads it where the module runs. */
   readonly params: unknown
-  readonly decide: CustomDecide
 }
-
-/** A module's `decide`, before anything that it returns is believed. */
-export type CustomDecide = (view: unknown) => unknown
 
 /** A contract call on a schedule, through the aggregation service. Its caps are wei of value. */
 export type CallStrategy = StrategyBase & {

@@ -140,6 +140,9 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       strategies: input.strategies,
       startedAtMs,
       wallet: input.wallet,
+      launch,
+      wake: errands.wake,
+      fail,
     })
     const fillTank = gasTankKeeper(context, fail)
     fillTank()
@@ -148,12 +151,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       pause: (strategy) => pause(context.ports, strategy),
       resume: (strategy) => resume(context.ports, strategy),
       halt: () => halt(context.ports),
-      trigger: (strategy) =>
-        errands.run(async () => {
-          const triggered = await agenda.trigger(strategy)
-          if (triggered.ok) for (const id of triggered.intents) launch(id)
-          return triggered
-        }),
+      trigger: (strategy) => errands.run(() => agenda.trigger(strategy)).then(({ done }) => done),
       reload: (files) =>
         errands.run(async () => {
           const identity = await askChain(
@@ -163,6 +161,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
           )
           if (!identity.ok) throw new Error('the chain cannot be read now; try again')
           await tokens.look()
+          await agenda.settled()
           // In one turn: nobody ever sees the one without the other.
           strategies.clear()
           for (const strategy of files.strategies) strategies.set(strategy.name, strategy)

@@ -4,7 +4,9 @@ export type Errands = {
   run<Result>(task: () => Promise<Result>): Promise<Result>
   /** Does what has been handed in. Never rejects: an error is its task's own. */
   attend(): Promise<void>
-  /** Aborted as soon as a task is handed in, or when the loop closes: what the loop sleeps on. */
+  /** Ends the loop's sleep. */
+  wake(): void
+  /** Aborted as soon as a task is handed in or `wake` is called, or when the loop closes: what the loop sleeps on. */
   nextSignal(): AbortSignal
 }
 
@@ -33,6 +35,7 @@ export function createErrands(closing: AbortSignal): Errands {
     async attend() {
       for (const { task } of waiting.splice(0)) await task()
     },
+    wake: () => sleep.abort(),
     nextSignal() {
       const isQuiet = waiting.length === 0 && !closing.aborted
       if (!isQuiet) sleep.abort()

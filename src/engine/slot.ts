@@ -1,5 +1,6 @@
 import { decideCall } from '../decide/call.ts'
-import { decideSwap } from '../decide/decide.ts'
+import { decideCustom, moduleView } from '../decide/custom.ts'
+import { decideSwap, type OwnKind } from '../decide/decide.ts'
 import { type Decision, type MarketView, type Skip, skip } from '../decide/decision.ts'
 import { drawdownOf } from '../decide/drawdown.ts'
 import type { DecisionInputs, EventOf } from '../domain/book/journal.ts'
@@ -7,11 +8,17 @@ import { limitHit, limitText } from '../domain/book/limits.ts'
 import type { StrategyMemory } from '../domain/book/memory.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import type { IntentId } from '../domain/intent.ts'
+import type { ModuleReply, ModuleView } from '../domain/module.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
-import { readsMarket, type Strategy, type SwapStrategy } from '../domain/strategy.ts'
+import {
+  type CustomStrategy,
+  readsMarket,
+  type Strategy,
+  type SwapStrategy,
+} from '../domain/strategy.ts'
 import { type Address, baseUnits } from '../domain/units.ts'
 import type { OrderContext } from '../execute/context.ts'
-import type { ChainView } from '../ports.ts'
+import type { ChainView, Modules } from '../ports.ts'
 import { barredFrom } from './barred.ts'
 import { inputsOf, type ViewContext, viewOf } from './view.ts'
 
@@ -31,6 +38,13 @@ export type Considered = {
   readonly alongside: readonly EventOf<'strategy-paused'>[]
 }
 
+/** What a strategy's module has to be asked before anything can be decided. */
+export type Question = {
+  readonly asks: CustomStrategy
+  readonly view: ModuleView
+  readonly inputs: DecisionInputs
+}
+
 /** What a decision is made from, all of it known before: whoever only wants to know what would be done needs no more. */
 export type ConsiderInput = ViewContext & {
   /** Account of the aggregation service that calls are made from. */
@@ -43,12 +57,26 @@ export type ConsiderInput = ViewContext & {
 
 /**
  * Decides one slot and journals what came of it: opened with its intents, or closed as skipped. Resolves, once that
- * is on disk, with the intents to execute.
+ * is on disk, with the intents to execute. Nothing comes between looking at the state and adding to it, but for a
+ * custom strategy, whose module takes its time: all is looked at again once it has answered.
  */
-export async function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
-  const { context, ...slot } = input
+export function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
+  const considered = consider(considerInput(input))
+  return 'asks' in considered ? askAndTake(input, considered) : record(input, considered)
+}
+
+async function askAndTake(input: SlotInput, question: Question): Promise<readonly IntentId[]> {
+  const { closing, ports } = input.context
+  const reply = await ports.modules.decide(question.asks, question.view)
+  // The slot stays owed: nobody would wait for what it decides.
+  if (closing.aborted) return []
+  const later = { ...input, nowMs: ports.clock.now() }
+  return record(later, considerReply(considerInput(later), question, reply))
+}
+
+function considerInput({ context, ...slot }: SlotInput): ConsiderInput {
   const { mode, pricePath, account, ports, aggregator, wallet } = context
-  const considered = consider({
+  return {
     ...slot,
     mode,
     pricePath,
@@ -56,15 +84,57 @@ export async function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
     state: ports.journal.state,
     owner: ports.signer.address,
     caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
-  })
+  }
+}
+
+function record(input: SlotInput, considered: Considered): Promise<readonly IntentId[]> {
   const { decision } = considered
   return decision.tag === 'trade'
     ? openSlot(input, considered, decision)
     : skipSlot(input, considered, decision)
 }
 
-/** The whole decision of a slot, with limits applied and without any effect. */
-export function consider(input: ConsiderInput): Considered {
+/**
+ * The whole decision of a slot, with limits applied and without any effect; or what its module is to be asked first,
+ * whose reply goes to `considerReply`.
+ */
+export function consider(input: ConsiderInput): Considered | Question {
+  const seen = lookAt(input)
+  if ('decision' in seen) return seen
+  const { strategy, market, inputs } = seen
+  if (strategy.kind === 'custom')
+    return { asks: strategy, view: moduleView(strategy, market), inputs }
+  return { inputs, ...considerSwap(input, strategy, market) }
+}
+
+/** The same where a module may be asked at once: what whoever only wants to know needs. */
+export async function considerAsking(input: ConsiderInput, modules: Modules): Promise<Considered> {
+  const considered = consider(input)
+  if (!('asks' in considered)) return considered
+  const reply = await modules.decide(considered.asks, considered.view)
+  return considerReply(input, considered, reply)
+}
+
+/** The decision that a module's reply makes, by what bars and limits it now. */
+export function considerReply(
+  input: ConsiderInput,
+  { asks, inputs }: Question,
+  reply: ModuleReply,
+): Considered {
+  const seen = lookAt(input)
+  if ('decision' in seen) return seen
+  const decision = admitted(input, decideCustom(asks, seen.market, reply))
+  return { decision, inputs, alongside: [] }
+}
+
+type Seen = {
+  readonly strategy: SwapStrategy
+  readonly market: MarketView
+  readonly inputs: DecisionInputs
+}
+
+/** The market as a strategy that swaps sees it; a decision at once for what is barred, blind or a call. */
+function lookAt(input: ConsiderInput): Considered | Seen {
   const { state, strategy, slotSeconds, view, nowMs, account } = input
   const barred = barredFrom({ state, strategy, account, nowMs })
   if (barred !== undefined) return { decision: barred, alongside: [] }
@@ -75,12 +145,12 @@ export function consider(input: ConsiderInput): Considered {
   if (view === undefined)
     return { decision: skip('price-missing', 'no market was read'), alongside: [] }
   const market = viewOf(input, view, { strategy, slotSeconds })
-  return { inputs: inputsOf(strategy, market, view), ...considerSwap(input, strategy, market) }
+  return { strategy, market, inputs: inputsOf(strategy, market, view) }
 }
 
 function considerSwap(
   input: ConsiderInput,
-  strategy: SwapStrategy,
+  strategy: OwnKind,
   market: MarketView,
 ): Omit<Considered, 'inputs'> {
   const record = input.state.strategies.get(strategy.name)

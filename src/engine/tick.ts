@@ -6,7 +6,8 @@ import { readsMarket, type Strategy } from '../domain/strategy.ts'
 import { askChain } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
-import { takeSlot } from './slot.ts'
+import { Asking } from './asking.ts'
+import { type SlotInput, takeSlot } from './slot.ts'
 import { type Owed, Upcoming } from './upcoming.ts'
 import { balancesOf, marketOf, type Wanted, wantedBy } from './view.ts'
 
@@ -16,19 +17,26 @@ const VIEW_RETRY_MS = 2_000
 const WALLET_READ_MS = 60_000
 
 export type Agenda = {
-  /** Attends to everything that is due. Resolves with the intents to execute. */
+  /**
+   * Attends to everything that is due. Resolves with the intents to execute; those of modules, which take their time,
+   * are launched as they come.
+   */
   tick(): Promise<readonly IntentId[]>
   /** When the next slot is due, epoch ms. */
   nextDueMs(): number
   nextSlotOf(strategy: string): SlotSeconds | undefined
-  /** Attends these strategies from now on. Never during a tick. */
+  /** Resolves once no module is being asked. */
+  settled(): Promise<void>
+  /** Attends these strategies from now on. Never during a tick, nor while a module is being asked. */
   replace(strategies: readonly Strategy[]): void
   /**
    * Opens a slot of a strategy now, outside its schedule, after what is due of it. Limits and pauses hold for it as for
-   * any other. Never during a tick. Gives the slot and its intents, or why there is none.
+   * any other. Never during a tick. Begins it; `done` gives the slot and its intents, or why there is none.
    */
-  trigger(strategy: string): Promise<Triggered>
+  trigger(strategy: string): Promise<Triggering>
 }
+
+export type Triggering = { readonly done: Promise<Triggered> }
 
 export type Triggered =
   | { readonly ok: true; readonly slotSeconds: SlotSeconds; readonly intents: readonly IntentId[] }
@@ -39,6 +47,12 @@ export type AgendaInput = {
   readonly strategies: readonly Strategy[]
   readonly startedAtMs: number
   readonly wallet: string
+  /** Called for each intent of a module, once it is on disk. */
+  readonly launch: (id: IntentId) => void
+  /** Called when a slot may be due that `nextDueMs` did not know of. */
+  readonly wake: () => void
+  /** Called with a bug or the failure of the journal. */
+  readonly fail: (error: unknown) => void
 }
 
 /** The calendar of all strategies over the journal's record of what is accounted for. */
@@ -46,14 +60,16 @@ export function createAgenda(input: AgendaInput): Agenda {
   const { context, strategies, startedAtMs } = input
   const { ports } = context
   const upcoming = new Upcoming({ ports, strategies, startedAtMs })
-  const attendant = new Attendant(input, upcoming)
+  const asking = new Asking({ ...input, upcoming })
+  const attendant = new Attendant(input, upcoming, asking)
   return {
     tick() {
       reportOpen(context)
       return attendant.attend(ports.clock.now())
     },
+    settled: () => asking.settled(),
     replace: (others) => upcoming.replace(others),
-    trigger: (name) => trigger(context, upcoming, name),
+    trigger: (name) => trigger({ context, upcoming, asking }, name),
     nextDueMs: () => Math.max(upcoming.soonestMs(), attendant.retryAtMs),
     nextSlotOf: (strategy) => upcoming.nextOf(strategy),
   }
@@ -66,10 +82,12 @@ class Attendant {
   #walletReadAtMs = Number.NEGATIVE_INFINITY
   readonly #input: AgendaInput
   readonly #upcoming: Upcoming
+  readonly #asking: Asking
 
-  constructor(input: AgendaInput, upcoming: Upcoming) {
+  constructor(input: AgendaInput, upcoming: Upcoming, asking: Asking) {
     this.#input = input
     this.#upcoming = upcoming
+    this.#asking = asking
   }
 
   async attend(nowMs: number): Promise<readonly IntentId[]> {
@@ -85,12 +103,22 @@ class Attendant {
         ? due.filter(({ strategy }) => !readsMarket(strategy))
         : this.#believed(due, view, nowMs)
     await Promise.all(owed.map((each) => recordMissed(context, each)))
-    const taken = owed.flatMap(({ strategy, due: { attend } }) =>
+    const own = owed.filter(({ strategy }) => strategy.kind !== 'custom')
+    const taken = own.flatMap(({ strategy, due: { attend } }) =>
       attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
     )
+    for (const each of owed) if (each.strategy.kind === 'custom') this.#ask(each, { view, nowMs })
     const started = (await Promise.all(taken)).flat()
-    for (const { strategy } of owed) this.#upcoming.refresh(strategy)
+    for (const { strategy } of own) this.#upcoming.refresh(strategy)
     return started
+  }
+
+  /** The first slot that is owed: the others are after it, by what the market is then. */
+  #ask({ strategy, due }: Owed, at: Pick<SlotInput, 'view' | 'nowMs'>): void {
+    const { context, fail } = this.#input
+    const [slotSeconds] = due.attend
+    if (slotSeconds === undefined) this.#upcoming.refresh(strategy)
+    else this.#asking.take({ context, strategy, slotSeconds, ...at }).catch(fail)
   }
 
   #mayWait(due: readonly Owed[], nowMs: number): boolean {
@@ -134,28 +162,32 @@ class Attendant {
 }
 
 async function trigger(
-  context: OrderContext,
-  upcoming: Upcoming,
+  agenda: {
+    readonly context: OrderContext
+    readonly upcoming: Upcoming
+    readonly asking: Asking
+  },
   name: string,
-): Promise<Triggered> {
+): Promise<Triggering> {
+  const { context, upcoming, asking } = agenda
+  const refused = (detail: string): Triggering => ({ done: Promise.resolve({ ok: false, detail }) })
   const { clock, journal } = context.ports
   const strategy = upcoming.strategies.find((each) => each.name === name)
-  if (strategy === undefined) return { ok: false, detail: `no enabled strategy is named ${name}` }
+  if (strategy === undefined) return refused(`no enabled strategy is named ${name}`)
   const nowMs = clock.now()
   const last = journal.state.strategies.get(name)?.lastSlotSeconds ?? 0
   // The second after one that is accounted for, where both are this one.
   const slotSeconds = Math.max(Math.floor(nowMs / 1000), last + 1)
   const owedSlot = upcoming.nextOf(name)
   const isAhead = slotSeconds * 1000 - nowMs > 1_000
-  if (isAhead || (owedSlot !== undefined && owedSlot <= slotSeconds))
-    return { ok: false, detail: `${name} has a slot of its own at this very moment` }
+  const isOwed = owedSlot !== undefined && owedSlot <= slotSeconds
+  if (isAhead || isOwed || asking.has(name))
+    return refused(`${name} has a slot of its own at this very moment`)
   const view = await readMarket(context, wantedBy([strategy]))
-  if (context.closing.aborted) return { ok: false, detail: 'the daemon is stopping' }
-  if (view === undefined && readsMarket(strategy))
-    return { ok: false, detail: 'the market could not be read' }
-  const intents = await takeSlot({ context, strategy, slotSeconds, view, nowMs })
-  upcoming.refresh(strategy)
-  return { ok: true, slotSeconds, intents }
+  if (context.closing.aborted) return refused('the daemon is stopping')
+  if (view === undefined && readsMarket(strategy)) return refused('the market could not be read')
+  const taken = asking.take({ context, strategy, slotSeconds, view, nowMs })
+  return { done: taken.then((intents) => ({ ok: true, slotSeconds, intents })) }
 }
 
 async function recordMissed(

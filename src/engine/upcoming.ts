@@ -69,6 +69,12 @@ export class Upcoming {
     })
   }
 
+  /** Owes nothing until it is refreshed: one of its slots is being decided. */
+  hold(strategy: Strategy): void {
+    this.#next.delete(strategy.name)
+    this.#soonestMs = undefined
+  }
+
   nextOf(strategy: string): SlotSeconds | undefined {
     return this.#next.get(strategy)?.slot
   }

@@ -50,6 +50,14 @@ export class SimulatedProcess {
     })
   }
 
+  /** Waits inside the process. */
+  after<Value>(ms: number, value: () => Value): Promise<Value> {
+    if (!this.#alive) return never()
+    return new Promise((resolve) => {
+      this.#clock.processTimer(ms, () => resolve(value()))
+    })
+  }
+
   requireAlive(): void {
     if (!this.#alive) throw new ProcessDied()
   }

@@ -22,6 +22,7 @@ import type { LimitReading } from './gasless/rate-limits.ts'
 import { SimulatedService } from './gasless/service.ts'
 import { createSimulatedJournal, SimulatedDisk } from './journal.ts'
 import { Watch } from './judge/watch.ts'
+import { createSimulatedModules, noModuleFaults, type SimulatedModule } from './modules.ts'
 import { never, ProcessDied, SimulatedProcess } from './process.ts'
 import { createSimulatedKey } from './signer.ts'
 import {
@@ -50,6 +51,8 @@ export type WorldOptions = {
   readonly gasless?: Partial<GaslessSettings>
   readonly aggregator?: Partial<AggregatorSettings>
   readonly policy?: Partial<ExecutionPolicy>
+  /** The modules of custom strategies, by the strategy's name. */
+  readonly modules?: Readonly<Record<string, SimulatedModule>>
   /** Paces requests to the service as the live adapters do; without it nobody waits but for `queueDelayMs`. */
   readonly pace?: (parts: PaceParts) => Pace
 }
@@ -89,6 +92,7 @@ export class World {
   readonly disk = new SimulatedDisk()
   readonly chainFaults = noChainFaults()
   readonly serviceFaults = noServiceFaults()
+  readonly moduleFaults = noModuleFaults()
   readonly observations: Observation[] = []
   readonly watch: Watch
   readonly aggregation: Aggregation
@@ -98,6 +102,7 @@ export class World {
   readonly initialWeth = 50n * 10n ** 18n
   /** What the strategy files say at the next start. */
   strategies: readonly Strategy[]
+  readonly modules: Map<string, SimulatedModule>
   /** How long each submission waits in the queue. */
   queueDelayMs = 0
   /** How long each other request waits there. */
@@ -142,6 +147,7 @@ export class World {
       hashPermit: this.#hashPermit,
     })
     this.strategies = options.strategies
+    this.modules = new Map(Object.entries(options.modules ?? {}))
     this.account = { ...ACCOUNT, ...options.account }
     this.gasless = { ...GASLESS, ...options.gasless }
     this.#policy = { ...DEFAULT_POLICY, ...options.policy }
@@ -244,6 +250,7 @@ export class World {
   async calmDown(): Promise<boolean> {
     Object.assign(this.chainFaults, noChainFaults())
     Object.assign(this.serviceFaults, noServiceFaults())
+    Object.assign(this.moduleFaults, noModuleFaults())
     this.aggregation.calmDown()
     this.clock.offsetMs = 0
     for (let minutes = 0; minutes < 60; minutes += 1) {
@@ -317,6 +324,11 @@ export class World {
           this.haltFile = undefined
         },
       },
+      modules: createSimulatedModules({
+        process,
+        modules: this.modules,
+        faults: this.moduleFaults,
+      }),
       queue: pace?.queue ?? this.#queueOf(process),
       observe,
     }

@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 
 const MARKER = 'TRANCHED_TEST_RUN'
 const GRACE_MS = 5_000
 const WATCHED = /anvil|tranched\.js|prometheus|pm2|God Daemon/i
 
 type Process = { readonly pid: number; readonly command: string }
+
+/** Modules have no environment; the program that they run in lies in the checkout, or where this run built it. */
+const MODULE = /module-runner\.mjs$/
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
  * Fails the run when a process that a test started outlives it: a local EVM node, a daemon, a supervisor. Every child
@@ -16,7 +23,8 @@ export function setup(): () => Promise<void> {
   const marker = randomUUID()
   process.env[MARKER] = marker
   return async () => {
-    const survivors = await waitForEnd(`${MARKER}=${marker}`)
+    const survivors = await waitForEnd(marker)
+    rmSync(join(tmpdir(), `tranched-${marker}`), { recursive: true, force: true })
     for (const { pid } of survivors) kill(pid)
     if (survivors.length === 0) return
     // The runner prints what a teardown throws, but does not fail for it.
@@ -26,24 +34,26 @@ export function setup(): () => Promise<void> {
   }
 }
 
-async function waitForEnd(mark: string): Promise<readonly Process[]> {
+async function waitForEnd(marker: string): Promise<readonly Process[]> {
   const deadline = performance.now() + GRACE_MS
   for (;;) {
-    const found = marked(mark)
+    const found = marked(marker)
     if (found.length === 0 || performance.now() > deadline) return found
     await sleep(100)
   }
 }
 
 /** Reads /proc, so it watches on Linux only; CI runs there. */
-function marked(mark: string): readonly Process[] {
+function marked(marker: string): readonly Process[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((name) => {
       const environment = readProc(name, 'environ')
       const command = readProc(name, 'cmdline').replaceAll('\0', ' ').trim()
-      const ours = environment.split('\0').includes(mark) && WATCHED.test(command)
+      const isMarked = environment.split('\0').includes(`${MARKER}=${marker}`)
+      const isModule = MODULE.test(command) && (command.includes(ROOT) || command.includes(marker))
+      const ours = isModule || (isMarked && WATCHED.test(command))
       return ours ? [{ pid: Number(name), command: command.slice(0, 200) }] : []
     })
 }

@@ -1,4 +1,3 @@
-import { loadModules } from '../../config/strategies/load-modules.ts'
 import { emptyState } from '../../domain/book/fields.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { bookOf } from '../../domain/book/venues.ts'
@@ -8,13 +7,21 @@ import type { Settings } from '../../domain/settings.ts'
 import { readsMarket, type Strategy } from '../../domain/strategy.ts'
 import { NATIVE_TOKEN, type Token } from '../../domain/token.ts'
 import { formatAmount, ZERO_ADDRESS } from '../../domain/units.ts'
-import { consider } from '../../engine/slot.ts'
+import { considerAsking } from '../../engine/slot.ts'
 import { type WorstCase, worstCases } from '../../engine/spend.ts'
 import { scheduleOf, wantedBy } from '../../engine/view.ts'
+import type { Modules } from '../../ports.ts'
+import { withModules } from '../compose/modules.ts'
 import { readState } from '../compose/state.ts'
 import { describeSchedule, describeStrategy, durationText, instantText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
+import {
+  type ConfigOptions,
+  type Loaded,
+  loadForReading,
+  reportProblems,
+  startModules,
+} from '../load.ts'
 import { type Market, readMarketNow } from '../market.ts'
 
 export type PlanOptions = ConfigOptions & { readonly slots: number }
@@ -28,21 +35,34 @@ export async function plan(
   io: Io,
   nowMs: number,
 ): Promise<ExitCode> {
-  const loaded = loadForReading(options, io)
-  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  const modules = await loadModules(loaded.strategies)
-  if (!modules.ok) return reportProblems(modules.problems, io, options)
-  const { settings } = loaded
-  const strategies = modules.strategies.filter((each) => name === undefined || each.name === name)
+  return withModules(async (modules) => {
+    const loaded = await startModules(loadForReading(options, io), modules)
+    if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+    return planLoaded(name, options, { io, nowMs, modules, ...loaded })
+  })
+}
+
+type Planned = Pick<Extract<Loaded, { ok: true }>, 'settings' | 'strategies'> & {
+  readonly io: Io
+  readonly nowMs: number
+  readonly modules: Modules
+}
+
+async function planLoaded(
+  name: string | undefined,
+  options: PlanOptions,
+  { io, nowMs, modules, settings, strategies: all }: Planned,
+): Promise<ExitCode> {
+  const strategies = all.filter((each) => name === undefined || each.name === name)
   if (strategies.length === 0) {
-    const names = modules.strategies.map((each) => each.name).join(', ')
+    const names = all.map((each) => each.name).join(', ')
     io.stderr.write(`plan: no strategy is named ${name}; there are: ${names}\n`)
     return EXIT.failed
   }
   const state = (await readState(settings.stateDir))?.state ?? emptyState()
   const market = await readMarketNow(settings, wantedBy(strategies), { state, io })
-  const input = { settings, state, market, nowMs, slots: options.slots }
-  const plans = strategies.map((strategy) => planOf(strategy, input))
+  const input = { settings, state, market, nowMs, slots: options.slots, modules }
+  const plans = await Promise.all(strategies.map((strategy) => planOf(strategy, input)))
   const totals = totalsOf(plans, input)
   if (options.json) printJson(io, { market: marketReport(market), strategies: plans, totals })
   else
@@ -58,11 +78,12 @@ type PlanInput = {
   readonly market: Market
   readonly nowMs: number
   readonly slots: number
+  readonly modules: Modules
 }
 
-type Plan = ReturnType<typeof planOf>
+type Plan = Awaited<ReturnType<typeof planOf>>
 
-function planOf(strategy: Strategy, input: PlanInput) {
+async function planOf(strategy: Strategy, input: PlanInput) {
   const { state, nowMs } = input
   const schedule = scheduleOf(state, strategy)
   const nowSeconds = Math.floor(nowMs / 1000)
@@ -80,7 +101,7 @@ function planOf(strategy: Strategy, input: PlanInput) {
       local: localText(slot, zone),
       inSeconds: slot - nowSeconds,
     })),
-    now: decisionNow(strategy, input),
+    now: await decisionNow(strategy, input),
     mostPerDay: worstCases(strategy, {
       nowSeconds,
       schedule,
@@ -93,9 +114,10 @@ function planOf(strategy: Strategy, input: PlanInput) {
 }
 
 /** What the next slot would do if it came now. */
-function decisionNow(strategy: Strategy, { settings, state, market, nowMs }: PlanInput) {
+async function decisionNow(strategy: Strategy, input: PlanInput) {
+  const { settings, state, market, nowMs, modules } = input
   if (readsMarket(strategy) && !market.ok) return { does: 'unknown', detail: market.why }
-  const { decision } = consider({
+  const slot = {
     mode: settings.mode,
     pricePath: createPricePaths(settings.prices.values()),
     account: settings.limits,
@@ -106,7 +128,8 @@ function decisionNow(strategy: Strategy, { settings, state, market, nowMs }: Pla
     slotSeconds: Math.floor(nowMs / 1000),
     view: market.ok ? market.view : undefined,
     nowMs,
-  })
+  }
+  const { decision } = await considerAsking(slot, modules)
   if (decision.tag === 'skip') return { does: `skip: ${decision.reason}`, detail: decision.detail }
   const orders = decision.intents.map((intent) => bookOf(intent).wordsOf(intent))
   return { does: orders.join('; '), detail: '' }

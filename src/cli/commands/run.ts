@@ -1,4 +1,5 @@
 import { peekMode } from '../../config/settings/load.ts'
+import { type OpenedModules, withModules } from '../compose/modules.ts'
 import { lockState } from '../compose/state.ts'
 import { type RunOptions, runLocked } from '../daemon/operate.ts'
 import type { ExitCode, Io } from '../io.ts'
@@ -12,7 +13,11 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
     const { runOnSandbox } = await import('../daemon/run-on-sandbox.ts')
     return runOnSandbox(options, io)
   }
-  const loaded = await loadAll(options, io)
+  return withModules((modules) => runOn(options, io, modules))
+}
+
+async function runOn(options: RunOptions, io: Io, modules: OpenedModules): Promise<ExitCode> {
+  const loaded = await loadAll(options, io, modules)
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
   if (loaded.warnings.length > 0) io.stderr.write(`${renderAll(loaded.warnings, io)}\n`)
   const { settings, strategies } = loaded
@@ -24,7 +29,8 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
       io,
       settings,
       strategies,
-      loadAgain: () => loadAll(options, io),
+      modules,
+      loadAgain: () => loadAll(options, io, modules),
     })
   } finally {
     release()

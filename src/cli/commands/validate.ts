@@ -3,6 +3,7 @@ import { peekMode } from '../../config/settings/load.ts'
 import { scheduleWarnings } from '../../domain/schedule/calendar.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
+import { withModules } from '../compose/modules.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
 import { type ConfigOptions, loadAll, renderAll, reportProblems } from '../load.ts'
 
@@ -15,7 +16,7 @@ export async function validate(
   const mode = peekMode({ file: options.config })
   if (!mode.ok) return reportProblems(mode.problems, io, options)
   const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
-  const loaded = await loadAll(options, io, sandbox)
+  const loaded = await withModules((modules) => loadAll(options, io, modules, sandbox))
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
   const { settings, strategies, warnings } = loaded
   const schedules = strategies.flatMap((strategy) => scheduleNotes(strategy, nowSeconds))

@@ -16,7 +16,16 @@ import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
 import { createSigner, type Files } from '../../execute/authority/signer.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns } from '../../execute/context.ts'
-import type { Clock, Gasless, Guard, HaltFile, Journal, Key, PairQueue } from '../../ports.ts'
+import type {
+  Clock,
+  Gasless,
+  Guard,
+  HaltFile,
+  Journal,
+  Key,
+  Modules,
+  PairQueue,
+} from '../../ports.ts'
 
 const monotonicMs = (): number => performance.now()
 
@@ -32,6 +41,7 @@ export type ComposeInput = ServiceInput & {
   readonly journal: Journal
   readonly guard: Guard
   readonly haltFile: HaltFile
+  readonly modules: Modules
   /** The wallet that trades. */
   readonly trader: Key
   /** The aggregator's wallet; needed where the settings have an aggregator. */
@@ -50,7 +60,7 @@ export type Composed = {
 
 /** What a daemon trades with. */
 export function compose(input: ComposeInput): Composed {
-  const { settings, clock, journal, guard, haltFile, observe } = input
+  const { settings, clock, journal, guard, haltFile, modules, observe } = input
   const { gasless } = settings
   const { chainId } = chainOf(settings, gasless.chain)
   const service = composeGasless(input)
@@ -70,6 +80,7 @@ export function compose(input: ComposeInput): Composed {
       journal,
       guard,
       haltFile,
+      modules,
       queue: service.queue,
       observe,
     },

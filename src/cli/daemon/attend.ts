@@ -1,4 +1,5 @@
 import type { ControlAnswer } from '../../adapters/control/control-socket.ts'
+import type { ModuleHost } from '../../adapters/modules/host.ts'
 import type { Log } from '../../adapters/tell/log.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -13,6 +14,7 @@ import { createReloader, type Reloader, type StaleFiles } from './reload.ts'
 export type AttendInput = {
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
+  readonly modules: ModuleHost
   readonly loadAgain: () => Promise<Loaded>
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
   readonly observe: (event: Observation) => void

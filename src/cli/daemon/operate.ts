@@ -8,6 +8,7 @@ import { untilAborted } from '../../engine/drain.ts'
 import type { Clock, Key } from '../../ports.ts'
 import { openClock } from '../compose/clock.ts'
 import { composeGuard } from '../compose/guard.ts'
+import type { OpenedModules } from '../compose/modules.ts'
 import { type Composed, compose } from '../compose/services.ts'
 import { openHalt, openState } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
@@ -33,7 +34,9 @@ export type LockedRun = {
   readonly io: Io
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
-  /** Reads the same files again. */
+  /** Those of the strategies, started. */
+  readonly modules: OpenedModules
+  /** Reads the same files again, and starts their modules beside. */
   readonly loadAgain: () => Promise<Loaded>
   /** What is to be done with the composed parts before anything is traded. */
   readonly prepare?: (readying: Readying) => Promise<void>
@@ -46,6 +49,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const offSignal = io.onSignal((name) => shutdown.abort(name))
   const scrubber = openScrubber()
   const log = await openLog(settings, { io, json: options.json === true, scrubber })
+  input.modules.tellTo(log)
   const { aggregator, gasless } = settings
   const trader = await readKey(settings, gasless.wallet, { scrubber, io })
   if (!trader.ok) return reportProblems([trader.problem], io, options)
@@ -137,6 +141,7 @@ async function trade(input: Trading): Promise<void> {
   const { options, io, settings, strategies, clock, shutdown, telling } = input
   const { log, observe, registerStrategies } = telling
   const enabled = strategies.filter((strategy) => strategy.enabled)
+  input.modules.retain(enabled)
   const haltFile = openHalt(settings.stateDir)
   const guard = composeGuard(haltFile.barred)
   const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })

@@ -1,3 +1,4 @@
+import type { ModuleHost } from '../../adapters/modules/host.ts'
 import type { Log } from '../../adapters/tell/log.ts'
 import { settingsChanges } from '../../config/settings/changes.ts'
 import { renderProblem } from '../../config/yaml/problem.ts'
@@ -28,6 +29,7 @@ export type ReloadInput = {
   /** What is in force. */
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
+  readonly modules: Pick<ModuleHost, 'retain' | 'versionOf'>
   /** Reads all files again, just as at the start. */
   readonly load: () => Promise<Loaded>
   readonly control: Pick<DaemonControl, 'reload'>
@@ -52,8 +54,11 @@ type Refusal = { readonly files: number; readonly detail: string }
  */
 export function createReloader(input: ReloadInput): Reloader {
   const { log, observe } = input
+  const { retain, versionOf } = input.modules
+  const enabledOf = (all: readonly Strategy[]) => all.filter(({ enabled }) => enabled)
   let settings = input.settings
-  let texts = readTexts(input.strategies)
+  let texts = readTexts(input.strategies, versionOf)
+  let attended = enabledOf(input.strategies)
   let stale: StaleFiles | undefined
   let last: Promise<unknown> = Promise.resolve()
 
@@ -64,14 +69,22 @@ export function createReloader(input: ReloadInput): Reloader {
   }
 
   const reload = async (): Promise<ReloadResult> => {
+    try {
+      return await read()
+    } finally {
+      // Modules of files that were not taken, and of those that were replaced.
+      retain(attended)
+    }
+  }
+  const read = async (): Promise<ReloadResult> => {
     const loaded = await input.load()
     if (!loaded.ok) return refuse(refusalOf(loaded.problems))
     const { limits, others } = settingsChanges(settings, loaded.settings)
-    const after = readTexts(loaded.strategies)
+    const after = readTexts(loaded.strategies, versionOf)
     const changes = changesBetween(texts, after)
     if (others.length > 0) return refuse(restartFor(others, changes.length))
     input.registerStrategies(loaded.strategies)
-    const strategies = loaded.strategies.filter(({ enabled }) => enabled)
+    const strategies = enabledOf(loaded.strategies)
     try {
       await input.control.reload({ strategies, account: loaded.settings.limits })
     } catch (error) {
@@ -79,6 +92,7 @@ export function createReloader(input: ReloadInput): Reloader {
       return refuse({ files, detail: error instanceof Error ? error.message : String(error) })
     }
     settings = loaded.settings
+    attended = strategies
     texts = after
     stale = undefined
     observe({ type: 'files-stale', files: 0, detail: '' })

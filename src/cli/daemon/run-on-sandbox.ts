@@ -4,6 +4,7 @@ import { problemOf } from '../../config/yaml/problem.ts'
 import { writeSandboxKeys } from '../../sandbox/config-out.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
+import { withModules } from '../compose/modules.ts'
 import { isInState, lockState } from '../compose/state.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load.ts'
@@ -21,7 +22,7 @@ const INDEXING_DELAY_MS = 200
  * against a template first, so that a typo is told before anything starts.
  */
 export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCode> {
-  const checked = await loadAll(options, io, SANDBOX_TEMPLATE)
+  const checked = await withModules((modules) => loadAll(options, io, modules, SANDBOX_TEMPLATE))
   if (!checked.ok) return reportProblems(checked.problems, io, options)
   const { stateDir } = checked.settings
   const holder = { io, command: 'run', startedAtMs: Date.now() }
@@ -38,14 +39,18 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       const { strategiesDir } = checked.settings
       const config = sandbox.config({ stateDir, strategiesDir, keyFile })
       await writeFile(sandboxRecordOf(stateDir), JSON.stringify(config), { mode: 0o600 })
-      const loaded = await loadAll(options, io, config)
-      if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-      return await runLocked({
-        ...loaded,
-        options,
-        io,
-        loadAgain: () => loadAll(options, io, config),
-        prepare: readySandboxAccount,
+      return await withModules(async (modules) => {
+        const loadAgain = () => loadAll(options, io, modules, config)
+        const loaded = await loadAgain()
+        if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+        return runLocked({
+          ...loaded,
+          options,
+          io,
+          modules,
+          loadAgain,
+          prepare: readySandboxAccount,
+        })
       })
     } finally {
       await sandbox.stop()

@@ -1,8 +1,10 @@
-import { statSync } from 'node:fs'
 import { type Tree, valueAt } from '../../config/yaml/document.ts'
 import { readDiskFile, readText } from '../../config/yaml/files.ts'
 import { parseConfigText } from '../../config/yaml/tree.ts'
-import type { Strategy } from '../../domain/strategy.ts'
+import type { CustomStrategy, Strategy } from '../../domain/strategy.ts'
+
+/** Digits of a module's version that tell it from another. */
+const VERSION_SHOWN = 12
 
 /** What each strategy's file says, by name: every scalar by its dotted path. */
 export type StrategyTexts = ReadonlyMap<string, ReadonlyMap<string, string>>
@@ -10,22 +12,21 @@ export type StrategyTexts = ReadonlyMap<string, ReadonlyMap<string, string>>
 /** One strategy that is not what it was, in a sentence. */
 export type StrategyChange = { readonly strategy: string; readonly text: string }
 
-export function readTexts(strategies: readonly Strategy[]): StrategyTexts {
-  return new Map(strategies.map((strategy) => [strategy.name, textsOf(strategy)]))
+export function readTexts(strategies: readonly Strategy[], versionOf: VersionOf): StrategyTexts {
+  return new Map(strategies.map((strategy) => [strategy.name, textsOf(strategy, versionOf)]))
 }
 
-function textsOf(strategy: Strategy): ReadonlyMap<string, string> {
+/** The version of a strategy's module, with all that it imports; undefined where it is not known. */
+export type VersionOf = (strategy: CustomStrategy) => string | undefined
+
+function textsOf(strategy: Strategy, versionOf: VersionOf): ReadonlyMap<string, string> {
   const text = readText(strategy.file, readDiskFile)
   const texts = new Map<string, string>()
   if (text.ok) collect(parseConfigText(strategy.file, text.text).document.tree, '', texts)
-  if (strategy.kind === 'custom') texts.set('module', moduleVersion(strategy.module))
-  return texts
-}
-
-/** A module that was written again is another one, though its path is the same. */
-function moduleVersion(module: string): string {
-  const written = statSync(module, { throwIfNoEntry: false })?.mtime.toISOString() ?? 'gone'
-  return `${module} of ${written}`
+  if (strategy.kind !== 'custom') return texts
+  // A module that was written again is another one, though its path is the same.
+  const version = versionOf(strategy)?.slice(0, VERSION_SHOWN)
+  return texts.set('module', `${strategy.module} (${version ?? 'not started'})`)
 }
 
 function collect(tree: Tree, path: string, into: Map<string, string>): void {

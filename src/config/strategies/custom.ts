@@ -31,7 +31,7 @@ export const customSchema = section({
 
 type CustomInput = z.output<typeof customSchema>
 
-/** The strategy without its module, which `load-modules.ts` brings in; undefined when it has no meaning. */
+/** The strategy; its module is started by `load-modules.ts`. Undefined when it has no meaning. */
 export function buildCustom(
   input: CustomInput,
   context: StrategyContext,
@@ -55,9 +55,6 @@ export function buildCustom(
     module: resolve(dirname(context.file), input.module),
     assets,
     params: input.params ?? {},
-    decide: () => {
-      throw new Error('its module was not loaded')
-    },
   }
 }
 

@@ -147,6 +147,7 @@ export function callContext(options: CallContextOptions): OrderContext {
       journal,
       guard: { barred: () => undefined },
       haltFile: { standing: () => undefined, lift: () => undefined },
+      modules: unasked('a module'),
       queue: unasked("the gasless service's queue"),
       observe: options.observe ?? (() => undefined),
     },

@@ -42,6 +42,7 @@ async function stage() {
   const reloader = createReloader({
     settings: loaded.settings,
     strategies: loaded.strategies,
+    modules: { retain: () => undefined, versionOf: () => '' },
     load: async () => read(),
     control,
     registerStrategies: () => undefined,

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadStrategies } from '../../../src/config/strategies/load.ts'
 import { loadModules } from '../../../src/config/strategies/load-modules.ts'
-import type { CustomStrategy } from '../../../src/domain/strategy.ts'
+import type { WalletSource } from '../../../src/domain/settings.ts'
+import { A_VIEW, moduleHost } from '../../support/modules.ts'
 import {
   brief,
   CONFIG,
@@ -34,8 +35,11 @@ export const schema = {
       ? { success: true, data: { spend: 20n, levels: given.levels } }
       : { success: false, error: { issues: [{ path: ['spend'], message: 'has to be 20' }] } },
 }
-export function decide(view) { return { skip: 'first' } }
+export function decide({ params }) { return { skip: \`\${params.spend} at \${params.levels[0].at}\` } }
 `
+
+/** Where nothing may be started. */
+const unasked = () => Promise.reject(new Error('it was started'))
 
 let dir = ''
 beforeEach(() => {
@@ -44,48 +48,43 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true }))
 
-let writes = 0
-/** Each writing has a time of its own, as it would have between two edits of a person. */
-function writeModule(text: string): void {
-  const file = join(dir, 'modules/own.mjs')
-  writeFileSync(file, text)
-  writes += 1
-  utimesSync(file, writes, writes)
-}
-
-/** Writes both files, and loads them as a command does. */
-async function loadBoth(strategy = CUSTOM, module = MODULE) {
+/** Writes both files, and starts the module as a command does. */
+async function startBoth(strategy = CUSTOM, module = MODULE) {
   writeFileSync(join(dir, 'own.yaml'), strategy)
-  writeModule(module)
-  const loaded = loadStrategies({ dir, settings: settingsOf() })
-  return loaded.ok ? loadModules(loaded.strategies) : loaded
+  writeFileSync(join(dir, 'modules/own.mjs'), module)
+  const settings = settingsOf()
+  const loaded = loadStrategies({ dir, settings })
+  if (!loaded.ok) return { strategies: [], problems: loaded.problems }
+  const modules = await moduleHost()
+  const problems = await loadModules(loaded.strategies, settings, modules.start)
+  return { strategies: loaded.strategies, modules, problems }
 }
 
-async function loadOwn(strategy = CUSTOM, module = MODULE): Promise<CustomStrategy> {
-  const loaded = await loadBoth(strategy, module)
-  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
-  const [own] = loaded.strategies
-  if (own?.kind !== 'custom') throw new Error('not a custom strategy')
-  return own
+async function startOwn(strategy = CUSTOM, module = MODULE) {
+  const { strategies, modules, problems } = await startBoth(strategy, module)
+  const [own] = strategies
+  if (problems.length > 0 || own?.kind !== 'custom' || modules === undefined)
+    throw new Error(problems.map(plain).join('\n'))
+  return { own, decide: () => modules.decide(own, A_VIEW), version: modules.versionOf(own) }
 }
 
 async function problemsWith(strategy = CUSTOM, module = MODULE): Promise<readonly string[]> {
-  const loaded = await loadBoth(strategy, module)
-  return loaded.ok ? [] : loaded.problems.map(brief)
+  const { problems } = await startBoth(strategy, module)
+  return problems.map(brief)
 }
 
 describe('the file of a custom strategy', () => {
   test('names a module beside it, the tokens that it may trade, and params as texts', async () => {
-    const own = await loadOwn()
+    const { own, decide } = await startOwn()
     expect(own).toMatchObject({
       kind: 'custom',
       module: join(dir, 'modules/own.mjs'),
-      params: { spend: 20n, levels: [{ at: '0.015' }] },
+      params: { spend: '20', levels: [{ at: '0.015' }] },
       priceCheck: 'feed',
       schedule: { overlap: 'skip' },
     })
     expect([...own.assets.keys()]).toEqual(['USDC', 'WETH'])
-    expect(own.decide({})).toEqual({ skip: 'first' })
+    expect(await decide()).toEqual({ ok: true, value: { skip: '20 at 0.015' } })
   })
 
   test('needs no params', () => {
@@ -137,17 +136,34 @@ describe('the file of a custom strategy', () => {
 })
 
 describe('the module of a custom strategy', () => {
-  test('is loaded again once its file has changed', async () => {
-    expect((await loadOwn()).decide({})).toEqual({ skip: 'first' })
-    const own = await loadOwn(CUSTOM, edit(MODULE, 'first', 'second'))
-    expect(own.decide({})).toEqual({ skip: 'second' })
+  test('is another one once its text has changed, or that of what it imports', async () => {
+    const IMPORTS = `import './other.mjs'\n${MODULE}`
+    writeFileSync(join(dir, 'modules/other.mjs'), '')
+    const { version } = await startOwn(CUSTOM, IMPORTS)
+    expect((await startOwn(CUSTOM, IMPORTS)).version).toBe(version)
+    writeFileSync(join(dir, 'modules/other.mjs'), '// changed')
+    expect((await startOwn(CUSTOM, IMPORTS)).version).not.toBe(version)
+    expect((await startOwn(CUSTOM, `${IMPORTS}// changed`)).version).not.toBe(version)
   })
 
-  test('cannot write into its params', async () => {
-    const { params } = await loadOwn()
-    const { levels } = params as { levels: { at: string }[] }
-    expect(() => Object.assign(levels[0] ?? {}, { at: '1' })).toThrow(TypeError)
-    expect(() => levels.push({ at: '2' })).toThrow(TypeError)
+  test.each([
+    ['the key', { type: 'privateKeyFile', file: 'modules/trader.key' }],
+    ['the keystore', { type: 'keystore', keystore: 'modules/in/t.json', passwordFile: 'pass' }],
+    ['the password', { type: 'keystore', keystore: 't.json', passwordFile: 'modules/pass' }],
+  ] as const)('is refused in a folder that holds %s of a wallet', async (_, source) => {
+    const placed = Object.fromEntries(
+      Object.entries(source).map(([name, at]) => [name, name === 'type' ? at : join(dir, at)]),
+    ) as WalletSource
+    const { strategies } = await startBoth()
+    const secrets = { wallets: new Map([['trader', placed]]), stateDir: join(dir, 'data') }
+    const problems = await loadModules(strategies, secrets, unasked)
+    expect(problems.map(brief)).toEqual([
+      expect.stringMatching(
+        /^4:9 module: its folder holds .*, which no module may be able to read/,
+      ),
+    ])
+    const state = { wallets: new Map(), stateDir: join(dir, 'modules') }
+    expect(await loadModules(strategies, state, unasked)).toHaveLength(1)
   })
 
   test('has its params refused at their place in the file', async () => {
@@ -161,7 +177,7 @@ describe('the module of a custom strategy', () => {
       expect.stringMatching(/^4:9 module: this module cannot be loaded: ENOENT/),
     ])
     expect(await problemsWith(CUSTOM, `throw new Error('at import\\nsecond line')`)).toEqual([
-      '4:9 module: this module cannot be loaded: at import',
+      `4:9 module: this module cannot be loaded: at import (${dir}/modules/own.mjs:1:7)`,
     ])
   })
 

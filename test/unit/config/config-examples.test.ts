@@ -6,11 +6,12 @@ import { loadStrategies } from '../../../src/config/strategies/load.ts'
 import { loadModules } from '../../../src/config/strategies/load-modules.ts'
 import { strategyKinds } from '../../../src/config/strategies/schema.ts'
 import { listDiskFiles } from '../../../src/config/yaml/files.ts'
-import { decideCustom } from '../../../src/decide/custom.ts'
+import { decideCustom, moduleView } from '../../../src/decide/custom.ts'
+import type { MarketView } from '../../../src/decide/decision.ts'
 import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
 import type { Settings } from '../../../src/domain/settings.ts'
-import type { CustomStrategy } from '../../../src/domain/strategy.ts'
 import { SANDBOX_TEMPLATE } from '../../../src/sandbox/template.ts'
+import { moduleHost } from '../../support/modules.ts'
 import { plain } from './config-fixture.ts'
 
 const ENV = {
@@ -59,8 +60,9 @@ test.each([
   if (!strategies.ok) throw new Error(strategies.problems.map(plain).join('\n'))
   expect(strategies.strategies.map(({ name }) => name)).toEqual(expect.arrayContaining(names))
   expect([...loaded.warnings, ...strategies.warnings].map(plain)).toEqual([])
-  const modules = await loadModules(strategies.strategies)
-  expect(modules.ok ? [] : modules.problems.map(plain)).toEqual([])
+  const { start } = await moduleHost()
+  const problems = await loadModules(strategies.strategies, settings, start)
+  expect(problems.map(plain)).toEqual([])
 })
 
 test.each([
@@ -85,20 +87,26 @@ test('there is an example of every kind, and only the weekly one trades before i
 
 describe('the example module', () => {
   const NOW = 1_800_000_000
-  async function example(): Promise<CustomStrategy> {
+  async function example(params = {}) {
     const settings = settingsOfExample()
     const loaded = loadStrategies({ dir: settings.strategiesDir, settings })
-    const modules = await loadModules(loaded.ok ? loaded.strategies : [])
-    const found = (modules.ok ? modules.strategies : []).find(({ kind }) => kind === 'custom')
+    const found = (loaded.ok ? loaded.strategies : []).find(({ kind }) => kind === 'custom')
     if (found?.kind !== 'custom') throw new Error('there is no custom example')
-    return found
+    const strategy = { ...found, params: { ...(found.params as object), ...params } }
+    const modules = await moduleHost()
+    expect(await loadModules([strategy], settings, modules.start)).toEqual([])
+    return { strategy, modules }
   }
 
   /** What it decides while WETH costs so many USDC, and what it remembers then. */
-  function decideAt(strategy: CustomStrategy, price: number, memory: StrategyMemory = {}) {
+  async function decideAt(
+    { strategy, modules }: Awaited<ReturnType<typeof example>>,
+    price: number,
+    memory: StrategyMemory = {},
+  ) {
     const ratio = { num: BigInt(price) * 10n ** 6n, den: 10n ** 18n }
     const [usdc] = [...strategy.assets.values()]
-    const decision = decideCustom(strategy, {
+    const market: MarketView = {
       slotSeconds: NOW,
       nowSeconds: NOW,
       startSeconds: undefined,
@@ -111,7 +119,9 @@ describe('the example module', () => {
       orderCaps: new Map(),
       memory,
       spent: new Map(),
-    })
+    }
+    const reply = await modules.decide(strategy, moduleView(strategy, market))
+    const decision = decideCustom(strategy, market, reply)
     return { decision, memory: decision.memory ?? memory }
   }
 
@@ -119,23 +129,24 @@ describe('the example module', () => {
     const strategy = await example()
     let memory: StrategyMemory = {}
     for (let seen = 0; seen < 30; seen += 1) {
-      const waiting = decideAt(strategy, 1_000, memory)
+      const waiting = await decideAt(strategy, 1_000, memory)
       expect(waiting.decision).toMatchObject({ reason: 'module-skipped' })
       memory = waiting.memory
     }
-    expect(decideAt(strategy, 986, memory).decision).toMatchObject({ reason: 'module-skipped' })
-    expect(decideAt(strategy, 985, memory).decision).toMatchObject({
+    expect((await decideAt(strategy, 986, memory)).decision).toMatchObject({
+      reason: 'module-skipped',
+    })
+    expect((await decideAt(strategy, 985, memory)).decision).toMatchObject({
       tag: 'trade',
       intents: [{ maxSell: 20_000_000n }],
     })
   })
 
   test('remembers no more than fits, with as many samples as it allows', async () => {
-    const loaded = await example()
-    const strategy = { ...loaded, params: { spend: '20', discount: 1, samples: 300 } }
+    const strategy = await example({ discount: '1', samples: '300' })
     let memory: StrategyMemory = {}
     for (let seen = 0; seen < 305; seen += 1) {
-      const { decision, memory: after } = decideAt(strategy, 100_000 + seen, memory)
+      const { decision, memory: after } = await decideAt(strategy, 100_000 + seen, memory)
       expect(decision).toMatchObject({ reason: 'module-skipped' })
       memory = after
     }

@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { withModules } from '../../../src/cli/compose/modules.ts'
 import { loadAll } from '../../../src/cli/load.ts'
 import { looseFiles } from '../../../src/config/loose-files.ts'
 import { ROOT } from '../../support/process/cli.ts'
@@ -60,7 +61,7 @@ function stage() {
   ])
     write(name, '', 0o600)
   const io = { env: {} } as Parameters<typeof loadAll>[1]
-  const load = () => loadAll({ config: at('live.yaml') }, io)
+  const load = () => withModules((modules) => loadAll({ config: at('live.yaml') }, io, modules))
   /** What is loose, each without the directory of the test. */
   const loose = async (): Promise<readonly string[]> => {
     const loaded = await load()

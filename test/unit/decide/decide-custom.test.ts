@@ -1,29 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { decideCustom } from '../../../src/decide/custom.ts'
+import { decideCustom, moduleView } from '../../../src/decide/custom.ts'
 import type { MarketView } from '../../../src/decide/decision.ts'
-import type { CustomDecide, CustomStrategy } from '../../../src/domain/strategy.ts'
 import { USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
-import { aStrategy, NOON_SECONDS, usdc } from '../../support/builders.ts'
+import { NOON_SECONDS, usdc } from '../../support/builders.ts'
+import { aCustomStrategy } from '../../support/modules.ts'
 
 const WETH_IN_USDC = { num: 2_500n * 10n ** 6n, den: 10n ** 18n }
 const ORDER = { sell: 'USDC', buy: 'WETH', amount: 25_000_000n }
 
-function moduleThat(decide: CustomDecide, changes: Partial<CustomStrategy> = {}): CustomStrategy {
-  const { name, file, enabled, schedule, limits, slippageBps, maxDeviationBps } = aStrategy()
-  return {
-    ...{ name, file, enabled, schedule, limits, slippageBps, maxDeviationBps },
-    kind: 'custom',
-    priceCheck: 'feed',
-    module: '/strategies/modules/own.mjs',
-    assets: new Map([
-      ['USDC', { token: USDC, native: false }],
-      ['WETH', { token: WETH, native: false }],
-    ]),
-    params: { spend: '25' },
-    decide,
-    ...changes,
-  }
-}
+const HOURLY = aCustomStrategy({ name: 'hourly' })
 
 /** A view in which WETH costs 2,500 USDC and 100 USDC are free. */
 function aMarket(changes: Partial<MarketView> = {}): MarketView {
@@ -44,10 +29,7 @@ function aMarket(changes: Partial<MarketView> = {}): MarketView {
 }
 
 function decisionOn(answer: unknown, market = aMarket()) {
-  return decideCustom(
-    moduleThat(() => answer),
-    market,
-  )
+  return decideCustom(HOURLY, market, { ok: true, value: answer })
 }
 
 /** The detail of a slot that the module failed. */
@@ -60,56 +42,23 @@ function failure(answer: unknown): string {
 }
 
 describe('what a module is given', () => {
-  test('is its own tokens, the prices that are fresh, its params and its memory', () => {
-    const given: unknown[] = []
-    const strategy = moduleThat((view) => {
-      given.push(view)
-      return { skip: 'looked' }
+  test('is its own tokens, the prices that are fresh, and its memory', () => {
+    const market = aMarket({
+      available: new Map([
+        [USDC.address, usdc(100)],
+        [WETH.address, -5n],
+      ]),
     })
-    decideCustom(
-      strategy,
-      aMarket({
-        available: new Map([
-          [USDC.address, usdc(100)],
-          [WETH.address, -5n],
-        ]),
-      }),
-    )
-    expect(given).toEqual([
-      {
-        slotSeconds: NOON_SECONDS,
-        nowSeconds: NOON_SECONDS + 2,
-        params: { spend: '25' },
-        balances: {
-          USDC: { amount: 100_000_000n, decimals: 6 },
-          WETH: { amount: 0n, decimals: 18 },
-        },
-        prices: { 'USDC/WETH': { ...WETH_IN_USDC, updatedAtSeconds: NOON_SECONDS - 9 } },
-        memory: { seen: '3' },
+    expect(moduleView(HOURLY, market)).toEqual({
+      slotSeconds: NOON_SECONDS,
+      nowSeconds: NOON_SECONDS + 2,
+      balances: {
+        USDC: { amount: 100_000_000n, decimals: 6 },
+        WETH: { amount: 0n, decimals: 18 },
       },
-    ])
-  })
-
-  test('cannot be written to', () => {
-    const write = (
-      into: (view: { balances: { USDC: { amount: bigint } }; memory: object }) => void,
-    ) =>
-      decideCustom(
-        moduleThat((view) => {
-          into(view as never)
-          return { skip: 'wrote' }
-        }),
-        aMarket(),
-      )
-    const refused = {
-      reason: 'module-failed',
-      detail: expect.stringMatching(/read only|extensible/),
-    }
-    expect(write((view) => Object.assign(view.balances.USDC, { amount: 1n }))).toMatchObject(
-      refused,
-    )
-    expect(write((view) => Object.assign(view.memory, { seen: '4' }))).toMatchObject(refused)
-    expect(write((view) => Object.assign(view, { nowSeconds: 1 }))).toMatchObject(refused)
+      prices: { 'USDC/WETH': { ...WETH_IN_USDC, updatedAtSeconds: NOON_SECONDS - 9 } },
+      memory: { seen: '3' },
+    })
   })
 })
 
@@ -243,19 +192,11 @@ describe('a module that fails', () => {
     expect(failure(answer)).toBe(detail)
   })
 
-  test('by throwing skips the slot with the first line of what it says', () => {
-    const thrown = (error: unknown) =>
-      decideCustom(
-        moduleThat(() => {
-          throw error
-        }),
-        aMarket(),
-      )
-    const detail = (text: string) => ({ tag: 'skip', reason: 'module-failed', detail: text })
-    expect(thrown(new Error('no average\n    at decide'))).toEqual(detail('no average'))
-    expect(thrown('a text')).toEqual(detail('a text'))
-    expect(thrown(new Error('x'.repeat(999)))).toEqual(detail('x'.repeat(200)))
-    expect(thrown(Object.create(null))).toEqual(detail('it threw something that has no text'))
+  test('by giving no answer skips the slot with the first line of why', () => {
+    const silent = (detail: string) => decideCustom(HOURLY, aMarket(), { ok: false, detail })
+    const skipped = (text: string) => ({ tag: 'skip', reason: 'module-failed', detail: text })
+    expect(silent('no average\n    at decide')).toEqual(skipped('no average'))
+    expect(silent('x'.repeat(999))).toEqual(skipped('x'.repeat(200)))
   })
 
   test('by being asynchronous skips the slot, and its rejection ends nothing', async () => {

@@ -1,0 +1,55 @@
+import { Module } from 'node:module'
+
+/**
+ * What a module finds without importing anything: the language itself. All that reaches the network, files, timers or
+ * other processes is taken away by not being listed here, so that nothing newer slips in.
+ */
+const LANGUAGE = new Set(
+  (
+    'Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp ' +
+    'Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError SuppressedError globalThis ' +
+    'JSON Math Intl ArrayBuffer SharedArrayBuffer Atomics DataView Uint8Array Int8Array Uint16Array Int16Array ' +
+    'Uint32Array Int32Array BigUint64Array BigInt64Array Uint8ClampedArray Float16Array Float32Array Float64Array ' +
+    'Map BigInt Set Iterator WeakMap WeakSet WeakRef Proxy Reflect FinalizationRegistry DisposableStack ' +
+    'AsyncDisposableStack decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape eval isFinite isNaN'
+  ).split(' '),
+)
+
+/** What Node itself still reads of its `process` object, which nothing of a module's leads to. */
+const PROCESS = new Set(
+  (
+    'version versions arch platform release _events _eventsCount _maxListeners domain _exiting exitCode config ' +
+    'reallyExit emitWarning nextTick _tickCallback _fatalException cwd env argv execArgv execPath features pid title'
+  ).split(' '),
+)
+
+/** What resolving a package's name takes of Node's own loader. Without the rest of it nothing loads a part of Node. */
+const LOADER = new Set(
+  (
+    'length name prototype _cache _pathCache _extensions globalPaths _findPath _nodeModulePaths _resolveLookupPaths ' +
+    '_resolveFilename'
+  ).split(' '),
+)
+
+/** Leaves the language, and a console that says its words to the daemon's log. Cannot be undone. */
+export function leaveBareLanguage(say: (...words: readonly unknown[]) => void): void {
+  keepOnly(process, PROCESS)
+  keepOnly(Module, LOADER)
+  keepOnly(Module.prototype, new Set(['constructor']))
+  keepOnly(globalThis, LANGUAGE)
+  const left = Object.getOwnPropertyNames(globalThis).find((name) => !LANGUAGE.has(name))
+  if (left !== undefined) throw new Error(`this version of Node does not let go of ${left}`)
+  const console = Object.fromEntries(
+    ['debug', 'log', 'info', 'warn', 'error', 'trace', 'dir'].map((name) => [name, say]),
+  )
+  // Packages look for the one, and ask the other's NODE_ENV which of their builds to be.
+  Object.assign(globalThis, { global: globalThis, process: { env: {} }, console })
+  // A setter up here would be handed objects of Node's own.
+  Object.seal(Object.prototype)
+  Object.seal(Function.prototype)
+}
+
+function keepOnly(owner: object, names: ReadonlySet<string>): void {
+  for (const name of Reflect.ownKeys(owner))
+    if (typeof name === 'string' && !names.has(name)) Reflect.deleteProperty(owner, name)
+}

@@ -1,0 +1,103 @@
+import type { ModuleFault } from '../../../domain/module.ts'
+
+/** A module that can be asked, with its params read. */
+export type Ready = {
+  readonly ok: true
+  readonly params: unknown
+  readonly decide: (view: unknown) => unknown
+}
+
+type Refused = { readonly ok: false; readonly faults: readonly ModuleFault[] }
+
+const ISSUES_MAX = 20
+
+/**
+ * What a module exports: `schema` and `decide`, or a default function that gives both. Either may be made with what is
+ * handed in: `export const schema = ({ z }) => z.strictObject({ ... })`.
+ */
+export function readExports(
+  exports: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, unknown>>,
+  rawParams: unknown,
+): Ready | Refused {
+  try {
+    const { schema, decide } = partsOf(exports, given)
+    if (typeof decide !== 'function')
+      return refused('this module exports no function `decide`', 'export function decide(view)')
+    if (!isSchema(schema))
+      return refused('this module exports no `schema` of its params', 'export const schema, of zod')
+    const parsed = schema.safeParse(rawParams)
+    if (!parsed.success) return { ok: false, faults: paramFaults(parsed.error) }
+    return { ok: true, params: frozen(parsed.data), decide: decide as Ready['decide'] }
+  } catch (error) {
+    const message = `the schema of this module failed: ${textOf(error)}`
+    return refused(message, 'one that never throws')
+  }
+}
+
+function partsOf(
+  exports: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const whole = exports['default']
+  const hasParts = exports['decide'] !== undefined || exports['schema'] !== undefined
+  const made: unknown = !hasParts && typeof whole === 'function' ? whole(given) : exports
+  const { schema, decide } = (made instanceof Object ? made : exports) as typeof exports
+  return { schema: isSchema(schema) ? schema : callWith(schema, given), decide }
+}
+
+function callWith(schema: unknown, given: unknown): unknown {
+  return typeof schema === 'function' ? schema(given) : schema
+}
+
+/** Every slot is given the same params: a module that wrote into them would decide by what an earlier slot left there. */
+export function frozen(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  // Bytes cannot be frozen.
+  if (!ArrayBuffer.isView(value)) Object.freeze(value)
+  for (const inner of Object.values(value)) frozen(inner)
+  return value
+}
+
+type ModuleSchema = {
+  safeParse(
+    given: unknown,
+  ):
+    | { readonly success: true; readonly data: unknown }
+    | { readonly success: false; readonly error: unknown }
+}
+
+function isSchema(value: unknown): value is ModuleSchema {
+  return (
+    (typeof value === 'object' || typeof value === 'function') &&
+    value !== null &&
+    'safeParse' in value &&
+    typeof value.safeParse === 'function'
+  )
+}
+
+function refused(message: string, expected: string): Refused {
+  return { ok: false, faults: [{ path: ['module'], message, expected }] }
+}
+
+function paramFaults(error: unknown): readonly ModuleFault[] {
+  const issues: unknown = error instanceof Object ? Reflect.get(error, 'issues') : undefined
+  const list: readonly unknown[] = Array.isArray(issues) ? issues : [error]
+  return list.slice(0, ISSUES_MAX).map((issue) => {
+    const at: unknown = issue instanceof Object ? Reflect.get(issue, 'path') : undefined
+    const inner = Array.isArray(at) ? at.filter((part) => typeof part !== 'symbol') : []
+    const message = `its module refuses this: ${textOf(issue)}`
+    const expected = 'what the schema of the module asks for'
+    return { path: ['params', ...inner], message, expected }
+  })
+}
+
+/** What an error says; anything can be thrown, also what cannot be made a text. */
+export function textOf(error: unknown): string {
+  try {
+    const message: unknown = error instanceof Object ? Reflect.get(error, 'message') : undefined
+    return String(message ?? error)
+  } catch {
+    return 'it threw something that has no text'
+  }
+}

@@ -1,0 +1,157 @@
+import { Buffer } from 'node:buffer'
+import { readSync, writeSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import * as z from 'zod'
+import { decodeValue, encodeValue } from '../values.ts'
+import { leaveBareLanguage } from './bare-language.ts'
+import { frozen, type Ready, readExports, textOf } from './interface.ts'
+import { Linker } from './linker.ts'
+
+/**
+ * The process that a module runs in: reads a line, answers with a line, and ends when the daemon does, whose end closes
+ * its input. Between two lines nothing of the module runs.
+ */
+
+const STDIN = 0
+const STDOUT = 1
+const STDERR = 2
+const READ_BYTES = 65_536
+/** Characters that a module may say to the log between two answers. */
+const WORDS_MAX = 8_192
+const WORDS_AT_ONCE_MAX = 1_024
+
+// To import it by name would open stdin, and `node:util` opens stderr: neither would wait any longer.
+const { cpuUsage, memoryUsage } = process
+
+let wordsLeft = WORDS_MAX
+
+function say(...words: readonly unknown[]): void {
+  if (wordsLeft <= 0) return
+  const text = words.map(wordOf).join(' ').slice(0, Math.min(WORDS_AT_ONCE_MAX, wordsLeft))
+  wordsLeft -= text.length
+  write(STDERR, `${text}\n`)
+}
+
+function wordOf(word: unknown): string {
+  try {
+    return typeof word === 'object' ? JSON.stringify(word, exactly) : String(word)
+  } catch (error) {
+    return `[${textOf(error)}]`
+  }
+}
+
+function exactly(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value
+}
+
+/** The daemon reads as fast as it can, so that this waits for it. */
+function write(to: number, text: string): void {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; ) at += writeSync(to, bytes, at)
+}
+
+function answer(message: object): void {
+  write(STDOUT, `${JSON.stringify(message)}\n`)
+}
+
+/** The next line of the input; undefined at its end. */
+function createLines(): () => string | undefined {
+  const chunk = Buffer.alloc(READ_BYTES)
+  let rest: Buffer[] = []
+  return () => {
+    for (;;) {
+      const count = readSync(STDIN, chunk)
+      if (count === 0) return undefined
+      const read = Buffer.from(chunk.subarray(0, count))
+      rest.push(read)
+      // The daemon sends no line before the last one is answered.
+      if (read.at(-1) !== 0x0a) continue
+      const line = Buffer.concat(rest).toString()
+      rest = []
+      return line
+    }
+  }
+}
+
+type Order = { readonly file: string; readonly params: unknown }
+
+async function load({ file, params }: Order): Promise<Ready | undefined> {
+  const linker = new Linker({ zod: z, 'zod/v4': z })
+  let exports: Readonly<Record<string, unknown>>
+  try {
+    exports = await linker.load(file)
+  } catch (error) {
+    // Of a text that is no JavaScript Node alone knows the line, and says it with its last words.
+    if (error instanceof SyntaxError && placeOf(error) === '') throw error
+    const message = `this module cannot be loaded: ${firstLine(textOf(error))}${placeOf(error)}`
+    answer({ faults: [{ path: ['module'], message, expected: 'an ES module' }] })
+    return undefined
+  }
+  const read = readExports(exports, { z }, decodeValue(params))
+  if (!read.ok) {
+    answer({ faults: read.faults })
+    return undefined
+  }
+  answer({ version: linker.version })
+  return read
+}
+
+/** The first place in a file that an error's stack names. */
+function placeOf(error: unknown): string {
+  const stack: unknown = error instanceof Error ? error.stack : undefined
+  const place = /(file:\/\/\S+?|\/\S+?\.c?js):(\d+):(\d+)\)?$/m.exec(
+    typeof stack === 'string' ? ownLines(stack) : '',
+  )
+  if (place === null) return ''
+  const [, at = '', line, column] = place
+  return ` (${at.startsWith('file:') ? fileURLToPath(at) : at}:${line}:${column})`
+}
+
+/** Without the lines of this program. */
+function ownLines(stack: string): string {
+  return stack
+    .split('\n')
+    .filter((line) => !line.includes(import.meta.url))
+    .join('\n')
+}
+
+function firstLine(text: string): string {
+  return text.split(/[\r\n]/, 1)[0] ?? ''
+}
+
+function decideOne({ params, decide }: Ready, line: string): object {
+  const { id, view } = JSON.parse(line) as { id: unknown; view: unknown }
+  try {
+    const returned = decide(frozen({ ...(decodeValue(view) as object), params }))
+    const isPromise =
+      returned instanceof Object && typeof Reflect.get(returned, 'then') === 'function'
+    if (isPromise) return { id, failed: 'what it returned is a promise; decide is synchronous' }
+    return { id, returned: encodeValue(returned) }
+  } catch (error) {
+    return { id, failed: firstLine(textOf(error)) }
+  }
+}
+
+/** What the process has used so far, and holds. */
+function used(): { readonly cpuMs: number; readonly heldMib: number } {
+  const { user, system } = cpuUsage()
+  const { heapTotal, external } = memoryUsage()
+  return {
+    cpuMs: Math.round((user + system) / 1000),
+    heldMib: Math.round((heapTotal + external) / 1_048_576),
+  }
+}
+
+const nextLine = createLines()
+const first = nextLine()
+if (first !== undefined) {
+  leaveBareLanguage(say)
+  const ready = await load(JSON.parse(first) as Order)
+  while (ready !== undefined) {
+    const line = nextLine()
+    if (line === undefined) break
+    wordsLeft = WORDS_MAX
+    const reply = decideOne(ready, line)
+    answer({ ...reply, ...used() })
+  }
+}

@@ -1,0 +1,55 @@
+import type { IntentId } from '../domain/intent.ts'
+import { type SlotInput, takeSlot } from './slot.ts'
+import type { Upcoming } from './upcoming.ts'
+
+export type AskingInput = {
+  readonly upcoming: Pick<Upcoming, 'hold' | 'refresh'>
+  /** Called for each intent of a slot, once it is on disk. */
+  readonly launch: (id: IntentId) => void
+  /** Called once a strategy's next slot is known again. */
+  readonly wake: () => void
+}
+
+/**
+ * Slots that a module of the operator's decides. Each takes its time beside the ticks, and nobody else's: until its slot
+ * is on disk its strategy is not due, and then owes whatever came meanwhile.
+ */
+export class Asking {
+  readonly #input: AskingInput
+  readonly #slots = new Map<string, Promise<unknown>>()
+
+  constructor(input: AskingInput) {
+    this.#input = input
+  }
+
+  has(strategy: string): boolean {
+    return this.#slots.has(strategy)
+  }
+
+  /** Resolves once no module is being asked. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#slots.values())
+  }
+
+  /** Takes one slot and launches what was decided. Resolves with the intents; rejects on a bug or a dead journal. */
+  take(slot: SlotInput): Promise<readonly IntentId[]> {
+    const taken = this.#take(slot)
+    this.#slots.set(slot.strategy.name, taken)
+    return taken
+  }
+
+  async #take(slot: SlotInput): Promise<readonly IntentId[]> {
+    const { strategy } = slot
+    const { upcoming, launch, wake } = this.#input
+    upcoming.hold(strategy)
+    try {
+      const intents = await takeSlot(slot)
+      for (const id of intents) launch(id)
+      return intents
+    } finally {
+      this.#slots.delete(strategy.name)
+      upcoming.refresh(strategy)
+      wake()
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { MODULE_ANSWER_MS, type ModuleReply, type ModuleView } from '../domain/module.ts'
+import type { Modules } from '../ports.ts'
+import type { SimulatedProcess } from './process.ts'
+
+/** A strategy's module: what it answers, or throws, for a view. */
+export type SimulatedModule = (view: ModuleView) => unknown
+
+/** What modules do wrong, by the name of the strategy. */
+export type ModuleFaults = {
+  /** Milliseconds that an answer takes at most, instead of a few. */
+  lateMs: Map<string, number>
+  /** Never answers, or takes the process that it runs in down with it: the port says so when its time is up. */
+  silent: Set<string>
+  /** Answers with what no module may. */
+  garbage: Map<string, unknown>
+}
+
+export function noModuleFaults(): ModuleFaults {
+  return { lateMs: new Map(), silent: new Set(), garbage: new Map() }
+}
+
+const LATENCY_MS_MAX = 5
+/** There and back. */
+const WAYS = 2
+
+/** Modules in memory: each answers in its own time, whatever the others do, and never later than the port promises. */
+export function createSimulatedModules(options: {
+  readonly process: SimulatedProcess
+  readonly modules: ReadonlyMap<string, SimulatedModule>
+  readonly faults: ModuleFaults
+}): Modules {
+  const { process, modules, faults } = options
+  const answer = (name: string, view: ModuleView): ModuleReply => {
+    if (faults.garbage.has(name)) return { ok: true, value: faults.garbage.get(name) }
+    const module = modules.get(name)
+    if (module === undefined) return { ok: false, detail: 'its module was not started' }
+    try {
+      return { ok: true, value: module(structuredClone(view)) }
+    } catch (error) {
+      return { ok: false, detail: error instanceof Error ? error.message : String(error) }
+    }
+  }
+  const silence: ModuleReply = {
+    ok: false,
+    detail: `it did not answer within ${MODULE_ANSWER_MS / 1000} s`,
+  }
+  return {
+    decide({ name }, view) {
+      const lateMs = faults.lateMs.get(name) ?? LATENCY_MS_MAX
+      if (faults.silent.has(name) || lateMs > MODULE_ANSWER_MS)
+        return process.after(MODULE_ANSWER_MS, () => silence)
+      return process.ask(() => answer(name, view), Math.ceil(lateMs / WAYS))
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { onTestFinished } from 'vitest'
+import { createModuleHost, type ModuleHost } from '../../src/adapters/modules/host.ts'
+import type { ModuleView } from '../../src/domain/module.ts'
+import type { CustomStrategy } from '../../src/domain/strategy.ts'
+import { USDC, WETH } from '../../src/simulate/stage.ts'
+import { aSchedule, aStrategy } from './builders.ts'
+import { ROOT } from './process/cli.ts'
+
+const ENTRY = join(ROOT, 'src/adapters/modules/runner/main.ts')
+
+let runner: Promise<string> | undefined
+
+/** The runner as its sources are now, one file; built once a worker, under a name that `no-survivors.ts` looks for. */
+export function builtRunner(): Promise<string> {
+  const dir = join(tmpdir(), `tranched-${process.env['TRANCHED_TEST_RUN']}`, `${process.pid}`)
+  const outfile = join(dir, 'module-runner.mjs')
+  runner ??= build({
+    entryPoints: [ENTRY],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'silent',
+  }).then(() => outfile)
+  return runner
+}
+
+export type Said = readonly [strategy: string, line: string]
+
+type Heard = ModuleHost & { readonly said: readonly Said[] }
+
+/** A host for more than one test: whoever asks for it closes it. */
+export async function lastingHost(): Promise<Heard> {
+  const found = await builtRunner()
+  const said: Said[] = []
+  const host = createModuleHost({
+    runner: () => found,
+    words: (strategy, line) => said.push([strategy, line]),
+  })
+  return { ...host, said }
+}
+
+/** A host whose modules end with the test. */
+export async function moduleHost(): Promise<Heard> {
+  const host = await lastingHost()
+  onTestFinished(() => host.close())
+  return host
+}
+
+/** A strategy of USDC and WETH that a module decides. */
+export function aCustomStrategy(changes: Partial<CustomStrategy> = {}): CustomStrategy {
+  const { file, enabled, limits, slippageBps, maxDeviationBps } = aStrategy()
+  return {
+    ...{ file, enabled, limits, slippageBps, maxDeviationBps },
+    name: 'own',
+    kind: 'custom',
+    schedule: aSchedule('0 * * * *', { overlap: 'skip' }),
+    priceCheck: 'feed',
+    module: '/strategies/modules/own.mjs',
+    assets: new Map([
+      ['USDC', { token: USDC, native: false }],
+      ['WETH', { token: WETH, native: false }],
+    ]),
+    params: {},
+    ...changes,
+  }
+}
+
+export const A_VIEW: ModuleView = {
+  slotSeconds: 1_800_000_000,
+  nowSeconds: 1_800_000_002,
+  balances: { USDC: { amount: 100_000_000n, decimals: 6 } },
+  prices: {},
+  memory: {},
+}
+
+/** Writes a module, and files beside it, into a folder. */
+export function writeModule(
+  folder: string,
+  text: string,
+  beside: Readonly<Record<string, string>> = {},
+): string {
+  mkdirSync(folder, { recursive: true })
+  for (const [name, content] of Object.entries(beside)) writeFileSync(join(folder, name), content)
+  const file = join(folder, 'own.mjs')
+  writeFileSync(file, text)
+  return file
+}

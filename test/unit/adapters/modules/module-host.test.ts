@@ -1,0 +1,343 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { ModuleReply, ModuleView } from '../../../../src/domain/module.ts'
+import {
+  A_VIEW,
+  aCustomStrategy,
+  lastingHost,
+  moduleHost,
+  writeModule,
+} from '../../../support/modules.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+const SCHEMA = 'export const schema = { safeParse: (data) => ({ success: true, data }) }\n'
+const SKIP = `export const decide = () => ({ skip: 'fine' })\n`
+const FINE = { ok: true, value: { skip: 'fine' } }
+
+type Told = { readonly params?: unknown; readonly beside?: Record<string, string> }
+
+/** A module in a folder of its own, started. */
+async function started(text: string, { params = {}, beside = {} }: Told = {}) {
+  const folder = join(temporaryDirectory(), 'modules')
+  const host = await moduleHost()
+  const strategy = aCustomStrategy({ module: writeModule(folder, text, beside), params })
+  const start = await host.start(strategy)
+  const decide = (view: ModuleView = A_VIEW): Promise<ModuleReply> => host.decide(strategy, view)
+  return { folder, host, strategy, start, decide }
+}
+
+/** What a body of `decide` comes to. */
+async function decided(body: string, told: Told = {}): Promise<ModuleReply> {
+  const { start, decide } = await started(`${SCHEMA}export function decide(view) {${body}}`, told)
+  expect(start).toMatchObject({ ok: true })
+  return decide()
+}
+
+/** Why a module was not started. */
+async function refusal(text: string, told: Told = {}): Promise<string | undefined> {
+  const { start } = await started(text, told)
+  return start.ok ? undefined : start.faults[0]?.message
+}
+
+/** Command lines of the runners that are alive, on Linux. */
+function alive(): readonly string[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc').flatMap((pid) => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      return command.includes('module-runner.mjs') ? [command] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+describe('what a module is asked with', () => {
+  test('is the view, exact, with its params as its schema read them, and all of it frozen', async () => {
+    const module = `
+      export const schema = { safeParse: (given) => ({ success: true, data: { at: new Date(0), ...given } }) }
+      export function decide(view) {
+        const frozen = [view, view.params, view.params.list, view.balances.USDC, view.memory].every(Object.isFrozen)
+        return { skip: [frozen, view.params.at.getTime(), view.params.list[0], view.balances.USDC.amount * 2n].join(' ') }
+      }`
+    const { decide } = await started(module, { params: { list: ['0.10'] } })
+    const amount = 2n ** 200n
+    const view = { ...A_VIEW, balances: { USDC: { amount, decimals: 6 } } }
+    const skip = `true 0 0.10 ${amount * 2n}`
+    expect(await decide(view)).toEqual({ ok: true, value: { skip } })
+  })
+
+  test('keeps a field called __proto__ of its memory a field', async () => {
+    const memory = JSON.parse('{"__proto__":"1"}')
+    const body = 'return { skip: Object.keys(view.memory).join() + ({}).skip }'
+    const { decide } = await started(`${SCHEMA}export function decide(view) {${body}}`)
+    const value = { skip: '__proto__undefined' }
+    expect(await decide({ ...A_VIEW, memory })).toEqual({ ok: true, value })
+  })
+})
+
+describe('zod', () => {
+  test.each([
+    [
+      'imported whole',
+      `import * as z from 'zod'\nexport const schema = z.strictObject({ spend: z.string() })\n${SKIP}`,
+    ],
+    [
+      'imported by name',
+      `import { z } from 'zod'\nexport const schema = z.strictObject({ spend: z.string() })\n${SKIP}`,
+    ],
+    [
+      'handed in to the schema',
+      `export const schema = ({ z }) => z.strictObject({ spend: z.string() })\n${SKIP}`,
+    ],
+    [
+      'handed in to a default function',
+      `export default ({ z }) => ({ schema: z.strictObject({ spend: z.string() }), decide: () => ({ skip: 'fine' }) })`,
+    ],
+  ])('is there in any folder, %s', async (_, module) => {
+    const { start, decide } = await started(module, { params: { spend: '20' } })
+    expect(start).toMatchObject({ ok: true })
+    expect(await decide()).toEqual(FINE)
+  })
+})
+
+describe('what a module imports', () => {
+  test('is found beside it and among the packages above it, of either kind', async () => {
+    const module = `
+      import { one } from './one.mjs'
+      import two, { half } from './two.cjs'
+      import three from './three.json' with { type: 'json' }
+      import four from 'four'
+      const { five } = await import('./five.js')
+      ${SCHEMA}
+      export const decide = () => ({ skip: [one, two.two, half, three.n, four, five].join() })`
+    const root = temporaryDirectory()
+    mkdirSync(join(root, 'node_modules/four'), { recursive: true })
+    const four = { name: 'four', exports: { import: './m.mjs' } }
+    writeFileSync(join(root, 'node_modules/four/package.json'), JSON.stringify(four))
+    writeFileSync(join(root, 'node_modules/four/m.mjs'), 'export default 4')
+    const file = writeModule(join(root, 'strategies/modules'), module, {
+      'one.mjs': `import './own.mjs'\nexport const one = 1`,
+      'two.cjs': `exports.two = require('./inner.cjs'); exports.half = 1`,
+      'inner.cjs': 'module.exports = 2',
+      'three.json': '{ "n": 3 }',
+      'five.js': 'export const five = 5',
+    })
+    const host = await moduleHost()
+    const strategy = aCustomStrategy({ module: file })
+    expect(await host.start(strategy)).toMatchObject({ ok: true })
+    expect(await host.decide(strategy, A_VIEW)).toEqual({
+      ok: true,
+      value: { skip: '1,2,1,3,4,5' },
+    })
+  })
+
+  test.each([
+    [`import 'node:net'`, /it imports node:net, and nothing of Node is there for a module/],
+    [`import { readFileSync } from 'fs'`, /it imports fs, and nothing of Node/],
+    [`await import('node:child_process')`, /it imports node:child_process, .* \(.*own\.mjs:1:1\)$/],
+    [`import './need.cjs'`, /it imports worker_threads, .*need\.cjs:2:/],
+    [`import '../outside.mjs'`, /is out of its reach: its folder, and node_modules above it/],
+    [`import './linked.mjs'`, /is out of its reach: its folder, and node_modules above it/],
+    [
+      `import k from './linked.json' with { type: 'json' }`,
+      /is out of its reach: its folder, and node_modules above it/,
+    ],
+    [`import '/etc/passwd'`, /a module may import \.mjs, \.js, \.cjs and \.json/],
+    [`import './gone.mjs'`, /no such file .*gone\.mjs/],
+    [`import 'gone'`, /Cannot find package 'gone'/],
+    [`import 'data:text/javascript,1'`, /scheme file/],
+  ])('is refused for %s', async (text, why) => {
+    const root = temporaryDirectory()
+    const folder = join(root, 'modules')
+    writeFileSync(join(root, 'outside.mjs'), '')
+    writeFileSync(join(root, 'key.json'), '"0xsecret"')
+    const file = writeModule(folder, `${text}\n${SCHEMA}${SKIP}`, {
+      'need.cjs': `\nrequire('worker_threads')`,
+    })
+    symlinkSync('../outside.mjs', join(folder, 'linked.mjs'))
+    symlinkSync('../key.json', join(folder, 'linked.json'))
+    const host = await moduleHost()
+    const start = await host.start(aCustomStrategy({ module: file }))
+    const message = start.ok ? undefined : start.faults[0]?.message
+    expect(message).toMatch(/^this module cannot be loaded: /)
+    expect(message).toMatch(why)
+    expect(message).not.toContain('secret')
+  })
+
+  test('tells the line of a text that is no JavaScript', async () => {
+    expect(await refusal('export const a = 1\nexport const b = (\n')).toMatch(
+      /^this module cannot be loaded: Unexpected end of input \(.*\/own\.mjs:3\)$/,
+    )
+  })
+
+  test('cannot wait for what never comes', async () => {
+    expect(await refusal('await new Promise(() => {})')).toBe(
+      'this module cannot be loaded: it waits for what never comes',
+    )
+  })
+})
+
+/** Ways to the network, files, processes and the daemon: what each gives, or why it gives nothing. */
+const REACHES = [
+  'fetch("http://127.0.0.1:1")',
+  'new WebSocket("ws://127.0.0.1:1")',
+  'new XMLHttpRequest()',
+  'process.kill(process.ppid, 0)',
+  'process.exit(0)',
+  'process.getBuiltinModule("net")',
+  'process.binding("tcp_wrap")',
+  'process.mainModule.require("fs")',
+  'process.stdout.constructor',
+  'require("net")',
+  'Function("return this")()',
+  'eval("1")',
+  'setTimeout(() => {}, 1)',
+  'new Worker("x")',
+  'Buffer.from("x")',
+  'WebAssembly.compile("x")',
+  'console.log.constructor("return process")()',
+  '(async () => {}).constructor("return 1")',
+]
+
+describe('what a module reaches', () => {
+  test('is the language: no network, no files, no processes, no environment, no code made of text', async () => {
+    const probes = REACHES.map((code) => `[${JSON.stringify(code)}, () => ${code}]`).join(',')
+    const reply = await decided(`
+      const reached = [${probes}].flatMap(([code, reach]) => {
+        try { return [code + ' gave ' + typeof reach()] } catch { return [] }
+      })
+      return { skip: JSON.stringify([reached, Object.keys(process), Object.keys(process.env)]) }`)
+    expect(reply).toEqual({ ok: true, value: { skip: '[[],["env"],[]]' } })
+  })
+
+  test('is nothing of Node from anything that it holds, or is handed by what it overrides', async () => {
+    const text = readFileSync(new URL('walk.mjs', import.meta.url), 'utf8')
+    const beside = { 'late.cjs': 'module.exports = 1' }
+    const { start, decide } = await started(text, { beside })
+    expect(start).toMatchObject({ ok: true })
+    expect(await decide()).toEqual({ ok: true, value: { skip: 'found nothing' } })
+  })
+
+  test('is bounded by the permission model as well', async () => {
+    const { strategy } = await started(SCHEMA + SKIP)
+    const [command = ''] = alive().filter((each) => each.includes(dirname(strategy.module)))
+    expect(command).toMatch(/ --(experimental-)?permission --allow-fs-read=/)
+    expect(command).not.toMatch(/--allow-(fs-write|child-process|worker|addons|wasi|net)/)
+  })
+})
+
+const FAULTS: readonly (readonly [what: string, body: string, why: RegExp])[] = [
+  ['throws', `throw new Error('no average\\n  at x')`, /^no average$/],
+  ['throws what has no text', 'throw Object.create(null)', /^it threw something that has no text$/],
+  [
+    'loops where no JavaScript runs',
+    'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)',
+    /^it did not answer within 2 s$/,
+  ],
+  ['waits', 'return new Promise(() => {})', /^what it returned is a promise; decide is synchron/],
+  ['leaves', 'process.exit(0)', /^process\.exit is not a function$/],
+  [
+    'takes all memory',
+    'for (const all = []; ;) all.push(new Array(1e6).fill({}))',
+    // On a slow machine the time is up before.
+    /^it (ran out of memory|did not answer within 2 s)$/,
+  ],
+  [
+    'takes memory outside the heap',
+    'for (const all = []; ;) all.push(new Uint8Array(1e8))',
+    /^Array buffer allocation failed$/,
+  ],
+  ['recurses', 'const f = () => f() + 1; return f()', /^Maximum call stack size exceeded$/],
+  ['has a getter that throws', `return { get skip() { throw new Error('got') } }`, /^got$/],
+  ['answers with too much', `return { skip: 'x'.repeat(5e6) }`, /^its answer is too long$/],
+  ['answers with a circle', 'const c = {}; c.c = c; return c', /^it is too large$/],
+  ['answers with an endless number', 'return { orders: [2n ** 1_000_000n] }', /without end$/],
+  [
+    'forges an answer to another question',
+    `JSON.stringify = () => '{"id":77,"returned":["map",["skip","x"]],"cpuMs":1}'`,
+    /^it answered what it was not asked$/,
+  ],
+  [
+    'answers twice',
+    `JSON.stringify = () => '{"id":1,"returned":["map"],"cpuMs":1}\\n{"id":2}'`,
+    /^it answered twice$/,
+  ],
+  ['answers with garbage', `JSON.stringify = () => '{'`, /^its answer cannot be read: /],
+]
+
+describe('a module that fails', () => {
+  const strategy = aCustomStrategy()
+  const dir = mkdtempSync(join(tmpdir(), 'tranched-faults-'))
+  let host: Awaited<ReturnType<typeof lastingHost>>
+  beforeAll(async () => {
+    const faults = FAULTS.map(([what, body]) => `${JSON.stringify(what)}: () => {${body}}`).join(
+      ',',
+    )
+    const decide = `const faults = {${faults}}
+      export const decide = ({ memory }) => memory.bad ? faults[memory.bad]() : { skip: 'fine' }`
+    host = await lastingHost()
+    Object.assign(strategy, { module: writeModule(dir, SCHEMA + decide) })
+    expect(await host.start(strategy)).toMatchObject({ ok: true })
+  })
+  afterAll(async () => {
+    await host.close()
+    rmSync(dir, { recursive: true })
+  })
+
+  test.each(FAULTS)(
+    'because it %s fails this one question, and answers the next',
+    async (bad, _, why) => {
+      const reply = await host.decide(strategy, { ...A_VIEW, memory: { bad } })
+      expect(reply).toEqual({ ok: false, detail: expect.stringMatching(why) })
+      expect(await host.decide(strategy, A_VIEW)).toEqual(FINE)
+    },
+  )
+
+  test('because it never returns holds nobody else up', async () => {
+    const loop = aCustomStrategy({
+      module: writeModule(join(dir, 'loop'), `${SCHEMA}export function decide() { for (;;); }`),
+    })
+    expect(await host.start(loop)).toMatchObject({ ok: true })
+    const order: string[] = []
+    const looped = host.decide(loop, A_VIEW).then((reply) => {
+      order.push('loop')
+      return reply
+    })
+    await host.decide(strategy, A_VIEW).then(() => order.push('fine'))
+    expect(await looped).toEqual({ ok: false, detail: 'it did not answer within 2 s' })
+    expect(order).toEqual(['fine', 'loop'])
+  })
+
+  test('is not asked by another text than the one that was checked', async () => {
+    const garbage = `${SCHEMA}export function decide() { JSON.stringify = () => '{' }`
+    const { folder, decide } = await started(garbage)
+    writeModule(folder, SCHEMA + SKIP)
+    expect(await decide()).toMatchObject({ detail: expect.stringContaining('cannot be read') })
+    expect(await decide()).toEqual({
+      ok: false,
+      detail: 'its files are not those that were checked: `tranched reload` reads them',
+    })
+  })
+})
+
+describe('the words of a module', () => {
+  test('are told line by line, and not endlessly', async () => {
+    const body = `console.log('seen', { a: 1n }); for (let i = 0; i < 5_000; i += 1) console.error('again', i); return { skip: 'x' }`
+    const { host, decide } = await started(`${SCHEMA}export function decide() {${body}}`)
+    expect(await decide()).toMatchObject({ ok: true })
+    await vi.waitFor(() => expect(host.said.length).toBeGreaterThan(100))
+    expect(host.said[0]).toEqual(['own', 'seen {"a":"1"}'])
+    expect(host.said.length).toBeLessThan(2_000)
+  })
+})
