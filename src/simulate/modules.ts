@@ -7,7 +7,7 @@ export type SimulatedModule = (view: ModuleView) => unknown
 
 /** What modules do wrong, by the name of the strategy. */
 export type ModuleFaults = {
-  /** Milliseconds that an answer takes at most, instead of a few. */
+  /** Milliseconds that an answer takes, instead of a few. */
   lateMs: Map<string, number>
   /** Never answers, or takes the process that it runs in down with it: the port says so when its time is up. */
   silent: Set<string>
@@ -20,8 +20,6 @@ export function noModuleFaults(): ModuleFaults {
 }
 
 const LATENCY_MS_MAX = 5
-/** There and back. */
-const WAYS = 2
 
 /** Modules in memory: each answers in its own time, whatever the others do, and never later than the port promises. */
 export function createSimulatedModules(options: {
@@ -46,10 +44,11 @@ export function createSimulatedModules(options: {
   }
   return {
     decide({ name }, view) {
-      const lateMs = faults.lateMs.get(name) ?? LATENCY_MS_MAX
+      const reply = (): ModuleReply => answer(name, view)
+      const lateMs = faults.lateMs.get(name) ?? 0
       if (faults.silent.has(name) || lateMs > MODULE_ANSWER_MS)
         return process.after(MODULE_ANSWER_MS, () => silence)
-      return process.ask(() => answer(name, view), Math.ceil(lateMs / WAYS))
+      return lateMs > 0 ? process.after(lateMs, reply) : process.ask(reply, LATENCY_MS_MAX)
     },
   }
 }

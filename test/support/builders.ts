@@ -5,6 +5,7 @@ import { parseCron } from '../../src/domain/schedule/cron.ts'
 import type { Schedule } from '../../src/domain/schedule/schedule.ts'
 import {
   type Caps,
+  type CustomStrategy,
   type DcaStrategy,
   NO_CAPS,
   type StrategyLimits,
@@ -94,6 +95,25 @@ export function aStrategy(changes: Partial<DcaStrategy> = {}): DcaStrategy {
     buy: BUY_WETH,
     size: { side: 'sell', amount: usdc(25) },
     price: { min: undefined, max: undefined },
+    ...changes,
+  }
+}
+
+/** A strategy of USDC and WETH that a module decides. */
+export function aCustomStrategy(changes: Partial<CustomStrategy> = {}): CustomStrategy {
+  const { file, enabled, limits, slippageBps, maxDeviationBps } = aStrategy()
+  return {
+    ...{ file, enabled, limits, slippageBps, maxDeviationBps },
+    name: 'own',
+    kind: 'custom',
+    schedule: aSchedule('0 * * * *', { overlap: 'skip' }),
+    priceCheck: 'feed',
+    module: '/strategies/modules/own.mjs',
+    assets: new Map([
+      ['USDC', SELL_USDC],
+      ['WETH', BUY_WETH],
+    ]),
+    params: {},
     ...changes,
   }
 }

@@ -5,9 +5,6 @@ import { build } from 'esbuild'
 import { onTestFinished } from 'vitest'
 import { createModuleHost, type ModuleHost } from '../../src/adapters/modules/host.ts'
 import type { ModuleView } from '../../src/domain/module.ts'
-import type { CustomStrategy } from '../../src/domain/strategy.ts'
-import { USDC, WETH } from '../../src/simulate/stage.ts'
-import { aSchedule, aStrategy } from './builders.ts'
 import { ROOT } from './process/cli.ts'
 
 const ENTRY = join(ROOT, 'src/adapters/modules/runner/main.ts')
@@ -49,25 +46,6 @@ export async function moduleHost(): Promise<Heard> {
   const host = await lastingHost()
   onTestFinished(() => host.close())
   return host
-}
-
-/** A strategy of USDC and WETH that a module decides. */
-export function aCustomStrategy(changes: Partial<CustomStrategy> = {}): CustomStrategy {
-  const { file, enabled, limits, slippageBps, maxDeviationBps } = aStrategy()
-  return {
-    ...{ file, enabled, limits, slippageBps, maxDeviationBps },
-    name: 'own',
-    kind: 'custom',
-    schedule: aSchedule('0 * * * *', { overlap: 'skip' }),
-    priceCheck: 'feed',
-    module: '/strategies/modules/own.mjs',
-    assets: new Map([
-      ['USDC', { token: USDC, native: false }],
-      ['WETH', { token: WETH, native: false }],
-    ]),
-    params: {},
-    ...changes,
-  }
 }
 
 export const A_VIEW: ModuleView = {

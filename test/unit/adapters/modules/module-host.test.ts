@@ -11,13 +11,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ModuleReply, ModuleView } from '../../../../src/domain/module.ts'
-import {
-  A_VIEW,
-  aCustomStrategy,
-  lastingHost,
-  moduleHost,
-  writeModule,
-} from '../../../support/modules.ts'
+import { aCustomStrategy } from '../../../support/builders.ts'
+import { A_VIEW, lastingHost, moduleHost, writeModule } from '../../../support/modules.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 const SCHEMA = 'export const schema = { safeParse: (data) => ({ success: true, data }) }\n'
