@@ -28,13 +28,15 @@ export class Asking {
 
   /** Resolves once no module is being asked. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#slots.values())
+    await Promise.all(this.#slots.values())
   }
 
   /** Takes one slot and launches what was decided. Resolves with the intents; rejects on a bug or a dead journal. */
   take(slot: SlotInput): Promise<readonly IntentId[]> {
+    const { name } = slot.strategy
     const taken = this.#take(slot)
-    this.#slots.set(slot.strategy.name, taken)
+    const ended = taken.catch(() => undefined).then(() => this.#slots.delete(name))
+    this.#slots.set(name, ended)
     return taken
   }
 
@@ -47,7 +49,6 @@ export class Asking {
       for (const id of intents) launch(id)
       return intents
     } finally {
-      this.#slots.delete(strategy.name)
       upcoming.refresh(strategy)
       wake()
     }
