@@ -44,7 +44,7 @@ Error.prepareStackTrace = (_, all) => {
   sites = all
   return ''
 }
-const { default: late } = await import('./late.cjs')
+const { default: late } = await import(`./${'late'}.cjs`)
 await import('node:net').catch((error) => handed.push(error, error.stack))
 // biome-ignore lint/suspicious/noConsole: what it prints with is searched too.
 console.log({
