@@ -183,7 +183,10 @@ describe('while a module is asked', () => {
       ok: false,
       detail: 'own has a slot of its own at this very moment',
     })
-    const reloaded = world.control.reload([{ ...OWN, slippageBps: 40 }])
+    const reloaded = world.control.reload({
+      strategies: [{ ...OWN, slippageBps: 40 }],
+      account: world.account,
+    })
     await world.runFor(HOUR + MINUTE)
     await reloaded
     expect(outcomes(world, 'own')).toEqual(Array(2).fill('filled filled'))
