@@ -3,7 +3,8 @@ import { applyEvent } from '../domain/book/fold.ts'
 import { type JournalEvent, type JournalRecord, recordName } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import { applyAndTell, type Fact } from '../domain/book/tell.ts'
-import { fingerprint } from '../domain/random.ts'
+import { StateCorruptError } from '../domain/errors.ts'
+import { fingerprint, fnv1a } from '../domain/random.ts'
 import type { Journal } from '../ports.ts'
 import { never, type SimulatedProcess } from './process.ts'
 import type { VirtualClock } from './virtual-clock.ts'
@@ -12,6 +13,9 @@ const FSYNC_MS = 1
 
 /** Where a process dies: at its n-th append (from 1), just before the records are on disk or just after. */
 export type CrashPoint = { readonly append: number; readonly when: 'before' | 'after' }
+
+/** Stands in for the journal key: only the simulated daemon has it. */
+const JOURNAL_KEY = 0x7a11e7
 
 /** What survives a crash: the records' text, one line each. Appends are counted over all processes. */
 export class SimulatedDisk {
@@ -25,6 +29,7 @@ export class SimulatedDisk {
   readonly #decoded: JournalRecord[] = []
   readonly #folded = emptyState()
   #foldedRecords = 0
+  #own = 0
 
   /** What is on disk, shared: read it, never write it. */
   records(): readonly JournalRecord[] {
@@ -32,13 +37,29 @@ export class SimulatedDisk {
     return this.#decoded
   }
 
-  /** A line that no daemon wrote, as whoever can write to the file may make it. */
+  /** A line under the wallet's key, as another program with that key, or a version with a bug, may make it. */
+  plant(event: JournalEvent, atMs: number): void {
+    this.lines.push(...sealAll(this.records().at(-1), [event], atMs, JOURNAL_KEY))
+  }
+
+  /** A line that no daemon wrote, as whoever can write to the file may make it: the wallet's key he has not. */
   forge(event: JournalEvent, atMs: number): void {
-    this.lines.push(...sealAll(this.records().at(-1), [event], atMs))
+    this.lines.push(...sealAll(this.records().at(-1), [event], atMs, 0))
   }
 
   events(): JournalEvent[] {
     return this.records().map(({ event }) => event)
+  }
+
+  /** Throws StateCorruptError for a line that the daemon did not write. */
+  requireOwn(): void {
+    for (; this.#own < this.lines.length; this.#own += 1) {
+      const line = this.lines[this.#own] ?? ''
+      const { hash, mac } = JSON.parse(line) as { hash: string; mac: number }
+      if (mac === fnv1a(hash, JOURNAL_KEY)) continue
+      const detail = `line ${this.#own + 1} was not written by this wallet's daemon`
+      throw new StateCorruptError({ file: 'journal', detail, remedy: 'Nothing was acted on' })
+    }
   }
 
   /** The state that a daemon starting now would find, for the caller alone. */
@@ -61,9 +82,13 @@ export type SimulatedJournalOptions = {
   readonly observe: (fact: Fact) => void
 }
 
-/** A journal over a disk of text: nothing that a process holds in memory outlives it. */
+/**
+ * A journal over a disk of text: nothing that a process holds in memory outlives it. Throws StateCorruptError for a disk on
+ * which somebody else wrote.
+ */
 export function createSimulatedJournal(options: SimulatedJournalOptions): Journal {
   const { disk, clock, process, crash, observe } = options
+  disk.requireOwn()
   const state = disk.fold()
   const now = clock.asPort().now
   let head = disk.records().at(-1)
@@ -89,7 +114,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
     append(...events) {
       if (!process.alive) return never()
       if (failure !== undefined) return Promise.reject(failure)
-      const lines = sealAll(head, events, now())
+      const lines = sealAll(head, events, now(), JOURNAL_KEY)
       const records = lines.map(decode)
       const facts = applyAll(state, records)
       head = records.at(-1) ?? head
@@ -128,13 +153,14 @@ function sealAll(
   head: JournalRecord | undefined,
   events: readonly JournalEvent[],
   atMs: number,
+  key: number,
 ): string[] {
   let { seq, hash: prev } = head ?? { seq: 0, hash: '0x' as const }
   return events.map((event) => {
     seq += 1
     const text = encode({ seq, atMs, event, prev })
     prev = fingerprint(text)
-    return `${text.slice(0, -1)},"hash":"${prev}"}`
+    return `${text.slice(0, -1)},"hash":"${prev}","mac":${fnv1a(prev, key)}}`
   })
 }
 

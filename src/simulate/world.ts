@@ -1,3 +1,4 @@
+import { emptyState } from '../domain/book/fields.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { GaslessRoute, Observation, Route } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
@@ -74,7 +75,7 @@ export type Pace = {
 type Run = {
   readonly process: SimulatedProcess
   readonly shutdown: AbortController
-  readonly state: DaemonState
+  state: DaemonState
   control: DaemonControl | undefined
   ended: { readonly error: unknown } | 'returned' | undefined
 }
@@ -191,11 +192,25 @@ export class World {
     this.#run?.process.die()
     const process = new SimulatedProcess(this.clock, this.#random.fork(`net ${this.disk.appends}`))
     const strategies = new Map<string, Strategy>()
-    const ports = this.#portsOf(process, strategies)
     const shutdown = new AbortController()
-    const { state } = ports.journal
-    const run: Run = { process, shutdown, state, control: undefined, ended: undefined }
+    const run: Run = {
+      process,
+      shutdown,
+      state: emptyState(),
+      control: undefined,
+      ended: undefined,
+    }
     this.#run = run
+    let ports: Ports
+    try {
+      ports = this.#portsOf(process, strategies)
+    } catch (error) {
+      // Its journal is not to be believed: nothing of the daemon has begun.
+      run.ended = { error }
+      process.die()
+      return
+    }
+    run.state = ports.journal.state
     const done = runDaemon({
       mode: 'sandbox',
       wallet: 'trader',

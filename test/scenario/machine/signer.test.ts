@@ -168,7 +168,7 @@ describe('a transaction that somebody wrote into the journal', () => {
     world.start()
     await world.runFor(MINUTE)
     world.crash()
-    world.disk.forge(
+    world.disk.plant(
       { type: 'transaction-recorded', transaction: forged(changes) },
       world.clock.trueMs,
     )
