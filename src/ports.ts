@@ -341,7 +341,7 @@ export type Journal = {
   append(...events: readonly JournalEvent[]): Promise<void>
   /** Whether the newest record of that name is on disk, or none was appended; see `recordName` of `book/journal.ts`. */
   isOnDisk(name: string): boolean
-  /** Records in order, oldest first. */
+  /** Records in order, oldest first; those that were moved to an archive are not among them. */
   records(): AsyncIterable<JournalRecord>
 }
 

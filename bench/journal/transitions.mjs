@@ -1,5 +1,6 @@
 // Fills a journal to a number of records, then times single durable transitions: each waits for the one before.
 import { mkdirSync, rmSync } from 'node:fs'
+import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
 import { openJournal } from '../../src/adapters/state/journal-file.ts'
 import { quantile } from '../statistics.mjs'
 
@@ -22,7 +23,8 @@ const stepMs = (30 * DAY_MS) / (100_000 / RECORDS_OF_ORDER)
 const onFatal = (error) => {
   throw error
 }
-const { journal, close } = await openJournal({ dir, clock: { now: () => nowMs }, onFatal })
+const key = deriveJournalKey(new Uint8Array(32).fill(7))
+const { journal, close } = await openJournal({ dir, key, clock: { now: () => nowMs }, onFatal })
 
 const hex = (value) => `0x${value.toString(16).padStart(64, '0')}`
 const asset = (symbol, address, decimals) => ({
@@ -110,7 +112,7 @@ while (times.length < transitions) {
 }
 await close()
 // The books: what is read again from the disk is what was appended.
-const again = await openJournal({ dir, clock: { now: () => nowMs }, onFatal })
+const again = await openJournal({ dir, key, clock: { now: () => nowMs }, onFatal })
 const { fills } = again.journal.state.strategies.get(STRATEGY)
 let onDisk = 0
 for await (const _record of again.journal.records()) onDisk += 1

@@ -1,7 +1,7 @@
 // The daemon's own path, whole: config and strategies from YAML, lock, journal with fdatasync, observers with a real
 // log and real metrics, the live adapters as `cli/compose` puts them together. Only the calendar is replaced: a
 // slot is due whenever a worker asks for one. What is due together is attended together, as a tick does.
-import { openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClock } from '../../src/adapters/clock.ts'
 import { createHttpServer } from '../../src/adapters/control/http-server.ts'
@@ -12,6 +12,7 @@ import { createLog } from '../../src/adapters/tell/log.ts'
 import { createMetrics } from '../../src/adapters/tell/metrics.ts'
 import { createObserver } from '../../src/adapters/tell/observe.ts'
 import { createScrubber } from '../../src/adapters/tell/scrubber.ts'
+import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
 import { createKey } from '../../src/adapters/keys/key.ts'
 import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { createWebhooks } from '../../src/adapters/tell/webhooks.ts'
@@ -130,6 +131,7 @@ async function main() {
     await readWalletKey(settings.wallets.get('trader'), { readFile: readSecretFile, env: {} }),
   )
   scrubber.addKey(key.key)
+  const journalKey = deriveJournalKey(key.key)
   const trader = createKey(key.key)
   const clock = createClock()
   const metrics = createMetrics({ version: 'bench' })
@@ -147,6 +149,7 @@ async function main() {
   const opened = await openJournal({
     dir: settings.stateDir,
     clock,
+    key: journalKey,
     observe,
     onFatal: (error) => {
       throw error
@@ -175,7 +178,9 @@ async function main() {
   await opened.close()
   if (fills !== warmup + orders)
     throw new Error(`${fills} of ${warmup + orders} filled: ${JSON.stringify([...surprises])}`)
-  const records = readFileSync(join(settings.stateDir, 'journal.jsonl'), 'utf8').split('\n').length - 1
+  const segments = join(settings.stateDir, 'journal')
+  const texts = readdirSync(segments).map((name) => readFileSync(join(segments, name), 'utf8'))
+  const records = texts.join('').split('\n').length - 1
   await server.close()
   await composed.close()
   await clock.close()

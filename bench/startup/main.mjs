@@ -2,7 +2,7 @@
 // begin its first job, over an empty Node process. Needs `npm run build`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -53,7 +53,9 @@ async function main() {
  */
 async function balance({ adminUrl }) {
   const { orders } = await (await fetch(adminUrl)).json()
-  const journal = readFileSync(join(dir, 'state/journal.jsonl'), 'utf8')
+  const segments = join(dir, 'state/journal')
+  const texts = readdirSync(segments).map((name) => readFileSync(join(segments, name), 'utf8'))
+  const journal = texts.join('')
   const proven = journal.split('"type":"fill-proven"').length - 1
   if (proven !== orders || proven < Number(values.rounds))
     throw new Error(`the service filled ${orders} orders, the journal proves ${proven}`)

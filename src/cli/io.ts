@@ -18,6 +18,11 @@ export type Io = {
   readonly onHangup: (listener: () => void) => () => void
 }
 
+/** Writes lines to a stream. */
+export function lineTo(stream: NodeJS.WriteStream): (line: string) => void {
+  return (line) => void stream.write(`${line}\n`)
+}
+
 /** One JSON document on stdout; base units as decimal text. */
 export function printJson(io: Io, value: unknown): void {
   const text = JSON.stringify(

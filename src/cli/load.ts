@@ -81,8 +81,12 @@ export function settingsForReading(
   const { config: file } = options
   const mode = peekMode({ file })
   if (!mode.ok) return mode
-  const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
-  return loadSettings({ file, env: io.env, overrides: options, sandbox })
+  const sources = { file, env: io.env, overrides: options }
+  if (mode.mode !== 'sandbox') return loadSettings(sources)
+  const found = loadSettings({ ...sources, sandbox: SANDBOX_TEMPLATE })
+  // What the last run left says where its keys are.
+  const record = found.ok ? readSandboxRecord(found.settings.stateDir) : undefined
+  return record === undefined ? found : loadSettings({ ...sources, sandbox: record })
 }
 
 /** Prints problems for a person or as data, and gives the exit code for a bad config. */

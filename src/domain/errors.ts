@@ -11,17 +11,25 @@ export abstract class OperatorError extends Error {
   abstract readonly means: ErrorMeaning
 }
 
-/** State on disk that cannot be trusted. The daemon stops; it never repairs or replaces it by itself. */
+/** State on disk that cannot be trusted. The daemon stops: a journal is never repaired or replaced by itself. */
 export class StateCorruptError extends OperatorError {
   override readonly name = 'StateCorruptError'
   readonly means = 'failed'
   readonly file: string
+  readonly detail: string
   readonly remedy: string
   constructor(fault: { file: string; detail: string; remedy: string }) {
     super(`${fault.file}: ${fault.detail}. ${fault.remedy}`)
     this.file = fault.file
+    this.detail = fault.detail
     this.remedy = fault.remedy
   }
+}
+
+/** The wallet, the mode or the chain is not the one that the state directory belongs to. */
+export class WrongStateError extends OperatorError {
+  override readonly name = 'WrongStateError'
+  readonly means = 'badConfig'
 }
 
 /** Another process holds the state directory (exit code 75). */

@@ -1,5 +1,5 @@
 import { NOT_SCHEDULED } from '../domain/book/fold.ts'
-import { OperatorError } from '../domain/errors.ts'
+import { WrongStateError } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
@@ -67,12 +67,6 @@ const ABANDON_MS = 12_000
 const LET_GO_MS = 250
 
 const IDENTIFYING = { route: 'identity', doing: 'identifying the chain' } as const
-
-/** The wallet or the chain is not the one that the state directory belongs to. */
-export class WrongStateError extends OperatorError {
-  override readonly name = 'WrongStateError'
-  readonly means = 'badConfig'
-}
 
 /**
  * Runs until `shutdown`: binds the state to its chain, settles what the journal left open, then attends slots.

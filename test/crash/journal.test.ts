@@ -1,9 +1,13 @@
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { isSound, proveState } from '../../src/adapters/state/care/state-proof.ts'
 import { openJournal, readJournal } from '../../src/adapters/state/journal-file.ts'
 import { childScript } from '../support/process/child-script.ts'
+import { PLAIN_KEY } from '../support/state/plain-journal-key.ts'
 import { collect, temporaryDirectory } from '../support/state/state-directory.ts'
 
 const KILLS = 20
@@ -13,6 +17,7 @@ test('after each of 20 kills at random moments, every acknowledged record is the
   const dir = temporaryDirectory()
   const acknowledged = new Set<string>()
   let unacknowledged = 0
+  const key = PLAIN_KEY
   for (let run = 0; run < KILLS; run += 1) {
     const child = appender(dir, String(run))
     if (child.stdout === null) throw new Error('the child has no standard output')
@@ -27,6 +32,7 @@ test('after each of 20 kills at random moments, every acknowledged record is the
     const beside = await readJournal(dir)
     const opened = await openJournal({
       dir,
+      key,
       clock: { now: () => Date.now() },
       onFatal: (error) => {
         throw error
@@ -45,6 +51,8 @@ test('after each of 20 kills at random moments, every acknowledged record is the
     expect(halves).toEqual([])
     unacknowledged = names.size - acknowledged.size
   }
+  expect(readdirSync(join(dir, 'journal')).length).toBeGreaterThan(KILLS)
+  expect(isSound(await proveState(dir, { key }))).toBe(true)
   // Each kill may leave what was on disk and not yet told, at most one append of each writer.
   expect(unacknowledged).toBeLessThanOrEqual(KILLS * 8)
 }, 120_000)

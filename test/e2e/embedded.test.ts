@@ -74,7 +74,8 @@ test('a bare run shows what it will do, fills orders of both venues, stops by it
   await untilGone(evm, EVM_GONE_WITHIN_MS)
 
   const key = readFileSync(join(stateDir, 'trader.key'), 'utf8').trim()
-  const texts = [stdout, ...['journal.jsonl', 'state.json', 'sandbox.json'].map(readState)]
+  const files = ['journal/000000000001.jsonl', 'state.json', 'sandbox.json']
+  const texts = [stdout, ...files.map(readState)]
   function readState(name: string): string {
     return readFileSync(join(stateDir, name), 'utf8')
   }

@@ -51,7 +51,7 @@ test('a full disk ends the daemon with what is full and what to do, and without 
   fill(join(stateDir, 'filler'))
   const { code, stdout, stderr } = await daemon.ended()
   expect(code).toBe(1)
-  expect(stderr).toContain('journal.jsonl: the disk is full (ENOSPC')
+  expect(stderr).toContain('journal: the disk is full (ENOSPC')
   expect(stderr).toMatch(/Nothing was signed whose record is not on disk.*make room on the file/)
   expect(stderr).not.toMatch(/^\s+at /m)
   expect(stdout).toMatch(/"event":"disk-failed"/)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
 import { exactParse, exactStringify } from '../../src/adapters/state/exact-json.ts'
 import {
   checkLine,
@@ -96,10 +97,12 @@ describe('journal lines', () => {
     const second = encodeRecords(first.head, [scheduled('b')], 2)
     const line = Buffer.from(second.text.trimEnd())
     expect(checkLine(first.head, line)).toMatchObject({ head: second.head, more: false })
-    expect(checkLine(GENESIS, line)).toBe('holds record 2 where record 1 should be')
-    expect(checkLine({ ...first.head, hash: GENESIS.hash }, line)).toBe(
-      'does not follow the record before it',
-    )
+    expect(checkLine(GENESIS, line)).toMatchObject({
+      fault: 'holds record 2 where record 1 should be',
+    })
+    expect(checkLine({ ...first.head, hash: GENESIS.hash }, line)).toMatchObject({
+      fault: 'does not follow the record before it',
+    })
   })
 
   test('longer than the bound are refused when they are made', () => {
@@ -107,6 +110,8 @@ describe('journal lines', () => {
     expect(() => encodeRecords(GENESIS, [message(long)], 1)).toThrow(RangeError)
   })
 })
+
+const SEGMENT = { file: 'journal/000000000001.jsonl', firstSeq: 1 }
 
 describe('reading a journal', () => {
   const batches = [[scheduled()], filledSlot(2_000), filledSlot(3_000).slice(0, 2)]
@@ -123,11 +128,11 @@ describe('reading a journal', () => {
   test('finds the same records in whatever chunks they come', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 4_000 })), (sizes) => {
-        const reader = new ChainReader('journal.jsonl')
+        const reader = new ChainReader(SEGMENT, GENESIS)
         let at = 0
         let lines = 0
         for (const size of [...sizes, whole.length]) {
-          lines += reader.push(whole.subarray(at, at + size)).length
+          lines += reader.push(whole.subarray(at, at + size)).lines.length
           at += size
         }
         expect({ lines, head: reader.head, bytes: reader.bytes }).toEqual({
@@ -142,7 +147,7 @@ describe('reading a journal', () => {
   test('stops after the last complete append wherever the file ends', () => {
     fc.assert(
       fc.property(fc.nat(whole.length), (length) => {
-        const reader = new ChainReader('journal.jsonl')
+        const reader = new ChainReader(SEGMENT, GENESIS)
         reader.push(whole.subarray(0, length))
         const complete = endBytes.filter((end) => end <= length).length - 1
         expect({ seq: reader.head.seq, bytes: reader.bytes }).toEqual({
@@ -154,16 +159,30 @@ describe('reading a journal', () => {
     )
   })
 
+  test('never accepts a byte that was changed, nor one of a MAC with the key at hand', () => {
+    const key = deriveJournalKey(new Uint8Array(32).fill(7))
+    const signed = Buffer.from(encodeRecords(GENESIS, batches.flat(), 5, key).text)
+    fc.assert(
+      fc.property(fc.nat(signed.length - 2), fc.integer({ min: 1, max: 255 }), (at, change) => {
+        const altered = Buffer.from(signed)
+        altered.writeUInt8(altered.readUInt8(at) ^ change, at)
+        const reader = new ChainReader(SEGMENT, GENESIS, { key })
+        expect(reader.push(altered).fault).toBeInstanceOf(StateCorruptError)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
   test('never accepts a byte that was changed', () => {
     fc.assert(
       fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const altered = Buffer.from(whole)
         altered.writeUInt8(altered.readUInt8(at) ^ change, at)
-        const reader = new ChainReader('journal.jsonl')
-        const read = () => reader.push(altered)
+        const reader = new ChainReader(SEGMENT, GENESIS)
+        const { fault } = reader.push(altered)
         // A changed last newline looks like an append that was cut short, and is left out as one.
-        if (at === whole.length - 1) read()
-        else expect(read).toThrow(StateCorruptError)
+        if (at === whole.length - 1) expect(fault).toBeUndefined()
+        else expect(fault).toBeInstanceOf(StateCorruptError)
         expect(reader.head.seq).toBeLessThan(9)
       }),
       { numRuns: 1_000 },

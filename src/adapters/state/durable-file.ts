@@ -8,7 +8,7 @@ const PRIVATE_DIRECTORY = 0o700
 const TEMPORARY = '.tmp'
 
 /** Makes the names inside a directory survive a power cut; syncing a file alone does not keep its name. */
-async function syncDirectory(dir: string): Promise<void> {
+export async function syncDirectory(dir: string): Promise<void> {
   const handle = await open(dir, 'r')
   try {
     await handle.sync()
@@ -41,20 +41,32 @@ export async function createFile(file: string): Promise<void> {
   await syncDirectory(dirname(file))
 }
 
+/** Writes a new file, 0600, durably; its name is durable once its directory is synced. Fails with EEXIST if there is one. */
+export async function writeNewFile(file: string, data: string | Uint8Array): Promise<void> {
+  const handle = await open(file, 'wx', PRIVATE_FILE)
+  try {
+    await handle.writeFile(data)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Gives a file or a directory another name on the same disk, durably. It replaces a file that has that name. */
+export async function moveDurably(from: string, to: string): Promise<void> {
+  await rename(from, to)
+  await syncDirectory(dirname(to))
+  if (dirname(from) !== dirname(to)) await syncDirectory(dirname(from))
+}
+
 /**
  * Replaces a file's whole content, 0600. A reader sees the old text or the new one, also after a power cut at any
  * moment; once this resolves, the new one.
  */
-export async function replaceFile(file: string, text: string): Promise<void> {
+export async function replaceFile(file: string, data: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}${TEMPORARY}`
   try {
-    const handle = await open(temporary, 'wx', PRIVATE_FILE)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await writeNewFile(temporary, data)
     await rename(temporary, file)
   } catch (error) {
     await rm(temporary, { force: true })

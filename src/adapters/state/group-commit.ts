@@ -1,10 +1,13 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { OperatorError } from '../../domain/errors.ts'
+import { OperatorError, StateCorruptError } from '../../domain/errors.ts'
+import type { JournalHead } from './journal-codec.ts'
 
-/** The file as the group commit needs it; a test can put a failing disk here. */
+/** One open file; a test can put a failing disk here. */
 export type LogFile = {
+  /** What tells this file from any other, wherever it is moved to. */
+  readonly inode: { readonly dev: bigint; readonly ino: bigint }
   /** Appends what it can of `data` from `offset` on; resolves to the number of bytes taken. */
   write(data: Uint8Array, offset: number): Promise<number>
   /** Resolves when everything written is on disk. */
@@ -22,11 +25,21 @@ export async function openLogFile(file: string): Promise<LogFile> {
   const handle = await open(file, writesThrough ? flags | constants.O_DSYNC : flags)
   // What a killed predecessor wrote may be in memory only, and a write through syncs nothing but its own bytes.
   await handle.datasync()
+  const { dev, ino } = await handle.stat({ bigint: true })
   return {
+    inode: { dev, ino },
     write: async (data, offset) => (await handle.write(data, offset)).bytesWritten,
     datasync: writesThrough ? async () => {} : () => handle.datasync(),
     close: () => handle.close(),
   }
+}
+
+/** What the group commit writes to. The one place where a flush begins, and the one where it is over. */
+export type CommitFile = Pick<LogFile, 'write' | 'datasync' | 'close'> & {
+  /** Before each flush: rejects when what would be written now could not be relied on. */
+  prepare(): Promise<void>
+  /** After each flush, before anybody is told: the records up to `head` are on disk. */
+  settled(flushed: { readonly bytes: number; readonly head: JournalHead }): void
 }
 
 /** The disk did not take a record, or the journal is closed. Whether a record rejected with it is on disk is unknown. */
@@ -39,6 +52,8 @@ const FULL = new Set(['ENOSPC', 'EDQUOT'])
 
 /** What an operator has to know and do about a disk that takes no more. */
 function diskText(file: string, cause: unknown): string {
+  if (cause instanceof StateCorruptError)
+    return `${cause.message}. Nothing more is recorded or signed until a restart`
   const detail = cause instanceof Error ? cause.message : String(cause)
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const dir = dirname(file)
@@ -52,6 +67,8 @@ function diskText(file: string, cause: unknown): string {
 type Batch = {
   text: string
   records: number
+  /** Of its last record. */
+  head: JournalHead
   readonly done: Promise<void>
   readonly resolve: () => void
   readonly reject: (error: Error) => void
@@ -60,9 +77,7 @@ type Batch = {
 export type GroupCommitOptions = {
   /** Name for messages. */
   readonly name: string
-  readonly file: LogFile
-  /** Length of the file now. */
-  readonly bytes: number
+  readonly file: CommitFile
   readonly onCommit: (batch: { readonly records: number; readonly durationMs: number }) => void
   readonly onFatal: (error: JournalStoppedError) => void
 }
@@ -77,11 +92,9 @@ export class GroupCommit {
   #flushing: Promise<void> | undefined
   #failure: JournalStoppedError | undefined
   #closed = false
-  #bytes: number
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
-    this.#bytes = options.bytes
   }
 
   /** Why it ended, if the disk failed. */
@@ -95,19 +108,15 @@ export class GroupCommit {
     return new JournalStoppedError(`${this.#options.name}: is closed`)
   }
 
-  /** Length of the file that is known to be on disk. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  /** Resolves when the text is on disk. */
-  append(text: string, records: number): Promise<void> {
+  /** Resolves when the text, whose last record is `head`, is on disk. */
+  append(text: string, records: number, head: JournalHead): Promise<void> {
     const { stopped } = this
     if (stopped !== undefined) return Promise.reject(stopped)
-    this.#waiting ??= newBatch()
+    this.#waiting ??= newBatch(head)
     const batch = this.#waiting
     batch.text += text
     batch.records += records
+    batch.head = head
     this.#flushing ??= this.#flushAll()
     return batch.done
   }
@@ -148,12 +157,14 @@ export class GroupCommit {
   }
 
   async #flush(batch: Batch): Promise<void> {
+    const { file } = this.#options
     const startedMs = performance.now()
     try {
+      await file.prepare()
       const data = Buffer.from(batch.text)
       await this.#write(data)
-      await this.#options.file.datasync()
-      this.#bytes += data.length
+      await file.datasync()
+      file.settled({ bytes: data.length, head: batch.head })
     } catch (error) {
       batch.reject(this.fail(error))
       return
@@ -171,12 +182,12 @@ export class GroupCommit {
   }
 }
 
-function newBatch(): Batch {
+function newBatch(head: JournalHead): Batch {
   let resolve = () => {}
   let reject: (error: Error) => void = () => {}
   const done = new Promise<void>((onDone, onError) => {
     resolve = onDone
     reject = onError
   })
-  return { text: '', records: 0, done, resolve, reject }
+  return { text: '', records: 0, head, done, resolve, reject }
 }

@@ -5,18 +5,17 @@ import type { DaemonState } from '../../domain/book/state.ts'
 import { applyAndTell, type Fact } from '../../domain/book/tell.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Clock, Journal } from '../../ports.ts'
-import {
-  createFile,
-  ensureDirectory,
-  fileSize,
-  removeLeftovers,
-  truncateFile,
-} from './durable-file.ts'
+import type { JournalKey } from '../keys/journal-key.ts'
+import { createFile, ensureDirectory, removeLeftovers, truncateFile } from './durable-file.ts'
+import { upgradeFormer } from './former-format.ts'
 import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
-import { encodeRecords, type JournalHead } from './journal-codec.ts'
-import { corrupt, readRecords } from './journal-reader.ts'
-import { type Recovered, recover, type StateFiles, stateFiles } from './journal-recovery.ts'
-import { SnapshotFile } from './snapshot.ts'
+import { encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
+import { type MissingRecords, readRecords } from './journal-reader.ts'
+import { type Recovered, recover, requireSameAuthor, warningsOf } from './journal-recovery.ts'
+import { SegmentLog } from './segment-log.ts'
+import { listSegments, type Segment, segmentFile } from './segments.ts'
+import { keepDamaged, SnapshotFile } from './snapshot.ts'
+import { lookAt, type StateFiles, stateFiles } from './state-files.ts'
 
 const SNAPSHOT_EVERY_DEFAULT = 1_000
 /** Entries of a state whose snapshot costs next to nothing. */
@@ -26,12 +25,18 @@ export type JournalOptions = {
   /** State directory. The caller holds its lock. */
   readonly dir: string
   readonly clock: Pick<Clock, 'now'>
+  /** Of the wallet, whose daemon signs its records with it (rule T2). Without one, records carry no MAC: only dry-run. */
+  readonly key?: JournalKey | undefined
+  /** Whether a journal of format 1, which nobody signed, may still be believed; default true. */
+  readonly mayUpgrade?: boolean | undefined
   /** Told each fact once it is on disk, and how long the disk took. */
   readonly observe?: (event: Observation) => void
   /** Called once, when the disk fails. Stop the daemon: what is in memory can be ahead of what is on disk. */
   readonly onFatal: (error: Error) => void
   /** Records between snapshots, at least 1, default 1,000; a state with more entries waits for as many records. */
   readonly snapshotEvery?: number
+  /** Length from which on a file of the journal is finished, default 4 MiB. */
+  readonly segmentBytes?: number | undefined
   /** For tests of a failing disk. */
   readonly openLog?: (file: string) => Promise<LogFile>
 }
@@ -47,32 +52,45 @@ export type OpenedJournal = {
 }
 
 /**
- * Opens the journal for its one writer. An absent or empty directory is a first start. An append that was cut short
- * by a crash is removed from the file. Throws StateCorruptError for anything else that is not as it was written.
+ * Opens the journal for its one writer. An absent or empty directory is a first start; a journal of format 1 is upgraded. An
+ * append that was cut short by a crash is removed from the file, and a snapshot that is damaged or missing is made anew
+ * where the journal proves whole. Throws StateCorruptError for anything else that is not as it was written, and for what the
+ * wallet's daemon did not write; WrongStateError for the state of another wallet.
  */
 export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
-  await ensureDirectory(options.dir)
-  const files = stateFiles(options.dir)
+  const { dir, key, clock } = options
+  const files = stateFiles(dir)
+  await ensureDirectory(dir)
   await removeLeftovers(files.snapshot)
-  const recovered = await recover(files)
-  await repairTail(files, recovered)
-  const snapshots = new SnapshotFile(files.snapshot)
+  const upgraded = await upgradeFormer(dir, options)
+  const sight = await lookAt(dir, { key })
+  const recovered = await recover(sight, key)
+  requireSameAuthor(files, recovered, key)
+  const { head, state } = recovered
+  const end = await repairTail(files, recovered)
+  const snapshots = new SnapshotFile(files.snapshot, key)
   if (recovered.snapshotSeq === undefined) {
-    const { head, state } = recovered
-    await snapshots.write({ ...head, atMs: options.clock.now(), state: imageOf(state) })
+    if (recovered.snapshotFault !== undefined) await keepDamaged(files.snapshot)
+    await snapshots.write({ ...head, atMs: clock.now(), state: imageOf(state) })
   }
+  const file = await SegmentLog.open({
+    dir: files.journal,
+    ...end,
+    head,
+    openLog: options.openLog ?? openLogFile,
+    segmentBytes: options.segmentBytes,
+  })
   const log = new GroupCommit({
     name: files.journal,
-    file: await (options.openLog ?? openLogFile)(files.journal),
-    bytes: recovered.bytes,
+    file,
     onCommit: (batch) => options.observe?.({ type: 'journal-appended', ...batch }),
     onFatal: options.onFatal,
   })
-  const journal = new JournalFile({ files, recovered, snapshots, log, options })
+  const journal = new JournalFile({ files, recovered, snapshots, file, log, options })
   return {
     journal,
-    warnings: recovered.warnings,
-    firstStart: recovered.head.seq === 0,
+    warnings: [...upgraded, ...warningsOf(sight, recovered)],
+    firstStart: head.seq === 0,
     close: () => journal.close(),
   }
 }
@@ -81,25 +99,48 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
 export type JournalView = {
   readonly state: DaemonState
   readonly warnings: readonly string[]
-  records(): AsyncIterable<JournalRecord>
+  /** Without `onMissing`, records that are in no file here are a fault. */
+  records(onMissing?: (missing: MissingRecords) => void): AsyncIterable<JournalRecord>
 }
 
-/** Reads beside a running daemon: takes no lock and writes nothing. Throws StateCorruptError. */
+/**
+ * Reads beside a running daemon: takes no lock, writes nothing, and needs no key: who wrote the records is not checked.
+ * Throws StateCorruptError.
+ */
 export async function readJournal(dir: string): Promise<JournalView> {
-  const files = stateFiles(dir)
-  const { state, bytes, warnings } = await recover(files)
-  return { state, warnings, records: () => readRecords(files.journal, bytes) }
+  const sight = await lookAt(dir)
+  const recovered = await recover(sight)
+  const { state, end } = recovered
+  const { segments, genesis: start } = sight
+  const { bytes = 0 } = end ?? {}
+  return {
+    state,
+    warnings: warningsOf(sight, recovered),
+    records: (onMissing) => readRecords(segments, { start, bytes, onMissing }),
+  }
 }
 
-async function repairTail(files: StateFiles, { bytes, fileBytes }: Recovered): Promise<void> {
-  if (fileBytes === undefined) await createFile(files.journal)
-  else if (fileBytes > bytes) await truncateFile(files.journal, bytes)
+/** The file to write on, with nothing in it but complete appends. */
+async function repairTail(
+  { journal }: StateFiles,
+  { end }: Recovered,
+): Promise<{ readonly segment: Segment; readonly bytes: number }> {
+  if (end === undefined) {
+    const segment = { file: segmentFile(journal, 1), firstSeq: 1 }
+    await ensureDirectory(journal)
+    await createFile(segment.file)
+    return { segment, bytes: 0 }
+  }
+  const { segment, bytes, fileBytes } = end
+  if (fileBytes > bytes) await truncateFile(segment.file, bytes)
+  return { segment, bytes }
 }
 
 type Parts = {
   readonly files: StateFiles
   readonly recovered: Recovered
   readonly snapshots: SnapshotFile
+  readonly file: SegmentLog
   readonly log: GroupCommit
   readonly options: JournalOptions
 }
@@ -110,7 +151,9 @@ class JournalFile implements Journal {
   readonly state: DaemonState
   readonly #files: StateFiles
   readonly #snapshots: SnapshotFile
+  readonly #file: SegmentLog
   readonly #log: GroupCommit
+  readonly #key: JournalKey | undefined
   readonly #clock: Pick<Clock, 'now'>
   readonly #observe: (event: Observation) => void
   readonly #snapshotEvery: number
@@ -125,14 +168,16 @@ class JournalFile implements Journal {
   #snapshotting: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor({ files, recovered, snapshots, log, options }: Parts) {
+  constructor({ files, recovered, snapshots, file, log, options }: Parts) {
     this.state = recovered.state
     this.#head = recovered.head
     this.#base = imageOf(recovered.state)
     this.#snapshotSeq = recovered.snapshotSeq ?? 0
     this.#files = files
     this.#snapshots = snapshots
+    this.#file = file
     this.#log = log
+    this.#key = options.key
     this.#clock = options.clock
     this.#observe = options.observe ?? (() => undefined)
     this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
@@ -143,12 +188,12 @@ class JournalFile implements Journal {
     if (stopped !== undefined) return Promise.reject(stopped)
     if (events.length === 0) return Promise.resolve()
     const atMs = this.#clock.now()
-    const { text, head } = encodeRecords(this.#head, events, atMs)
+    const { text, head } = encodeRecords(this.#head, events, atMs, this.#key)
     const facts = this.#apply(events.map((event) => ({ event, atMs })))
     this.#head = head
     const names = events.flatMap((event) => recordName(event) ?? [])
     for (const name of names) this.#unwritten.set(name, (this.#unwritten.get(name) ?? 0) + 1)
-    this.#lastAppend = this.#log.append(text, events.length).then(() => {
+    this.#lastAppend = this.#log.append(text, events.length, head).then(() => {
       for (const name of names) this.#written(name)
       for (const fact of facts) this.#observe(fact)
     })
@@ -168,7 +213,11 @@ class JournalFile implements Journal {
 
   async *records(): AsyncGenerator<JournalRecord> {
     await this.#lastAppend
-    yield* readRecords(this.#files.journal, this.#log.bytes)
+    const { segment, bytes } = this.#file.end
+    const segments = await listSegments(this.#files.journal)
+    const own = segments.filter(({ firstSeq }) => firstSeq <= segment.firstSeq)
+    const onMissing = (): void => undefined
+    yield* readRecords(own, { key: this.#key, start: GENESIS, bytes, onMissing })
   }
 
   close(): Promise<void> {
@@ -216,19 +265,11 @@ class JournalFile implements Journal {
     this.#snapshotSeq = head.seq
     try {
       await this.#lastAppend
-      await this.#requireOwnFile()
+      this.#file.requireOwn()
       await this.#snapshots.write({ ...head, atMs: this.#clock.now(), state })
     } catch (error) {
       this.#log.fail(error)
     }
-  }
-
-  /** Appends to a file that was deleted, replaced or cut by somebody would be lost without a sign. */
-  async #requireOwnFile(): Promise<void> {
-    const { bytes } = this.#log
-    const size = await fileSize(this.#files.journal)
-    if (size === undefined || size < bytes)
-      throw corrupt(this.#files.journal, 'it was removed or cut while the daemon is running')
   }
 
   async #close(): Promise<void> {

@@ -1,113 +1,286 @@
-import { join } from 'node:path'
-import { emptyState, restoreState } from '../../domain/book/fields.ts'
+import { emptyState, fieldsMissingIn, restoreState } from '../../domain/book/fields.ts'
 import { applyEvent } from '../../domain/book/fold.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
+import { StateCorruptError, WrongStateError } from '../../domain/errors.ts'
+import type { JournalKey } from '../keys/journal-key.ts'
 import { fileSize } from './durable-file.ts'
-import { type CheckedLine, decodeRecord, GENESIS, type JournalHead } from './journal-codec.ts'
-import { badLine, ChainReader, corrupt, readChunks } from './journal-reader.ts'
-import { type Snapshot, SnapshotFile } from './snapshot.ts'
+import { type CheckedLine, decodeRecord, type JournalHead } from './journal-codec.ts'
+import { JournalWalk, placeOf, type WalkEnd } from './journal-reader.ts'
+import { type Segment, segmentsFrom } from './segments.ts'
+import type { Snapshot } from './snapshot.ts'
+import { badSnapshot, damagedJournal } from './state-faults.ts'
+import type { StateFiles, StateSight } from './state-files.ts'
 
-export type StateFiles = { readonly journal: string; readonly snapshot: string }
-
-export function stateFiles(dir: string): StateFiles {
-  return { journal: join(dir, 'journal.jsonl'), snapshot: join(dir, 'state.json') }
-}
-
-/** What the files say, checked from the first byte to the last. */
+/** What the files say, checked as far as they had to be read. */
 export type Recovered = {
   readonly state: DaemonState
   readonly head: JournalHead
-  /** Last record in the snapshot; undefined while there is no snapshot. */
+  /** Last record in the snapshot; undefined where there is none to go by, and a new one has to be written. */
   readonly snapshotSeq: number | undefined
-  /** Length of the journal's complete appends. */
-  readonly bytes: number
-  /** Length of the whole file; more than `bytes` if its last append was cut short. Undefined without a file. */
-  readonly fileBytes: number | undefined
-  readonly warnings: readonly string[]
+  /** What is wrong with the snapshot that is there. */
+  readonly snapshotFault: string | undefined
+  /** The last file of the journal; undefined before a first start has made it. */
+  readonly end: WalkEnd | undefined
+  /** Whether records, or else the snapshot, carry MACs; undefined while there is neither. */
+  readonly hasMacs: boolean | undefined
+  /** Of an append that was cut short. */
+  readonly tornWarnings: readonly string[]
+}
+
+/** What the operator is to know of it. */
+export function warningsOf(
+  { snapshotFile }: StateSight,
+  { snapshotFault, head, tornWarnings }: Recovered,
+): readonly string[] {
+  if (snapshotFault === undefined) return tornWarnings
+  const made = `it was made anew from the journal, which proves whole (${head.seq} records)`
+  return [`${snapshotFile}: ${snapshotFault}; ${made}`, ...tornWarnings]
 }
 
 /**
- * Reads the state directory without writing to it. A last append that was cut short is left out, with a warning.
- * Anything else that is not as it was written throws StateCorruptError (rule G4).
+ * Follows a journal from its snapshot on, and writes nothing. A last append that was cut short is left out, with a
+ * warning. A snapshot that is damaged or missing is made anew in memory, with a warning, where every record is there and
+ * all of them prove. Anything else that is not as it was written throws StateCorruptError (rules G4, T2).
  *
- * A first start makes the empty journal, then the snapshot of record 0, then the first record. So an empty journal
- * alone is a first start that was cut short; any other file alone means that its companion was lost.
+ * A first start makes the empty first segment, then the snapshot of record 0, then the first record. So an empty journal
+ * alone is a first start that was cut short; a snapshot alone means that its journal was lost.
  */
-export async function recover(files: StateFiles): Promise<Recovered> {
-  // In this order, because a daemon that starts meanwhile makes them in the other.
-  const snapshotThere = (await fileSize(files.snapshot)) !== undefined
-  const fileBytes = await fileSize(files.journal)
-  if (snapshotThere && fileBytes === undefined)
-    throw corrupt(files.journal, 'it is missing although there is a state.json')
-  if (snapshotThere || (fileBytes ?? 0) > 0) return replayFiles(files)
+export async function recover(sight: StateSight, key?: JournalKey): Promise<Recovered> {
+  const { snapshot: reading, files } = sight
+  switch (reading.tag) {
+    case 'foreign':
+      throw reading.error
+    case 'sound': {
+      requireJournal(sight)
+      const { snapshot } = reading
+      const lacking = fieldsMissingIn(snapshot.state)
+      if (lacking.length === 0) return replay(sight, { ...reading, key })
+      const fault = `another version made it, without ${lacking.join(', ')}`
+      return recoverFromJournal(sight, { key, fault, atLeast: snapshot })
+    }
+    case 'missing':
+      if (await isUnused(sight.segments)) return untouched(sight)
+      return recoverFromJournal(sight, { key, fault: 'it is missing although there is a journal' })
+    case 'damaged':
+      if (sight.segments.length === 0) throw journalMissing(files.journal)
+      return recoverFromJournal(sight, { key, fault: reading.detail })
+  }
+}
+
+function requireJournal({ segments, files }: StateSight): void {
+  if (segments.length === 0) throw journalMissing(files.journal)
+}
+
+function journalMissing(file: string): StateCorruptError {
+  return damagedJournal(file, 'it is missing although there is a state.json')
+}
+
+/** Nothing was ever written, or no more than the file that a first start makes first. */
+async function isUnused(segments: readonly Segment[]): Promise<boolean> {
+  const [first, ...others] = segments
+  if (first === undefined) return true
+  return others.length === 0 && first.firstSeq === 1 && (await fileSize(first.file)) === 0
+}
+
+function untouched({ segments, genesis }: StateSight): Recovered {
+  const [segment] = segments
   return {
     state: emptyState(),
-    head: GENESIS,
+    head: genesis,
     snapshotSeq: undefined,
-    bytes: 0,
-    fileBytes,
-    warnings: [],
+    snapshotFault: undefined,
+    end: segment && { segment, bytes: 0, fileBytes: 0 },
+    hasMacs: undefined,
+    tornWarnings: [],
   }
 }
 
-async function replayFiles(files: StateFiles): Promise<Recovered> {
-  const snapshot = await new SnapshotFile(files.snapshot).read()
-  const reader = new ChainReader(files.journal)
-  const replay = new Replay(files, snapshot)
-  let fileBytes = 0
-  for await (const chunk of readChunks(files.journal)) {
-    fileBytes += chunk.length
-    for (const line of reader.push(chunk)) replay.take(line)
-  }
-  const { head, bytes } = reader
-  if (head.seq < snapshot.seq)
-    throw corrupt(
+/** From a sound snapshot, and of the journal only the files from its record on. */
+async function replay(
+  sight: StateSight,
+  from: {
+    readonly snapshot: Snapshot
+    readonly hasMac: boolean
+    readonly key: JournalKey | undefined
+  },
+): Promise<Recovered> {
+  const { files, genesis } = sight
+  const { snapshot, hasMac: hasMacs, key } = from
+  if (snapshot.seq === 0 && snapshot.hash !== genesis.hash)
+    throw badSnapshot(sight.snapshotFile, 'line 1 belongs to another format of the journal')
+  const segments = segmentsFrom(sight.segments, snapshot.seq)
+  const first = segments?.[0]
+  if (segments === undefined || first === undefined)
+    throw damagedJournal(
       files.journal,
-      `it ends after line ${head.seq}, but state.json goes up to record ${snapshot.seq}`,
+      `the file with record ${snapshot.seq}, up to which state.json goes, is missing`,
     )
-  const torn = fileBytes - bytes
-  const warnings =
-    torn > 0
-      ? [
-          `${files.journal}: the append after line ${head.seq} was cut short (${torn} bytes left out)`,
-        ]
-      : []
-  return { state: replay.state, head, snapshotSeq: snapshot.seq, bytes, fileBytes, warnings }
+  const before = first.firstSeq - 1
+  const known = [genesis, snapshot].find(({ seq }) => seq === before)
+  const walk = new JournalWalk(segments, {
+    key,
+    start: { seq: before, hash: known?.hash },
+    hasMacs,
+  })
+  const state = emptyState()
+  restoreState(state, snapshot.state)
+  const fold = new Fold(state, snapshot.seq)
+  for await (const lines of walk.lines()) {
+    for (const line of lines) {
+      requireSameHistory(segments, line, snapshot)
+      fold.take(segments, line)
+    }
+  }
+  const { seq, hash } = walk.head
+  const { end } = walk
+  if (end !== undefined && seq < snapshot.seq) throw journalCut(end, seq, snapshot.seq)
+  if (end === undefined || hash === undefined) throw journalMissing(files.journal)
+  return {
+    state,
+    head: { seq, hash },
+    snapshotSeq: snapshot.seq,
+    snapshotFault: undefined,
+    end,
+    hasMacs,
+    tornWarnings: tornWarningsOf(end, seq),
+  }
 }
 
-/** Folds the records after a snapshot into its state, one complete append at a time. */
-class Replay {
-  readonly state = emptyState()
-  readonly #files: StateFiles
-  readonly #snapshot: Snapshot
+/** Throws for a record that has the number of the one that state.json was made from, and is another. */
+export function requireSameHistory(
+  segments: readonly Segment[],
+  { head: { seq, hash } }: CheckedLine,
+  snapshot: JournalHead,
+): void {
+  if (seq !== snapshot.seq || hash === snapshot.hash) return
+  const segment = segmentOf(segments, seq)
+  throw damagedJournal(
+    segment.file,
+    `${placeOf(segment, seq)} is not the record that state.json was made from`,
+  )
+}
+
+function journalCut({ segment }: WalkEnd, seq: number, snapshotSeq: number): StateCorruptError {
+  return damagedJournal(
+    segment.file,
+    `it ends after record ${seq}, but state.json goes up to record ${snapshotSeq}`,
+  )
+}
+
+/**
+ * With a snapshot that nobody believes: everything follows from the journal. Throws where that does not prove whole.
+ * `fault` says what is wrong with the snapshot.
+ */
+export async function recoverFromJournal(
+  sight: StateSight,
+  options: {
+    readonly key: JournalKey | undefined
+    readonly fault: string
+    /** A record that has to be among those of the journal. */
+    readonly atLeast?: JournalHead
+  },
+): Promise<Recovered> {
+  const { key, fault, atLeast } = options
+  const { segments, genesis, snapshotFile } = sight
+  requireJournal(sight)
+  requireFirst(sight, fault)
+  const state = emptyState()
+  const walk = new JournalWalk(segments, { key, start: genesis })
+  const fold = new Fold(state, 0)
+  try {
+    for await (const lines of walk.lines()) {
+      for (const line of lines) {
+        if (atLeast !== undefined) requireSameHistory(segments, line, atLeast)
+        fold.take(segments, line)
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof StateCorruptError)) throw error
+    const { file, detail, remedy } = error
+    throw new StateCorruptError({
+      file: snapshotFile,
+      detail: `${fault}, and the journal does not prove whole: ${file}: ${detail}`,
+      remedy,
+    })
+  }
+  const { head, end, hasMacs } = walk
+  if (head.hash === undefined || end === undefined) throw journalMissing(sight.files.journal)
+  if (atLeast !== undefined && head.seq < atLeast.seq) throw journalCut(end, head.seq, atLeast.seq)
+  return {
+    state,
+    head: { seq: head.seq, hash: head.hash },
+    snapshotSeq: undefined,
+    snapshotFault: fault,
+    end,
+    hasMacs,
+    tornWarnings: tornWarningsOf(end, head.seq),
+  }
+}
+
+/** Lines with and without a MAC in one journal would be a forgery to the next who reads it. */
+export function requireSameAuthor(
+  files: StateFiles,
+  { hasMacs, state }: Recovered,
+  key: JournalKey | undefined,
+): void {
+  if (key !== undefined || hasMacs !== true) return
+  throw new WrongStateError(
+    `${files.dir}: the state directory belongs to a daemon in mode ${state.bound?.mode ?? 'live'}, whose records carry a MAC; this one signs nothing and has no key: use another stateDir`,
+  )
+}
+
+function requireFirst({ segments, files, snapshotFile }: StateSight, fault: string): void {
+  const firstSeq = segments[0]?.firstSeq ?? 1
+  if (firstSeq === 1) return
+  throw new StateCorruptError({
+    file: snapshotFile,
+    detail: `${fault}, and it takes every record to make it anew: 1 to ${firstSeq - 1} are not in ${files.journal}`,
+    remedy:
+      'Where they were moved to an archive, `tranched state rebuild --archive DIR` reads them there and loses nothing',
+  })
+}
+
+function tornWarningsOf({ segment, bytes, fileBytes }: WalkEnd, seq: number): readonly string[] {
+  const torn = fileBytes - bytes
+  if (torn === 0) return []
+  const after = seq < segment.firstSeq ? `record ${seq}` : placeOf(segment, seq)
+  return [`${segment.file}: the append after ${after} was cut short (${torn} bytes left out)`]
+}
+
+/** Folds the records after `fromSeq` into a state, one complete append at a time. */
+export class Fold {
+  readonly #state: DaemonState
+  readonly #fromSeq: number
   #unfinished: JournalRecord[] = []
 
-  constructor(files: StateFiles, snapshot: Snapshot) {
-    this.#files = files
-    this.#snapshot = snapshot
-    if (snapshot.seq === 0 && snapshot.hash !== GENESIS.hash)
-      throw corrupt(files.snapshot, 'line 1 belongs to another format of the journal')
-    restoreState(this.state, snapshot.state)
+  constructor(state: DaemonState, fromSeq: number) {
+    this.#state = state
+    this.#fromSeq = fromSeq
   }
 
-  take({ head, line, more }: CheckedLine): void {
-    if (head.seq === this.#snapshot.seq && head.hash !== this.#snapshot.hash)
-      throw badLine(
-        this.#files.journal,
-        head.seq,
-        'is not the record that state.json was made from',
-      )
-    if (head.seq <= this.#snapshot.seq) return
+  /** Throws StateCorruptError for a record that the state does not allow. */
+  take(segments: readonly Segment[], { head, line, more }: CheckedLine): void {
+    if (head.seq <= this.#fromSeq) return
     try {
       this.#unfinished.push(decodeRecord(line))
       if (more) return
-      for (const { event, atMs } of this.#unfinished) applyEvent(this.state, event, atMs)
+      for (const { event, atMs } of this.#unfinished) applyEvent(this.#state, event, atMs)
     } catch (error) {
       // The line is as it was written, so what cannot be applied comes from another version or another fold.
       const detail = error instanceof Error ? error.message : String(error)
-      throw badLine(this.#files.journal, head.seq, `does not fit the records before it: ${detail}`)
+      const segment = segmentOf(segments, head.seq)
+      throw damagedJournal(
+        segment.file,
+        `${placeOf(segment, head.seq)} does not fit the records before it: ${detail}`,
+      )
     }
     this.#unfinished = []
   }
+}
+
+function segmentOf(segments: readonly Segment[], seq: number): Segment {
+  const segment = segments.findLast(({ firstSeq }) => firstSeq <= seq)
+  if (segment === undefined) throw new Error(`record ${seq} is in no file`)
+  return segment
 }

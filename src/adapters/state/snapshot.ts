@@ -2,16 +2,19 @@ import { createHash, hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { type Adapter, Low } from 'lowdb'
 import type { StateImage } from '../../domain/book/fields.ts'
+import { type StateCorruptError, WrongStateError } from '../../domain/errors.ts'
 import type { Hex } from '../../domain/units.ts'
-import { isMissing, replaceFile } from './durable-file.ts'
+import type { JournalKey } from '../keys/journal-key.ts'
+import { fileSize, isMissing, moveDurably, replaceFile } from './durable-file.ts'
 import { exactParse, exactStringify } from './exact-json.ts'
-import { corrupt } from './journal-reader.ts'
+import { badSnapshot } from './state-faults.ts'
 
-const VERSION = 1
+const VERSION = 2
+/** As format 1 of the journal has it: without a MAC. */
+export const FORMER_SNAPSHOT_VERSION = 1
 const PART_ENTRIES = 200
-/** The digest covers the text before it; its place from the end is fixed. */
-const SEAL = /,"digest":"(0x[0-9a-f]{64})"\}\n$/
-const SEAL_CHARS = ',"digest":""}\n'.length + 66
+/** The digest covers the text before it, the MAC the digest. */
+const SEAL = /,"digest":"(0x[0-9a-f]{64})"(?:,"mac":"([0-9a-f]{64})")?\}\n$/
 
 /** The fold of the journal's first `seq` records; `hash` is that of record `seq`. */
 export type Snapshot = {
@@ -23,25 +26,30 @@ export type Snapshot = {
   readonly state: StateImage
 }
 
+/** What there is of a snapshot. */
+export type SnapshotReading =
+  | { readonly tag: 'sound'; readonly snapshot: Snapshot; readonly hasMac: boolean }
+  | { readonly tag: 'missing' }
+  /** Not as anybody wrote it: its text is cut short, or does not fit its own digest. */
+  | { readonly tag: 'damaged'; readonly detail: string }
+  /** Whole, and not by the wallet's daemon: of another wallet or format, or forged. */
+  | { readonly tag: 'foreign'; readonly error: StateCorruptError | WrongStateError }
+
+export type SnapshotOptions = {
+  /** With it, a snapshot by anybody else is refused. */
+  readonly key?: JournalKey | undefined
+  readonly version?: number
+}
+
 /**
  * `state.json`: derived from the journal, so that a start replays only the records after it. It also proves how long
  * the journal must be at least.
  */
 export class SnapshotFile {
-  readonly #file: string
   readonly #low: Low<Snapshot | null>
 
-  constructor(file: string) {
-    this.#file = file
-    this.#low = new Low<Snapshot | null>(new SealedFile(file), null)
-  }
-
-  /** Throws StateCorruptError for a file that is missing, empty, cut or altered. Nothing becomes a default. */
-  async read(): Promise<Snapshot> {
-    await this.#low.read()
-    const { data } = this.#low
-    if (data === null) throw corrupt(this.#file, 'it holds no snapshot')
-    return data
+  constructor(file: string, key?: JournalKey) {
+    this.#low = new Low<Snapshot | null>(new SealedFile(file, key), null)
   }
 
   /** Replaces the file, durably. Calls must not overlap. */
@@ -51,38 +59,52 @@ export class SnapshotFile {
   }
 }
 
-/** lowdb's own file adapter syncs nothing, uses one temporary name for all, and takes a missing file for no data. */
+/** Reads `state.json` for whoever decides what comes of it: nothing becomes a default here. */
+export async function readSnapshot(
+  file: string,
+  options: SnapshotOptions = {},
+): Promise<SnapshotReading> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    if (isMissing(error)) return { tag: 'missing' }
+    throw error
+  }
+  return unseal(file, text, options)
+}
+
+/** Keeps a snapshot that another is to replace beside it, for whoever wants to know what happened to it. */
+export async function keepDamaged(file: string): Promise<void> {
+  if ((await fileSize(file)) !== undefined) await moveDurably(file, `${file}.damaged`)
+}
+
+/** lowdb's own file adapter syncs nothing, and uses one temporary name for all. */
 class SealedFile implements Adapter<Snapshot | null> {
   readonly #file: string
+  readonly #key: JournalKey | undefined
 
-  constructor(file: string) {
+  constructor(file: string, key: JournalKey | undefined) {
     this.#file = file
+    this.#key = key
   }
 
-  readonly read = async (): Promise<Snapshot> => {
-    return unseal(this.#file, await this.#text())
-  }
+  /** Reading can end in more ways than lowdb has words for. */
+  readonly read = async (): Promise<null> => null
 
   readonly write = async (snapshot: Snapshot | null): Promise<void> => {
     if (snapshot === null) return
-    const digest = createHash('sha256')
+    const sum = createHash('sha256')
     let text = ''
     for (const part of bodyParts(snapshot)) {
-      digest.update(part)
+      sum.update(part)
       text += part
       // The image does not change any more, so appends may go on between its parts.
       await new Promise(setImmediate)
     }
-    await replaceFile(this.#file, `${text},"digest":"0x${digest.digest('hex')}"}\n`)
-  }
-
-  async #text(): Promise<string> {
-    try {
-      return await readFile(this.#file, 'utf8')
-    } catch (error) {
-      if (isMissing(error)) throw corrupt(this.#file, 'it is missing although there is a journal')
-      throw error
-    }
+    const digest: Hex = `0x${sum.digest('hex')}`
+    const mac = this.#key === undefined ? '' : `,"mac":"${this.#key.macOf('snapshot', digest)}"`
+    await replaceFile(this.#file, `${text},"digest":"${digest}"${mac}}\n`)
   }
 }
 
@@ -109,14 +131,40 @@ function* listParts(list: readonly unknown[]): Generator<string> {
   yield ']'
 }
 
-function unseal(file: string, text: string): Snapshot {
-  const digest = SEAL.exec(text)?.[1]
-  const body = text.slice(0, -SEAL_CHARS)
-  if (digest === undefined) throw corrupt(file, 'line 1 is cut short or is no snapshot')
+function unseal(
+  file: string,
+  text: string,
+  { key, version = VERSION }: SnapshotOptions,
+): SnapshotReading {
+  const seal = SEAL.exec(text)
+  if (seal === null) return { tag: 'damaged', detail: 'line 1 is cut short or is no snapshot' }
+  const [, digest, mac] = seal as unknown as [string, Hex, string | undefined]
+  const body = text.slice(0, seal.index)
   if (digest !== `0x${hash('sha256', body)}`)
-    throw corrupt(file, 'line 1 was altered: its digest does not match its text')
+    return { tag: 'damaged', detail: 'line 1 was altered: its digest does not match its text' }
   const snapshot = exactParse(`${body}}`) as Snapshot
-  if (snapshot.version !== VERSION)
-    throw corrupt(file, `line 1 has format ${snapshot.version}, this program reads ${VERSION}`)
-  return snapshot
+  if (snapshot.version !== version)
+    return {
+      tag: 'foreign',
+      error: badSnapshot(file, `line 1 has format ${snapshot.version}, and not ${version}`),
+    }
+  if (key === undefined || mac === key.macOf('snapshot', digest))
+    return { tag: 'sound', snapshot, hasMac: mac !== undefined }
+  const other = otherOwner(snapshot, { hasMac: mac !== undefined, key })
+  if (other !== undefined) return { tag: 'foreign', error: new WrongStateError(other) }
+  const what = mac === undefined ? 'it carries no MAC' : "its MAC is not by this wallet's key"
+  const detail = `line 1 was not written by this wallet's daemon: ${what}`
+  return { tag: 'foreign', error: badSnapshot(file, detail) }
+}
+
+/** Most often it is no forgery but a config that names another wallet, or a dry-run that is to become live. */
+function otherOwner(
+  { state: { bound } }: Snapshot,
+  { hasMac, key }: { readonly hasMac: boolean; readonly key: JournalKey },
+): string | undefined {
+  if (bound !== undefined && bound.owner !== key.address)
+    return `the state directory belongs to wallet ${bound.owner}, the config names ${key.address}: use another stateDir`
+  if (!hasMac && bound?.mode === 'dry-run')
+    return 'the state directory belongs to a daemon in mode dry-run, which signs nothing and has no key: use another stateDir'
+  return undefined
 }

@@ -1,9 +1,12 @@
 import type { ControlRequest } from '../../adapters/control/control-socket.ts'
+import type { JournalKey } from '../../adapters/keys/journal-key.ts'
+import type { Settings } from '../../domain/settings.ts'
 import { type Controlled, type InFlight, pause, resume } from '../../engine/control.ts'
 import type { Triggered } from '../../engine/tick.ts'
 import { withClock } from '../compose/clock.ts'
 import { askDaemon } from '../compose/control.ts'
 import { holderOf, openHalt, openState, whileHeld } from '../compose/state.ts'
+import { readJournalKey } from '../compose/wallets.ts'
 import type { ReloadResult } from '../daemon/reload.ts'
 import { instantText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
@@ -35,7 +38,9 @@ export async function control(
   }
   if (request.command === 'trigger' || request.command === 'reload')
     return refuse(`no daemon runs in ${stateDir}`, options, io)
-  return tell(request, await onFiles(request, stateDir, io), options, io)
+  const read = await readJournalKey(found.settings, io)
+  if (!read.ok) return reportProblems([read.problem], io, options)
+  return tell(request, await onFiles(request, { ...found, key: read.key, io }), options, io)
 }
 
 const PAST: Readonly<Record<string, string>> = {
@@ -46,16 +51,22 @@ const PAST: Readonly<Record<string, string>> = {
 /** With no daemon running, the journal is this process's to write. */
 function onFiles(
   { command, strategy }: ControlRequest,
-  stateDir: string,
-  io: Io,
+  on: {
+    readonly settings: Settings
+    readonly key: JournalKey | undefined
+    readonly io: Io
+  },
 ): Promise<Controlled> {
+  const { settings, key, io } = on
+  const { stateDir: dir, mode } = settings
   const onFatal = (error: Error): void => {
     throw error
   }
   return withClock((clock) =>
-    whileHeld(stateDir, { io, command, clock }, async () => {
-      const { journal, close } = await openState({ dir: stateDir, clock, onFatal })
-      const ports = { journal, haltFile: openHalt(stateDir) }
+    whileHeld(dir, { io, command, clock }, async () => {
+      const { journal, close, warnings } = await openState(mode, { dir, clock, key, onFatal })
+      for (const warning of warnings) io.stderr.write(`${warning}\n`)
+      const ports = { journal, haltFile: openHalt(dir) }
       try {
         return await (command === 'pause' ? pause : resume)(ports, strategy)
       } finally {

@@ -16,10 +16,11 @@ import type { AggregatorContext } from '../../execute/context.ts'
 import type { GasTankAccount } from '../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
 import { composeGuard } from '../compose/guard.ts'
-import { openHalt, openState, readState } from '../compose/state.ts'
+import { openHalt, openState, readState, recordsAtHand } from '../compose/state.ts'
+import { readJournalKey } from '../compose/wallets.ts'
 import { durationText } from '../describe.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
-import type { ConfigOptions } from '../load.ts'
+import { type ConfigOptions, reportProblems } from '../load.ts'
 import { type CallSavings, callSavings, checkText, savingsText } from './call-savings.ts'
 
 const DAY_MS = 86_400_000
@@ -183,9 +184,12 @@ async function deposit(
 ): Promise<ExitCode> {
   const { settings, aggregator, clock, observe, tell } = tools
   const failing = new AbortController()
-  const opened = await openState({
+  const read = await readJournalKey(settings, io)
+  if (!read.ok) return reportProblems([read.problem], io, options)
+  const opened = await openState(settings.mode, {
     dir: settings.stateDir,
     clock,
+    key: read.key,
     observe,
     onFatal: (error) => failing.abort(error),
   })
@@ -224,8 +228,13 @@ async function booksOf(
 ): Promise<Partial<Pick<Sight, 'chargedPerDay' | 'savings'> & { readonly state: DaemonState }>> {
   const view = await readState(tools.settings.stateDir)
   if (view === undefined) return {}
-  const chargedPerDay = await averageCharge(view.records(), tools.clock.now())
-  return { state: view.state, chargedPerDay, savings: await callSavings(view.records()) }
+  const { stateDir } = tools.settings
+  const chargedPerDay = await averageCharge(
+    recordsAtHand(view, { stateDir, tell: tools.tell }),
+    tools.clock.now(),
+  )
+  const savings = await callSavings(view.records(() => undefined))
+  return { state: view.state, chargedPerDay, savings }
 }
 
 /**

@@ -1,8 +1,8 @@
 import { type Fact, type Told, tellAll } from '../../domain/book/tell.ts'
 import type { Token } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
-import { readState } from '../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import { readState, recordsAtHand } from '../compose/state.ts'
+import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../io.ts'
 import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
 
 export type HistoryOptions = ConfigOptions & {
@@ -37,7 +37,8 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
     reportProblems([stateMissing(settings.stateDir)], io, options)
     return EXIT.failed
   }
-  const slots = await collect(tellAll(view.records()))
+  const records = recordsAtHand(view, { ...settings, tell: lineTo(io.stderr) })
+  const slots = await collect(tellAll(records, view.state))
   const wanted = slots.filter(
     ({ strategy }) => options.strategy === undefined || strategy === options.strategy,
   )
@@ -50,7 +51,7 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
 /** Folds what the journal tells into slots. */
 export async function collect(told: AsyncIterable<Told>): Promise<SlotHistory[]> {
   const slots = new Map<string, SlotHistory>()
-  for await (const { fact } of told) note(slots, fact)
+  for await (const { fact } of told) if (fact !== undefined) note(slots, fact)
   return [...slots.values()]
 }
 

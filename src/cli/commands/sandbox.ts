@@ -9,7 +9,7 @@ import type { TypedFlag } from '../../sandbox/settings/flags.ts'
 import { loadSandboxOptions } from '../../sandbox/settings/load.ts'
 import { requireFreePorts } from '../../sandbox/settings/ports.ts'
 import { isOfFlag } from '../../sandbox/settings/typed.ts'
-import { isInState } from '../compose/state.ts'
+import { isUsed } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
 import { reportProblems } from '../load.ts'
 import { sandboxReport, sandboxText } from './sandbox-report.ts'
@@ -71,7 +71,7 @@ async function obstaclesOf({
 }: Pick<SandboxCommandOptions, 'stateDir' | 'strategiesDir'>): Promise<readonly string[]> {
   const obstacles: string[] = []
   // The chain of this sandbox is new: whatever state there is belongs to another.
-  if (await isInState(stateDir, 'journal.jsonl'))
+  if (await isUsed(stateDir))
     obstacles.push(`${stateDir} holds the state of another chain: move it, or give --state-dir`)
   if (!existsSync(strategiesDir))
     obstacles.push(`${strategiesDir} is not there: run \`tranched init\`, or give --strategies-dir`)

@@ -1,8 +1,8 @@
 import { costWords } from '../../domain/book/costs.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import { isAbout, tellAll } from '../../domain/book/tell.ts'
-import { readState } from '../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import { readState, recordsAtHand } from '../compose/state.ts'
+import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../io.ts'
 import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
 
 const SLOT = /^([a-z0-9][a-z0-9-]{0,62}):(\d{1,12})(?::\d{1,3})?$/
@@ -24,8 +24,9 @@ export async function why(slot: string, options: ConfigOptions, io: Io): Promise
   }
   const wanted = { strategy: match[1] ?? '', slotSeconds: Number.parseInt(match[2] ?? '', 10) }
   const found: JournalRecord[] = []
-  for await (const { record, fact } of tellAll(view.records()))
-    if (isAbout(fact, wanted)) found.push(record)
+  const records = recordsAtHand(view, { stateDir, tell: lineTo(io.stderr) })
+  for await (const { record, fact } of tellAll(records, view.state))
+    if (isAbout(fact ?? record.event, wanted)) found.push(record)
   if (options.json)
     printJson(
       io,

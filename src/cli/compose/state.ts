@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { JournalKey } from '../../adapters/keys/journal-key.ts'
 import { fileSize } from '../../adapters/state/durable-file.ts'
 import {
   haltFilePath,
@@ -14,7 +15,11 @@ import {
   openJournal,
   readJournal,
 } from '../../adapters/state/journal-file.ts'
+import { holdsState } from '../../adapters/state/state-files.ts'
 import { acquireLock, type LockClaim, readLock } from '../../adapters/state/state-lock.ts'
+import type { JournalRecord } from '../../domain/book/journal.ts'
+import { InvariantError } from '../../domain/errors.ts'
+import type { Mode } from '../../domain/settings.ts'
 import type { Clock } from '../../ports.ts'
 import type { Io } from '../io.ts'
 
@@ -62,15 +67,39 @@ export function giveHalt(
   }
 }
 
-/** Opens the journal of a state directory that this process holds. */
-export function openState(options: JournalOptions): Promise<OpenedJournal> {
+/**
+ * Opens the journal of a state directory that this process holds. Only dry-run, which signs nothing that costs money, has
+ * no key for it (rule T2).
+ */
+export function openState(
+  mode: Mode,
+  options: JournalOptions & { readonly key: JournalKey | undefined },
+): Promise<OpenedJournal> {
+  if (options.key === undefined && mode !== 'dry-run')
+    throw new InvariantError(`a journal in mode ${mode} is never opened without its wallet's key`)
   return openJournal(options)
 }
 
 /** The journal of a state directory as it is on disk; undefined when nothing was ever written there. */
 export async function readState(stateDir: string): Promise<JournalView | undefined> {
-  const isThere = await isInState(stateDir, 'journal.jsonl')
-  return isThere ? readJournal(stateDir) : undefined
+  return (await holdsState(stateDir)) ? readJournal(stateDir) : undefined
+}
+
+/** Records that a state directory still has, oldest first; a person is told which it has not. */
+export function recordsAtHand(
+  view: JournalView,
+  on: { readonly stateDir: string; readonly tell: (line: string) => void },
+): AsyncIterable<JournalRecord> {
+  return view.records(({ from, to }) =>
+    on.tell(
+      `records ${from} to ${to} are not in ${join(on.stateDir, 'journal')} (moved to an archive?): what they hold is left out`,
+    ),
+  )
+}
+
+/** Whether anything that a daemon remembers is in a directory. */
+export function isUsed(stateDir: string): Promise<boolean> {
+  return holdsState(stateDir)
 }
 
 /** Whether a state directory has a file of that name. */

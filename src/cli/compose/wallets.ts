@@ -1,3 +1,4 @@
+import { deriveJournalKey, type JournalKey } from '../../adapters/keys/journal-key.ts'
 import { createKey } from '../../adapters/keys/key.ts'
 import {
   createKeystore,
@@ -18,7 +19,12 @@ import type { Key } from '../../ports.ts'
 import type { Io } from '../io.ts'
 
 export type ReadKey =
-  | { readonly ok: true; readonly key: Key }
+  | {
+      readonly ok: true
+      readonly key: Key
+      /** What the wallet's daemon signs its records with; undefined in dry-run, which signs nothing. */
+      readonly journalKey: JournalKey | undefined
+    }
   | { readonly ok: false; readonly problem: Problem }
 
 /** The key of a wallet, hidden from every log; or what is wrong with its key source. Dry-run has no key. */
@@ -31,7 +37,7 @@ export async function readKey(
   if (source === undefined) throw new Error(`wallet ${wallet} is not configured`)
   const isDry = settings.mode === 'dry-run'
   const open = isDry ? await readAddress(source) : undefined
-  if (open !== undefined) return { ok: true, key: createWatchOnlyKey(open) }
+  if (open !== undefined) return { ok: true, key: createWatchOnlyKey(open), journalKey: undefined }
   const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
   if (!read.ok) {
     const { message, remedy: expected } = read
@@ -39,8 +45,28 @@ export async function readKey(
     return { ok: false, problem: problemOf({ file: settings.file, path, message, expected }) }
   }
   scrubber.addKey(read.key)
+  const journalKey = isDry ? undefined : deriveJournalKey(read.key)
   const key = createKey(read.key)
-  return { ok: true, key: isDry ? createWatchOnlyKey(key.address) : key }
+  return {
+    ok: true,
+    key: isDry ? createWatchOnlyKey(key.address) : key,
+    journalKey,
+  }
+}
+
+/** The key that the journal of a config is signed with: that of the wallet which trades. */
+export async function readJournalKey(
+  settings: Settings,
+  io: Io,
+): Promise<
+  | { readonly ok: true; readonly key: JournalKey | undefined }
+  | { readonly ok: false; readonly problem: Problem }
+> {
+  // Dry-run signs nothing: whatever it may read of a wallet, its journal is not signed.
+  if (settings.mode === 'dry-run') return { ok: true, key: undefined }
+  const scrubber = createScrubber()
+  const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
+  return read.ok ? { ok: true, key: read.journalKey } : read
 }
 
 /** The address of a wallet: as a keystore says in the open, or else by the key itself. */

@@ -64,9 +64,10 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     const watch = createWatch(clock)
     const telling = openTelling(settings, { log, scrubber, clock, saw: watch.saw })
     telling.registerStrategies(input.strategies)
-    opened = await openState({
+    opened = await openState(settings.mode, {
       dir: settings.stateDir,
       clock,
+      key: trader.journalKey,
       observe: telling.observe,
       onFatal: (error) => {
         diskFault = error

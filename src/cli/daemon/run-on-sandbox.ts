@@ -13,7 +13,8 @@ import { readySandboxAccount } from './sandbox-account.ts'
 
 /** State files of the run before, kept for one run more. */
 const PREVIOUS = 'previous'
-const STATE_FILES = ['journal.jsonl', 'state.json']
+/** Of this program and of the one before it. */
+const STATE_FILES = ['journal', 'state.json', 'state.json.damaged', 'journal.jsonl', 'format-1']
 /** Who tries the daemon for a minute is not to wait for a deposit as long as on a real service. */
 const INDEXING_DELAY_MS = 200
 

@@ -74,6 +74,12 @@ export function restoreState(state: DaemonState, image: StateImage): void {
   sumAgain(state)
 }
 
+/** Fields that an image of another version of this program has not: its state cannot be taken up from there. */
+export function fieldsMissingIn(image: StateImage): readonly StateField[] {
+  const empty = imageOf(emptyState())
+  return STATE_FIELDS.filter((field) => image[field] === undefined && empty[field] !== undefined)
+}
+
 /** How many entries an image of the state would hold now, but for those within a strategy. */
 export function entriesOf(state: DaemonState): number {
   const sizes = STATE_FIELDS.map((field) => {

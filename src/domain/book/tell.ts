@@ -1,3 +1,4 @@
+import { InvariantError } from '../errors.ts'
 import type { IntentId, Outcome } from '../intent.ts'
 import {
   type FailureReason,
@@ -11,7 +12,7 @@ import type { Address, BaseUnits, Hex } from '../units.ts'
 import { openCall } from './calls.ts'
 import { minedDeposit } from './deposits.ts'
 import { emptyState } from './fields.ts'
-import { applyEvent } from './fold.ts'
+import { applyEvent, NOT_SCHEDULED } from './fold.ts'
 import type {
   CallCosts,
   CloseReason,
@@ -316,19 +317,62 @@ export function applyAndTell(state: DaemonState, event: JournalEvent, atMs: numb
   return fact
 }
 
-/** A record with what it says. */
-export type Told = { readonly record: JournalRecord; readonly fact: Fact }
+/** A record with what it says; undefined where it takes a record that is missing to tell. */
+export type Told = { readonly record: JournalRecord; readonly fact: Fact | undefined }
 
-/** Tells a whole journal, oldest record first. */
-export async function* tellAll(records: AsyncIterable<JournalRecord>): AsyncGenerator<Told> {
+/**
+ * Tells a journal, oldest record first. Where records are missing, what is left is told as far as it goes: `now` is the
+ * state that the whole of them leads to.
+ */
+export async function* tellAll(
+  records: AsyncIterable<JournalRecord>,
+  now: DaemonState,
+): AsyncGenerator<Told> {
   const state = emptyState()
-  for await (const record of records)
-    yield { record, fact: applyAndTell(state, record.event, record.atMs) }
+  let isWhole = true
+  let seq = 0
+  for await (const record of records) {
+    seq += 1
+    if (record.seq !== seq) {
+      isWhole = false
+      introduce(state, now)
+      seq = record.seq
+    }
+    const { event, atMs } = record
+    const fact = isWhole ? applyAndTell(state, event, atMs) : tellInPart(state, record)
+    yield { record, fact }
+  }
 }
 
-/** Whether a fact is about a slot: the slot itself, one of its intents, or a transaction made for one. */
+/** What the missing records may have introduced, and later ones take for granted. */
+function introduce(state: DaemonState, { bound, strategies }: DaemonState): void {
+  state.bound ??= bound
+  for (const strategy of strategies.keys()) {
+    if (state.strategies.has(strategy)) continue
+    const scheduled = { scheduleKey: NOT_SCHEDULED, fromSeconds: 0 }
+    applyEvent(state, { type: 'strategy-scheduled', strategy, ...scheduled }, 0)
+  }
+}
+
+function tellInPart(state: DaemonState, record: JournalRecord): Fact | undefined {
+  const fact = unlessUnknown(() => tell(record, state))
+  unlessUnknown(() => applyEvent(state, record.event, record.atMs))
+  return fact
+}
+
+/** What the state does not allow here follows from what is missing: the daemon's own fold has allowed it. */
+function unlessUnknown<Result>(work: () => Result): Result | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof InvariantError) return undefined
+    throw error
+  }
+}
+
+/** Whether a fact, or a record, is about a slot: the slot itself, one of its intents, or a transaction made for one. */
 export function isAbout(
-  fact: Fact,
+  fact: Fact | JournalEvent,
   { strategy, slotSeconds }: { readonly strategy: string; readonly slotSeconds: number },
 ): boolean {
   if ('intentId' in fact) return fact.intentId?.startsWith(`${strategy}:${slotSeconds}:`) ?? false

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import { scheduled } from '../state/journal-story.ts'
+import { PLAIN_KEY } from '../state/plain-journal-key.ts'
 
 /**
  * Child process: appends as fast as it can with four writers until it is killed, every fifth time two events at once,
@@ -11,7 +12,10 @@ const [dir = '', run = ''] = process.argv.slice(2)
 const { journal } = await openJournal({
   dir,
   clock: { now: () => Date.now() },
+  key: PLAIN_KEY,
   snapshotEvery: 25,
+  // A file fills in a few milliseconds, so that kills fall between two of them too.
+  segmentBytes: 5_000,
   onFatal: (error) => {
     throw error
   },

@@ -8,10 +8,10 @@ import {
   readSync,
   statSync,
 } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { vi } from 'vitest'
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { segmentOf } from '../state/state-directory.ts'
 
 const LOOK_EVERY_MS = 2
 
@@ -56,7 +56,7 @@ export type JournalMark = { readonly file: string; readonly bytes: number }
 
 /** The end of the journal as it is now, whether it exists yet or not. */
 export function markJournal(stateDir: string): JournalMark {
-  const file = join(stateDir, 'journal.jsonl')
+  const file = segmentOf(stateDir)
   return { file, bytes: existsSync(file) ? statSync(file).size : 0 }
 }
 

@@ -7,7 +7,13 @@ import {
   type OpenedJournal,
   openJournal,
 } from '../../../src/adapters/state/journal-file.ts'
+import { segmentFile } from '../../../src/adapters/state/segments.ts'
 import type { JournalRecord } from '../../../src/domain/book/journal.ts'
+
+/** The journal's file that begins with a record. */
+export function segmentOf(dir: string, firstSeq = 1): string {
+  return segmentFile(join(dir, 'journal'), firstSeq)
+}
 
 /** A directory that is gone after the test. */
 export function temporaryDirectory(): string {

@@ -11,7 +11,12 @@ import {
   intentOf,
   scheduled,
 } from '../../../support/state/journal-story.ts'
-import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
+import {
+  collect,
+  openForTest,
+  segmentOf,
+  temporaryDirectory,
+} from '../../../support/state/state-directory.ts'
 
 let dir = ''
 let journalFile = ''
@@ -20,7 +25,7 @@ let snapshotFile = ''
 /** Eight records; the snapshot goes up to the second, as after a crash. */
 beforeEach(async () => {
   dir = temporaryDirectory()
-  journalFile = join(dir, 'journal.jsonl')
+  journalFile = segmentOf(dir)
   snapshotFile = join(dir, 'state.json')
   const first = await openForTest(dir)
   await first.journal.append(BOUND)
@@ -56,7 +61,9 @@ describe('an append cut short at the end', () => {
     async (missing) => {
       truncateSync(journalFile, readFileSync(journalFile).length - missing)
       const { journal, warnings } = await openForTest(dir)
-      expect(warnings).toEqual([expect.stringContaining('journal.jsonl: the append after line 7')])
+      expect(warnings).toEqual([
+        expect.stringContaining('000000000001.jsonl: the append after line 7'),
+      ])
       expect(lines()).toHaveLength(7)
       expect(journal.state.strategies.get('weekly-eth')?.openSlots).toMatchObject([
         { slotSeconds: 2_000 },
@@ -95,9 +102,9 @@ describe('a journal that is not as it was written stops the daemon', () => {
   test('when a value in the middle was changed', async () => {
     rewrite(lines().map((line) => line.replace('"amount":"25000000n"', '"amount":"25000001n"')))
     const { message, file, remedy } = await refusal()
-    expect(message).toContain('journal.jsonl: line 3 was altered')
+    expect(message).toContain('000000000001.jsonl: line 3 was altered')
     expect(file).toBe(journalFile)
-    expect(remedy).toContain('bring back state.json and journal.jsonl together')
+    expect(remedy).toContain('keep a copy of the whole state directory')
   })
 
   test('when a value in a record that the snapshot covers was changed', async () => {
@@ -141,14 +148,14 @@ describe('a journal that is not as it was written stops the daemon', () => {
   test('when it is shorter than its snapshot', async () => {
     rewrite(lines().slice(0, 1))
     expect((await refusal()).message).toContain(
-      'ends after line 1, but state.json goes up to record 2',
+      'ends after record 1, but state.json goes up to record 2',
     )
   })
 
   test('when it is empty', async () => {
     writeFileSync(journalFile, '')
     expect((await refusal()).message).toContain(
-      'ends after line 0, but state.json goes up to record 2',
+      'ends after record 0, but state.json goes up to record 2',
     )
   })
 
@@ -168,31 +175,51 @@ describe('a journal that is not as it was written stops the daemon', () => {
   })
 })
 
-describe('a state.json that is not as it was written stops the daemon', () => {
-  test.each([
+describe('a state.json that is not as it was written, beside a journal that proves whole, is made anew', () => {
+  const damages: readonly (readonly [string, (text: string) => string, string])[] = [
     ['is empty', () => '', 'is cut short or is no snapshot'],
     ['holds null', () => 'null\n', 'is cut short or is no snapshot'],
     ['holds an empty object', () => '{}', 'is cut short or is no snapshot'],
-    ['lost its end', (text: string) => text.slice(0, -30), 'is cut short or is no snapshot'],
-    ['was edited', (text: string) => text.replace('"seq":2', '"seq":1'), 'was altered'],
-  ])('when it %s', async (_, change, detail) => {
+    ['lost its end', (text) => text.slice(0, -30), 'is cut short or is no snapshot'],
+    ['was edited', (text) => text.replace('"seq":2', '"seq":1'), 'was altered'],
+  ]
+
+  test.each(damages)('when it %s', async (_, change, detail) => {
+    const whole = structuredClone((await readJournal(dir)).state)
+    const damaged = change(readFileSync(snapshotFile, 'utf8'))
+    writeFileSync(snapshotFile, damaged)
+    expect((await readJournal(dir)).state).toEqual(whole)
+    const { journal, warnings, close } = await openForTest(dir)
+    expect(warnings).toEqual([expect.stringContaining(detail)])
+    expect(warnings[0]).toContain('was made anew from the journal, which proves whole (8 records)')
+    expect(journal.state).toEqual(whole)
+    expect(readFileSync(`${snapshotFile}.damaged`, 'utf8')).toBe(damaged)
+    await close()
+    expect((await openForTest(dir)).warnings).toEqual([])
+  })
+
+  test('when it is missing', async () => {
+    const whole = structuredClone((await readJournal(dir)).state)
+    rmSync(snapshotFile)
+    const { journal, warnings } = await openForTest(dir)
+    expect(warnings[0]).toContain('state.json: it is missing although there is a journal')
+    expect(journal.state).toEqual(whole)
+  })
+
+  test.each(damages)('but not when it %s and the journal is damaged too', async (_, change) => {
     writeFileSync(snapshotFile, change(readFileSync(snapshotFile, 'utf8')))
+    rewrite(lines().map((line) => line.replace('"amount":"25000000n"', '"amount":"25000001n"')))
     const { message, file } = await refusal()
-    expect(message).toContain(detail)
     expect(file).toBe(snapshotFile)
+    expect(message).toContain('the journal does not prove whole')
+    expect(message).toContain('000000000001.jsonl: line 3 was altered')
   })
 })
 
-describe('one file without the other stops the daemon', () => {
-  test('when state.json is missing', async () => {
-    rmSync(snapshotFile)
-    await expect(openForTest(dir)).rejects.toThrow(/state\.json: it is missing although/)
-    expect(lines()).toHaveLength(8)
-  })
-
-  test('when journal.jsonl is missing', async () => {
-    rmSync(journalFile)
-    await expect(openForTest(dir)).rejects.toThrow(/journal\.jsonl: it is missing although/)
+describe('a journal that is missing beside its state.json stops the daemon', () => {
+  test.each(['journal', 'journal/000000000001.jsonl'])('when %s is gone', async (name) => {
+    rmSync(join(dir, name), { recursive: true })
+    await expect(openForTest(dir)).rejects.toThrow(/journal: it is missing although/)
     await expect(openForTest(dir)).rejects.toThrow(StateCorruptError)
   })
 })

@@ -1,4 +1,15 @@
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openLogFile } from '../../../../src/adapters/state/group-commit.ts'
@@ -12,7 +23,12 @@ import {
   opened,
   scheduled,
 } from '../../../support/state/journal-story.ts'
-import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
+import {
+  collect,
+  openForTest,
+  segmentOf,
+  temporaryDirectory,
+} from '../../../support/state/state-directory.ts'
 
 const seqOf = (dir: string): number => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8')).seq
 
@@ -27,16 +43,17 @@ describe('a first start', () => {
     const dir = join(temporaryDirectory(), 'deep', 'state')
     const { firstStart, warnings } = await openForTest(dir)
     expect({ firstStart, warnings }).toEqual({ firstStart: true, warnings: [] })
-    const modes = [dir, join(dir, 'journal.jsonl'), join(dir, 'state.json')].map(
+    const modes = [dir, join(dir, 'journal'), segmentOf(dir), join(dir, 'state.json')].map(
       (file) => statSync(file).mode & 0o777,
     )
-    expect(modes).toEqual([0o700, 0o600, 0o600])
+    expect(modes).toEqual([0o700, 0o700, 0o600, 0o600])
     expect(seqOf(dir)).toBe(0)
   })
 
   test('that died between its two files is begun again', async () => {
     const dir = temporaryDirectory()
-    writeFileSync(join(dir, 'journal.jsonl'), '')
+    mkdirSync(join(dir, 'journal'))
+    writeFileSync(segmentOf(dir), '')
     const { firstStart } = await openForTest(dir)
     expect(firstStart).toBe(true)
   })
@@ -45,7 +62,7 @@ describe('a first start', () => {
     const dir = temporaryDirectory()
     const first = await openForTest(dir)
     await first.close()
-    appendFileSync(join(dir, 'journal.jsonl'), '{"seq":1,"at')
+    appendFileSync(segmentOf(dir), '{"seq":1,"at')
     const { firstStart, warnings } = await openForTest(dir)
     expect(firstStart).toBe(true)
     expect(warnings).toHaveLength(1)
@@ -85,7 +102,7 @@ describe('a later start', () => {
     writeFileSync(join(dir, 'state.json.0a1b2c.tmp'), '{"ver')
     writeFileSync(join(dir, 'notes.tmp'), 'mine')
     await openForTest(dir)
-    expect(readdirSync(dir).sort()).toEqual(['journal.jsonl', 'notes.tmp', 'state.json'])
+    expect(readdirSync(dir).sort()).toEqual(['journal', 'notes.tmp', 'state.json'])
   })
 })
 
@@ -180,7 +197,7 @@ describe('snapshots', () => {
     )
     await Promise.all([...written, close(), close()])
     expect(seqOf(dir)).toBe(3)
-    expect(readdirSync(dir).sort()).toEqual(['journal.jsonl', 'state.json'])
+    expect(readdirSync(dir).sort()).toEqual(['journal', 'state.json'])
   })
 })
 
@@ -189,7 +206,7 @@ describe('reading beside a running daemon', () => {
     const dir = temporaryDirectory()
     const { journal } = await openForTest(dir)
     await journal.append(scheduled(), ...filledSlot(2_000))
-    const file = join(dir, 'journal.jsonl')
+    const file = segmentOf(dir)
     appendFileSync(file, '{"seq":8,"atMs":18000')
     const before = statSync(file).size
     const view = await readJournal(dir)
@@ -211,7 +228,7 @@ describe('reading beside a running daemon', () => {
 test('a closed journal takes nothing more', async () => {
   const { journal, close } = await openForTest(temporaryDirectory())
   await close()
-  await expect(journal.append(scheduled())).rejects.toThrow(/journal\.jsonl: is closed/)
+  await expect(journal.append(scheduled())).rejects.toThrow(/journal: is closed/)
   expect(journal.state).toEqual(emptyState())
 })
 
@@ -228,18 +245,48 @@ test('appends that wait together share one write, which is observed once', async
   ])
 })
 
-test('a journal file that is removed under a running daemon ends it', async () => {
-  const dir = temporaryDirectory()
-  const faults: Error[] = []
-  const { journal } = await openForTest(dir, {
-    snapshotEvery: 1,
-    onFatal: (error) => faults.push(error),
+describe('a journal under a running daemon is missed at the next append, before anything goes into it', () => {
+  const kept = 'elsewhere'
+  const harms: readonly (readonly [string, (dir: string) => void, string])[] = [
+    ['removed', (dir) => rmSync(segmentOf(dir)), 'it was moved away or removed'],
+    ['moved away', (dir) => renameSync(segmentOf(dir), join(dir, kept)), 'it was moved away'],
+    [
+      'moved away with its directory',
+      (dir) => renameSync(join(dir, 'journal'), join(dir, kept)),
+      'it was moved away or removed',
+    ],
+    [
+      'replaced by a copy of itself',
+      (dir) => {
+        copyFileSync(segmentOf(dir), join(dir, kept))
+        renameSync(join(dir, kept), segmentOf(dir))
+      },
+      'it was replaced by another file',
+    ],
+    ['cut', (dir) => truncateSync(segmentOf(dir), 10), 'it was cut to 10 of'],
+    [
+      'written by another',
+      (dir) => appendFileSync(segmentOf(dir), '{}\n'),
+      'somebody else wrote 3 bytes into it',
+    ],
+  ]
+
+  test.each(harms)('when it is %s', async (_, harm, says) => {
+    const dir = temporaryDirectory()
+    const faults: Error[] = []
+    const { journal } = await openForTest(dir, { onFatal: (error) => faults.push(error) })
+    await journal.append(scheduled('a'))
+    await until(() => seqOf(dir) === 1)
+    harm(dir)
+    await expect(journal.append(scheduled('b'))).rejects.toThrow(says)
+    expect(faults.map(({ message }) => message)).toEqual([
+      expect.stringContaining('while the daemon is running'),
+    ])
+    await expect(journal.append(scheduled('c'))).rejects.toThrow(/Nothing more is recorded/)
+    const texts = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(dir, name))
+      .filter((file) => statSync(file).isFile())
+      .map((file) => readFileSync(file, 'utf8'))
+    expect(texts.filter((text) => text.includes('"strategy":"b"'))).toEqual([])
   })
-  await journal.append(scheduled('a'))
-  await until(() => seqOf(dir) === 1)
-  rmSync(join(dir, 'journal.jsonl'))
-  await journal.append(scheduled('b'))
-  await until(() => faults.length === 1)
-  expect(faults[0]?.message).toContain('removed or cut while the daemon is running')
-  await expect(journal.append(scheduled('c'))).rejects.toThrow(/cannot be written/)
 })

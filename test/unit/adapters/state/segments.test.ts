@@ -1,0 +1,291 @@
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { deriveJournalKey } from '../../../../src/adapters/keys/journal-key.ts'
+import { isSound, proveState } from '../../../../src/adapters/state/care/state-proof.ts'
+import { type LogFile, openLogFile } from '../../../../src/adapters/state/group-commit.ts'
+import { type JournalOptions, readJournal } from '../../../../src/adapters/state/journal-file.ts'
+import { tellAll } from '../../../../src/domain/book/tell.ts'
+import { BOUND, filledSlot, scheduled } from '../../../support/state/journal-story.ts'
+import {
+  collect,
+  openForTest,
+  segmentOf,
+  temporaryDirectory,
+} from '../../../support/state/state-directory.ts'
+
+const KEY = deriveJournalKey(new Uint8Array(32).fill(7))
+const OWN = { ...BOUND, mode: 'live', owner: KEY.address } as const
+/** A slot or so. */
+const SMALL = 3_000
+
+const open = (dir: string, more: Partial<JournalOptions> = {}) =>
+  openForTest(dir, { key: KEY, segmentBytes: SMALL, ...more })
+const names = (dir: string): string[] => readdirSync(join(dir, 'journal')).sort()
+const firsts = (dir: string): number[] => names(dir).map((name) => Number.parseInt(name, 10))
+
+/** Ten filled slots over several files, left by a clean stop. */
+async function traded(): Promise<string> {
+  const dir = temporaryDirectory()
+  const { journal, close } = await open(dir)
+  await journal.append(OWN, scheduled())
+  for (let slot = 2_000; slot < 2_010; slot += 1)
+    for (const event of filledSlot(slot)) await journal.append(event)
+  await close()
+  return dir
+}
+
+describe('a journal that has grown', () => {
+  test('lies in files named by their first records, each going on where the one before it ends', async () => {
+    const dir = await traded()
+    expect(names(dir).length).toBeGreaterThan(4)
+    expect(names(dir)[0]).toBe('000000000001.jsonl')
+    let prev = ''
+    let seq = 0
+    for (const [index, first] of firsts(dir).entries()) {
+      const text = readFileSync(join(dir, 'journal', names(dir)[index] ?? ''), 'utf8')
+      const lines = text.split('\n').slice(0, -1)
+      const records = lines.map((line) => JSON.parse(line))
+      expect(records[0].seq).toBe(first)
+      expect(first).toBe(seq + 1)
+      if (prev !== '') expect(records[0].prev).toBe(prev)
+      prev = records.at(-1).hash
+      seq = records.at(-1).seq
+    }
+    expect(seq).toBe(62)
+    const proof = await proveState(dir, { key: KEY })
+    expect([isSound(proof), proof.records, proof.macs]).toEqual([true, 62, 'right'])
+  })
+
+  test('never has records of one append in two files', async () => {
+    const dir = temporaryDirectory()
+    const { journal } = await open(dir, { segmentBytes: 1 })
+    await journal.append(OWN, scheduled(), scheduled('b'))
+    await journal.append(...filledSlot(2_000))
+    await journal.append(scheduled('c'))
+    expect(firsts(dir)).toEqual([1, 4, 10])
+  })
+
+  test('is taken up and gives all of its records in order', async () => {
+    const dir = await traded()
+    const { journal, warnings } = await open(dir)
+    expect(warnings).toEqual([])
+    const records = await collect(journal.records())
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
+    expect(records).toHaveLength(62)
+  })
+
+  test('is opened by reading its last file alone, whatever became of the others', async () => {
+    const dir = await traded()
+    for (const first of firsts(dir).slice(0, -1)) writeFileSync(segmentOf(dir, first), 'rubbish\n')
+    const { journal, warnings, close } = await open(dir)
+    expect(warnings).toEqual([])
+    await journal.append(scheduled('more'))
+    await close()
+    expect((await readJournal(dir)).state.strategies.size).toBe(2)
+    const { journalFault } = await proveState(dir, { key: KEY })
+    expect(journalFault).toMatchObject({
+      file: segmentOf(dir),
+      detail: 'line 1 is not a journal record',
+    })
+  })
+
+  test('is read from the file that holds the snapshot on, where a crash left an older snapshot', async () => {
+    const dir = temporaryDirectory()
+    const first = await open(dir)
+    await first.journal.append(OWN, scheduled())
+    for (const event of filledSlot(2_000)) await first.journal.append(event)
+    await first.close()
+    cpSync(join(dir, 'state.json'), join(dir, 'kept'))
+    const [, holding = 0] = firsts(dir)
+    const second = await open(dir)
+    for (const event of filledSlot(2_001)) await second.journal.append(event)
+    const left = structuredClone(second.journal.state)
+    await second.close()
+    cpSync(join(dir, 'kept'), join(dir, 'state.json'))
+    writeFileSync(segmentOf(dir), 'rubbish\n')
+    expect(firsts(dir).filter((each) => each > holding).length).toBeGreaterThan(0)
+    expect((await open(dir)).journal.state).toEqual(left)
+  })
+})
+
+describe('a journal of several files that is not as it was written is refused', () => {
+  /** With the snapshot of the first record, so that a start reads all of it. */
+  async function unsnapshotted(): Promise<string> {
+    const dir = temporaryDirectory()
+    await (await open(dir)).close()
+    cpSync(join(dir, 'state.json'), join(dir, 'kept'))
+    const { journal, close } = await open(dir)
+    await journal.append(OWN, scheduled())
+    for (let slot = 2_000; slot < 2_004; slot += 1)
+      for (const event of filledSlot(slot)) await journal.append(event)
+    await close()
+    cpSync(join(dir, 'kept'), join(dir, 'state.json'))
+    return dir
+  }
+
+  test('when a file in the middle is gone', async () => {
+    const dir = await unsnapshotted()
+    const [, second = 0, third = 0] = firsts(dir)
+    rmSync(segmentOf(dir, second))
+    await expect(open(dir)).rejects.toThrow(`records ${second} to ${third - 1} are missing`)
+  })
+
+  test('when a file before the last is cut', async () => {
+    const dir = await unsnapshotted()
+    const [, second = 0] = firsts(dir)
+    const file = segmentOf(dir, second)
+    truncateSync(file, readFileSync(file).length - 5)
+    await expect(open(dir)).rejects.toThrow('it ends in the middle of the append after line')
+  })
+
+  test('when whole lines are cut from the end of a file before the last', async () => {
+    const dir = await unsnapshotted()
+    const [, second = 0] = firsts(dir)
+    const file = segmentOf(dir, second)
+    const lines = readFileSync(file, 'utf8').split('\n')
+    writeFileSync(file, `${lines.slice(0, 2).join('\n')}\n`)
+    await expect(open(dir)).rejects.toThrow(/the file before it is not here|are missing/)
+  })
+
+  test('when the last file is gone and the snapshot knows of it', async () => {
+    const dir = await traded()
+    rmSync(segmentOf(dir, firsts(dir).at(-1)))
+    await expect(open(dir)).rejects.toThrow(
+      /ends after record \d+, but state.json goes up to record 62/,
+    )
+  })
+
+  test('when a record in a later file was changed, by its line there and its number', async () => {
+    const dir = await unsnapshotted()
+    const [, second = 0] = firsts(dir)
+    const file = segmentOf(dir, second)
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"atMs":1', '"atMs":2'))
+    await expect(open(dir)).rejects.toThrow(`${file}: line 1 (record ${second}) was altered`)
+  })
+})
+
+describe('files that were moved to an archive', () => {
+  async function archived() {
+    const dir = await traded()
+    const archive = join(dir, 'archive')
+    mkdirSync(archive)
+    const moved = names(dir).slice(0, -2)
+    for (const name of moved) renameSync(join(dir, 'journal', name), join(archive, name))
+    const [first = 0] = firsts(dir)
+    return { dir, archive, first, moved }
+  }
+
+  test('are missed by nobody at a start', async () => {
+    const { dir, first } = await archived()
+    const { journal, warnings } = await open(dir)
+    expect(warnings).toEqual([])
+    const records = await collect(journal.records())
+    expect([records[0]?.seq, records.at(-1)?.seq]).toEqual([first, 62])
+  })
+
+  test('prove the whole with the rest, and leave the rest sound without them', async () => {
+    const { dir, archive, first, moved } = await archived()
+    const part = await proveState(dir, { key: KEY })
+    expect([isSound(part), part.missing]).toEqual([true, { from: 1, to: first - 1 }])
+    const whole = await proveState(dir, { key: KEY, archive })
+    expect([isSound(whole), whole.missing, whole.records, whole.archived]).toEqual([
+      true,
+      undefined,
+      62,
+      moved.length,
+    ])
+  })
+
+  test('are told when one of them was altered, cut or lost', async () => {
+    const { dir, archive, moved } = await archived()
+    const [one = '', two = ''] = moved
+    const file = join(archive, one)
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(file, text.replace('"fromSeconds":1000', '"fromSeconds":1001'))
+    expect((await proveState(dir, { archive })).journalFault?.detail).toMatch(/line 2 was altered/)
+    writeFileSync(file, text)
+    rmSync(join(archive, two))
+    expect((await proveState(dir, { archive })).journalFault?.detail).toMatch(/are missing/)
+  })
+
+  test('leave a snapshot that has to be made anew with no way but through the archive', async () => {
+    const { dir, first } = await archived()
+    writeFileSync(join(dir, 'state.json'), '')
+    await expect(open(dir)).rejects.toThrow(
+      new RegExp(`1 to ${first - 1} are not in .*state rebuild --archive DIR`),
+    )
+  })
+
+  test('leave the later slots to be told, with what is missing said once', async () => {
+    const { dir, first } = await archived()
+    const view = await readJournal(dir)
+    const missing: unknown[] = []
+    const told = []
+    for await (const each of tellAll(
+      view.records((gap) => missing.push(gap)),
+      view.state,
+    ))
+      told.push(each)
+    expect(missing).toEqual([{ from: 1, to: first - 1 }])
+    expect(told).toHaveLength(62 - first + 1)
+    const closed = told.filter(({ fact }) => fact?.type === 'slot-closed')
+    const filled = told.filter(({ fact }) => fact?.type === 'filled')
+    expect(closed.length).toBeGreaterThan(0)
+    expect(filled.length).toBeGreaterThan(0)
+    await expect(collect(view.records())).rejects.toThrow(`records 1 to ${first - 1} are missing`)
+  })
+})
+
+test('a kill at any point of writing and rotating loses no acknowledged record and leaves no half append', async () => {
+  const dir = temporaryDirectory()
+  const copies = temporaryDirectory()
+  const states: { readonly copy: string; readonly acknowledged: number }[] = []
+  let acknowledged = 0
+  /** What a power cut would leave now. */
+  const kill = (): void => {
+    const copy = join(copies, `${states.length}`)
+    cpSync(dir, copy, { recursive: true })
+    states.push({ copy, acknowledged })
+  }
+  const openLog = async (file: string): Promise<LogFile> => {
+    kill()
+    const log = await openLogFile(file)
+    const write: LogFile['write'] = async (data, offset) => {
+      kill()
+      const half = data.subarray(0, offset + Math.ceil((data.length - offset) / 2))
+      const taken = await log.write(half, offset)
+      kill()
+      return taken
+    }
+    return { ...log, write }
+  }
+  const { journal, close } = await open(dir, { openLog, segmentBytes: 500, snapshotEvery: 4 })
+  const events = [OWN, scheduled(), ...filledSlot(2_000)]
+  for (let at = 0; at < events.length; at += 2) {
+    await journal.append(...events.slice(at, at + 2))
+    acknowledged += 2
+    kill()
+  }
+  await close()
+  expect(firsts(dir).length).toBeGreaterThan(2)
+  for (const state of states) {
+    const opened = await open(state.copy)
+    const records = await collect(opened.journal.records())
+    expect(records.length).toBeGreaterThanOrEqual(state.acknowledged)
+    expect(records.length % 2).toBe(0)
+    await opened.journal.append(scheduled('after'), scheduled('wards'))
+    await opened.close()
+    const proof = await proveState(state.copy, { key: KEY })
+    expect([isSound(proof), proof.records]).toEqual([true, records.length + 2])
+  }
+})
