@@ -120,6 +120,7 @@ function program(): Command {
   walletCommand(root)
   gastankCommand(root)
   delegationCommand(root)
+  stateCommand(root)
   return root
 }
 
@@ -239,6 +240,44 @@ function delegationCommand(root: Command): void {
     .option('--direct', DIRECT)
     .action((options) => {
       exitCode = loaded().then(({ delegationClear }) => delegationClear(options, io))
+    })
+}
+
+const ARCHIVE =
+  "where finished files of the journal were moved to, besides the state directory's own"
+
+function stateCommand(root: Command): void {
+  const state = root.command('state').description("look after the daemon's state directory")
+  const loaded = () => import('./commands/state.ts')
+  configured(state.command('verify'))
+    .description('prove every record and state.json; also beside a daemon, and without a key')
+    .option('--archive <dir>', ARCHIVE)
+    .action((options) => {
+      exitCode = loaded().then(({ stateVerify }) => stateVerify(options, io))
+    })
+  configured(state.command('rebuild'))
+    .description('make state.json anew from a journal that proves whole; no daemon may be running')
+    .option('--archive <dir>', ARCHIVE)
+    .action((options) => {
+      exitCode = loaded().then(({ stateRebuild }) => stateRebuild(options, io))
+    })
+  configured(state.command('backup').argument('<target>', 'a new directory, or a file NAME.tar'))
+    .description(
+      'copy the state up to a record that is on disk, and prove the copy; also beside a daemon',
+    )
+    .action((target, options) => {
+      exitCode = loaded().then(({ stateBackup }) => stateBackup(target, options, io))
+    })
+  configured(state.command('restore').argument('<backup>', 'what `state backup` has made'))
+    .description(
+      'put a backup in place of what is there, which is moved aside; no daemon may be running',
+    )
+    .option(
+      '--replace',
+      'also in place of state that is sound or newer: it says first what is lost',
+    )
+    .action((backup, options) => {
+      exitCode = loaded().then(({ stateRestore }) => stateRestore(backup, options, io))
     })
 }
 

@@ -9,9 +9,10 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../support/process/cli.ts'
+import { segmentOf } from '../support/state/state-directory.ts'
 import { audit } from './books.ts'
 import { everySecond, type Rehearsal, sharedSandbox, startRehearsal } from './rehearsal.ts'
 
@@ -39,35 +40,33 @@ test('a second daemon on the same state directory exits with 75 and names the pr
 
 test('damaged state stops the start with the file and the remedy, and is left as it is', async () => {
   const { config, stateDir } = await tradedState()
-  const journal = join(stateDir, 'journal.jsonl')
+  const journal = segmentOf(stateDir)
   const snapshot = join(stateDir, 'state.json')
-  for (const file of [journal, snapshot]) copyFileSync(file, `${file}.good`)
+  for (const file of [journal, snapshot]) copyFileSync(file, goodOf(file))
   const damages: readonly { file: string; damage: () => void; says: RegExp }[] = [
     { file: journal, damage: () => flipMiddleByte(journal), says: /line \d+/ },
-    { file: journal, damage: () => cutAtLine(journal, 0.5), says: /it ends after line \d+/ },
-    { file: journal, damage: () => truncateSync(journal, 0), says: /it ends after line 0/ },
-    { file: journal, damage: () => rmSync(journal), says: /it is missing/ },
-    { file: snapshot, damage: () => rmSync(snapshot), says: /missing/ },
-    { file: snapshot, damage: () => flipMiddleByte(snapshot), says: /./ },
-    { file: snapshot, damage: () => truncateSync(snapshot, 0), says: /./ },
+    { file: journal, damage: () => cutAtLine(journal, 0.5), says: /it ends after record \d+/ },
+    { file: journal, damage: () => truncateSync(journal, 0), says: /it ends after record 0/ },
+    { file: dirname(journal), damage: () => rmSync(journal), says: /it is missing/ },
   ]
   for (const { file, damage, says } of damages) {
-    for (const each of [journal, snapshot]) copyFileSync(`${each}.good`, each)
+    for (const each of [journal, snapshot]) copyFileSync(goodOf(each), each)
     damage()
-    const before = contentsOf(file)
+    const before = contentsOf(journal)
     const { code, stderr } = await run(['run', '--config', config, '--http-port', '0'])
     expect(code, stderr).toBe(1)
     expect(stderr).toMatch(says)
     expect(stderr).toContain(`${file}: `)
-    expect(stderr).toMatch(/bring back state.json and journal.jsonl together/)
-    expect(contentsOf(file)).toBe(before)
+    expect(stderr).toMatch(/keep a copy of the whole state directory before anything else/)
+    expect(stderr).toMatch(/`tranched state verify` says how far the journal is sound/)
+    expect(contentsOf(journal)).toBe(before)
   }
   expect((await run(['status', '--config', config])).code).toBe(1)
 }, 90_000)
 
 test('an append that a power cut has torn is left out with a warning, and trading goes on', async () => {
   const rehearsal = await tradedState()
-  const journal = join(rehearsal.stateDir, 'journal.jsonl')
+  const journal = segmentOf(rehearsal.stateDir)
   writeFileSync(journal, `${readFileSync(journal, 'utf8')}{"seq":9999,"atMs":17`)
   const daemon = rehearsal.daemon()
   await daemon.sees(/was cut short \(21 bytes left out\)/)
@@ -84,6 +83,12 @@ test('state that belongs to another chain is refused with 78, whichever sandbox 
   const first = made.daemon()
   await first.sees(/metrics at/)
   await first.stop()
+  const stranger = await other.daemon(['--state-dir', made.stateDir]).ended()
+  expect(stranger.code).toBe(78)
+  expect(stranger.stderr).toMatch(
+    /the state directory belongs to wallet 0x.*: use another stateDir/,
+  )
+  copyFileSync(join(made.dir, 'config/trader.key'), join(other.dir, 'config/trader.key'))
   const { code, stderr } = await other.daemon(['--state-dir', made.stateDir]).ended()
   expect(code).toBe(78)
   expect(stderr).toMatch(/the state directory belongs to another chain .*: use another stateDir/)
@@ -94,11 +99,11 @@ test('the embedded sandbox never touches state that a live run has made', async 
   const { dir, stateDir } = await tradedState()
   const config = join(dir, 'sandbox.yaml')
   writeFileSync(config, `mode: sandbox\nstateDir: ${stateDir}\nstrategiesDir: ./strategies\n`)
-  const before = contentsOf(join(stateDir, 'journal.jsonl'))
+  const before = contentsOf(segmentOf(stateDir))
   const { code, stderr } = await run(['run', '--config', config, '--http-port', '0'])
   expect(code).toBe(78)
   expect(stderr).toMatch(/this directory holds state that no sandbox run has made/)
-  expect(contentsOf(join(stateDir, 'journal.jsonl'))).toBe(before)
+  expect(contentsOf(segmentOf(stateDir))).toBe(before)
 }, 60_000)
 
 test('a metrics port that is taken is named, with what to do, and nothing is traded', async () => {
@@ -112,6 +117,11 @@ test('a metrics port that is taken is named, with what to do, and nothing is tra
   expect(stderr).toContain(`http port ${port} on 127.0.0.1 is in use: stop what holds it`)
   expect(stderr).not.toMatch(/^\s+at /m)
 }, 60_000)
+
+/** Outside the state directory, where a start would take it for nothing. */
+function goodOf(file: string): string {
+  return join(dirname(file), '..', `${basename(file)}.good`)
+}
 
 function flipMiddleByte(file: string): void {
   const data = readFileSync(file)

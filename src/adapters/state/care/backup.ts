@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto'
+import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { OperatorError, StateCorruptError } from '../../../domain/errors.ts'
+import type { JournalKey } from '../../keys/journal-key.ts'
+import { fileSize, PRIVATE_FILE, syncDirectory, truncateFile } from '../durable-file.ts'
+import { holdsState, lookAt, stateFiles } from '../state-files.ts'
+import { proveState, type StateProof } from './state-proof.ts'
+import { packTar, unpackTar } from './tar.ts'
+
+/** A copy that is in the way, or that cannot be made. */
+export class BackupError extends OperatorError {
+  override readonly name = 'BackupError'
+  readonly means = 'failed'
+}
+
+/** A name that ends so is one file; any other is a directory. */
+const ARCHIVE = '.tar'
+
+/**
+ * Copies a state directory up to a record that is on disk, also while a daemon writes there, and proves the copy before it
+ * gets its name. Nothing is overwritten. Throws BackupError, and StateCorruptError for state that is not sound.
+ */
+export async function backUp(
+  dir: string,
+  target: string,
+  key?: JournalKey | undefined,
+): Promise<StateProof> {
+  const place = resolve(target)
+  if ((await fileSize(place)) !== undefined)
+    throw new BackupError(`${place} is there already and is not overwritten: choose another name`)
+  if (!(await holdsState(dir))) throw new BackupError(`${dir}: there is no state here to back up`)
+  await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+  const temporary = `${place}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const proof = await copyState(dir, temporary, key)
+    await nameIt(temporary, place)
+    return proof
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+    await rm(`${temporary}${ARCHIVE}`, { force: true })
+  }
+}
+
+/** The state at `from`, in a directory: where it lies, or unpacked to `temporary`, which is made. */
+export async function openBackup(from: string, temporary: string): Promise<string> {
+  const place = resolve(from)
+  if ((await fileSize(place)) === undefined)
+    throw new BackupError(`${place}: there is no such backup`)
+  if (!place.endsWith(ARCHIVE)) return place
+  await unpackTar(place, temporary)
+  return temporary
+}
+
+/** Copies a state to `to`, which is made, and gives what the copy proves. Throws StateCorruptError where it is not sound. */
+export async function copyState(
+  dir: string,
+  to: string,
+  key?: JournalKey | undefined,
+): Promise<StateProof> {
+  const copyOf = (file: string): string => join(to, relative(dir, file))
+  await mkdir(to, { mode: 0o700 })
+  // The journal's files are listed after it was copied, so that they hold every record that it stands for.
+  const { snapshotFile, isFormer } = await lookAt(dir)
+  if ((await fileSize(snapshotFile)) !== undefined)
+    await copyPrivately(snapshotFile, stateFiles(to).snapshot)
+  const { segments } = await lookAt(dir)
+  if (!isFormer) await mkdir(stateFiles(to).journal, { mode: 0o700 })
+  for (const { file } of segments) await copyPrivately(file, copyOf(file))
+  const proof = await proveState(to, { key })
+  const fault = proof.journalFault ?? proof.snapshotFault
+  if (fault !== undefined) throw faultAt(fault, { to, dir })
+  const last = segments.at(-1)
+  if (last !== undefined && proof.tornBytes > 0) {
+    const copy = copyOf(last.file)
+    await truncateFile(copy, ((await fileSize(copy)) ?? 0) - proof.tornBytes)
+  }
+  if (!isFormer) await syncDirectory(stateFiles(to).journal)
+  await syncDirectory(to)
+  return { ...proof, tornBytes: 0 }
+}
+
+/** What is wrong with the copy is wrong with what it was made from. */
+function faultAt(
+  fault: { readonly file: string; readonly detail: string; readonly remedy: string },
+  { to, dir }: { readonly to: string; readonly dir: string },
+): StateCorruptError {
+  const { file, detail, remedy } = fault
+  return new StateCorruptError({
+    file: file.replace(to, dir),
+    detail: detail.replaceAll(to, dir),
+    remedy,
+  })
+}
+
+async function copyPrivately(from: string, to: string): Promise<void> {
+  await copyFile(from, to)
+  const handle = await open(to, 'r+')
+  try {
+    await handle.chmod(PRIVATE_FILE)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function nameIt(temporary: string, place: string): Promise<void> {
+  if (place.endsWith(ARCHIVE)) {
+    const packed = `${temporary}${ARCHIVE}`
+    await packTar(temporary, packed)
+    // Unlike a rename, a link fails where another program was faster.
+    await link(packed, place)
+  } else await rename(temporary, place)
+  await syncDirectory(dirname(place))
+}

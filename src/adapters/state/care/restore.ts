@@ -1,0 +1,179 @@
+import { mkdir, readFile, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { StateCorruptError } from '../../../domain/errors.ts'
+import type { JournalKey } from '../../keys/journal-key.ts'
+import { fileSize, moveDurably, writeNewFile } from '../durable-file.ts'
+import { decodeRecord } from '../journal-codec.ts'
+import { JournalWalk } from '../journal-reader.ts'
+import { holdsState, lookAt, stateFiles } from '../state-files.ts'
+import { BackupError, copyState, openBackup } from './backup.ts'
+import { isSound, proveState, provesWhole, type StateProof } from './state-proof.ts'
+
+const TEMPORARY = 'restore.tmp'
+
+/** Records that are here and not in the backup. */
+export type Loss = {
+  readonly from: number
+  readonly to: number
+  /** Of the first and the last of them. */
+  readonly fromAtMs: number
+  readonly toAtMs: number
+  /** How many of them recorded something that was to be signed: an order, a call, a transaction. */
+  readonly authorizations: number
+}
+
+/** What putting a backup in the place of a state directory would mean. */
+export type RestorePlan = {
+  readonly backup: StateProof
+  /** What is there now; undefined where there is nothing. */
+  readonly present: StateProof | undefined
+  readonly loss: Loss | undefined
+  /** Why it takes the operator's word, if it does. */
+  readonly objection: string | undefined
+}
+
+export type RestoreOptions = {
+  readonly key?: JournalKey | undefined
+  /** What is there is replaced although it is sound or newer. */
+  readonly replace: boolean
+  readonly nowMs: number
+}
+
+export type Restored = RestorePlan & {
+  /** Where the files that were there are now; undefined when nothing was changed or there were none. */
+  readonly movedTo: string | undefined
+}
+
+/**
+ * Puts a backup in the place of a state directory, whose lock the caller holds; what was there is moved aside. Changes
+ * nothing where the plan objects and `replace` is not given. Throws for a backup that is not sound.
+ *
+ * A crash leaves what was there, or a state.json without the journal that it goes with, at which a start stops.
+ */
+export async function restoreState(
+  from: string,
+  dir: string,
+  options: RestoreOptions,
+): Promise<Restored> {
+  const { key, replace, nowMs } = options
+  const temporary = join(dir, TEMPORARY)
+  await rm(temporary, { recursive: true, force: true })
+  await mkdir(temporary, { mode: 0o700 })
+  try {
+    const backup = await takeIn(from, temporary, key)
+    const plan = await planFor(backup, dir, key)
+    if (plan.objection !== undefined && !replace) return { ...plan, movedTo: undefined }
+    return { ...plan, movedTo: await exchange(join(temporary, 'state'), dir, nowMs) }
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+/** A copy of the backup, on this disk and proven. */
+async function takeIn(
+  from: string,
+  temporary: string,
+  key: JournalKey | undefined,
+): Promise<StateProof> {
+  const opened = await openBackup(from, join(temporary, 'unpacked'))
+  if (!(await holdsState(opened))) throw new BackupError(`${from}: it holds no state`)
+  try {
+    return await copyState(opened, join(temporary, 'state'), key)
+  } catch (error) {
+    if (!(error instanceof StateCorruptError)) throw error
+    const file = error.file.replace(opened, from)
+    const remedy = 'Nothing was put in place; use another backup'
+    throw new StateCorruptError({ file, detail: error.detail.replaceAll(opened, from), remedy })
+  }
+}
+
+async function planFor(
+  backup: StateProof,
+  dir: string,
+  key: JournalKey | undefined,
+): Promise<RestorePlan> {
+  if (!(await holdsState(dir)))
+    return { backup, present: undefined, loss: undefined, objection: undefined }
+  const present = await proveState(dir, { key })
+  const loss = await lossOf(dir, { after: backup.last?.seq ?? 0, key })
+  return { backup, present, loss, objection: objectionTo({ backup, present, loss }) }
+}
+
+function objectionTo({
+  backup,
+  present,
+  loss,
+}: {
+  backup: StateProof
+  present: StateProof
+  loss: Loss | undefined
+}): string | undefined {
+  const upTo = `the backup goes up to record ${backup.last?.seq ?? 0}`
+  if (isSound(present))
+    return loss === undefined
+      ? `what is here is sound and goes up to record ${present.last?.seq ?? 0}; ${upTo}`
+      : `what is here is sound, and newer: ${upTo}`
+  if (provesWhole(present))
+    return `the journal here proves whole, and state.json follows from it: \`tranched state rebuild\` loses nothing, and ${upTo}`
+  return loss === undefined ? undefined : `what is here is damaged and yet newer: ${upTo}`
+}
+
+/** What can be read of the records after one, up to the first that cannot. */
+async function lossOf(
+  dir: string,
+  { after, key }: { readonly after: number; readonly key: JournalKey | undefined },
+): Promise<Loss | undefined> {
+  const { segments, genesis, isFormer } = await lookAt(dir)
+  const onMissing = (): void => undefined
+  const walk = new JournalWalk(segments, {
+    start: genesis,
+    onMissing,
+    key: isFormer ? undefined : key,
+  })
+  let loss: Loss | undefined
+  try {
+    for await (const lines of walk.lines()) {
+      for (const { head, line } of lines) {
+        if (head.seq <= after) continue
+        const { seq, atMs, event } = decodeRecord(line)
+        const { from = seq, fromAtMs = atMs, authorizations = 0 } = loss ?? {}
+        const more = AUTHORIZATIONS.has(event.type) ? 1 : 0
+        loss = { from, fromAtMs, to: seq, toAtMs: atMs, authorizations: authorizations + more }
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof StateCorruptError)) throw error
+  }
+  return loss
+}
+
+const AUTHORIZATIONS: ReadonlySet<string> = new Set([
+  'permit-recorded',
+  'call-recorded',
+  'transaction-recorded',
+])
+
+/** First state.json, so that no moment looks like a first start. Gives where the old files are. */
+async function exchange(made: string, dir: string, nowMs: number): Promise<string | undefined> {
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')
+  const aside = join(dir, `before-restore-${stamp}`)
+  const old = stateFiles(dir)
+  const fresh = stateFiles(made)
+  await mkdir(aside, { mode: 0o700 })
+  const keep = stateFiles(aside)
+  const isUsed = await holdsState(dir)
+  if ((await fileSize(old.snapshot)) !== undefined) {
+    const text = await readFile(old.snapshot)
+    await writeNewFile(keep.snapshot, text)
+  }
+  await moveDurably(fresh.snapshot, old.snapshot)
+  for (const name of ['journal', 'former', 'formerKept'] as const) {
+    if ((await fileSize(old[name])) !== undefined) await moveDurably(old[name], keep[name])
+  }
+  for (const name of ['journal', 'former'] as const) {
+    if ((await fileSize(fresh[name])) !== undefined) await moveDurably(fresh[name], old[name])
+  }
+  if (isUsed) return aside
+  await rmdir(aside)
+  return undefined
+}

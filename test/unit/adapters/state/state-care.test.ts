@@ -1,0 +1,341 @@
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { deriveJournalKey } from '../../../../src/adapters/keys/journal-key.ts'
+import { backUp } from '../../../../src/adapters/state/care/backup.ts'
+import { rebuildSnapshot } from '../../../../src/adapters/state/care/rebuild.ts'
+import { restoreState } from '../../../../src/adapters/state/care/restore.ts'
+import { isSound, proveState } from '../../../../src/adapters/state/care/state-proof.ts'
+import { encodeRecords, type JournalHead } from '../../../../src/adapters/state/journal-codec.ts'
+import { readJournal } from '../../../../src/adapters/state/journal-file.ts'
+import { SnapshotFile } from '../../../../src/adapters/state/snapshot.ts'
+import { emptyState, imageOf } from '../../../../src/domain/book/fields.ts'
+import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
+import { BOUND, filledSlot, scheduled } from '../../../support/state/journal-story.ts'
+import {
+  openForTest,
+  segmentOf,
+  temporaryDirectory,
+} from '../../../support/state/state-directory.ts'
+
+const KEY = deriveJournalKey(new Uint8Array(32).fill(7))
+const OWN: JournalEvent = { ...BOUND, mode: 'live', owner: KEY.address }
+const NOW_MS = Date.UTC(2027, 0, 2, 3, 4, 5)
+
+let dir = ''
+const snapshot = (): string => join(dir, 'state.json')
+const open = (more = {}) => openForTest(dir, { key: KEY, segmentBytes: 2_000, ...more })
+
+async function trade(slot: number): Promise<void> {
+  const { journal, close } = await open()
+  for (const event of filledSlot(slot)) await journal.append(event)
+  await close()
+}
+
+/** Eight records, then backed up. */
+beforeEach(async () => {
+  dir = join(temporaryDirectory(), 'state')
+  const { journal, close } = await open()
+  await journal.append(OWN, scheduled())
+  await close()
+  await trade(2_000)
+})
+
+function everything(of = dir): Record<string, string> {
+  const names = readdirSync(of, { recursive: true, encoding: 'utf8' }).sort()
+  const files = names.filter((name) => statSync(join(of, name)).isFile())
+  return Object.fromEntries(files.map((name) => [name, readFileSync(join(of, name), 'utf8')]))
+}
+
+function lastHead(): JournalHead {
+  const text = readdirSync(join(dir, 'journal'))
+    .sort()
+    .map((name) => readFileSync(join(dir, 'journal', name), 'utf8'))
+    .join('')
+  const { seq, hash } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')
+  return { seq, hash }
+}
+
+describe('a proof', () => {
+  test('of sound state names how far it goes, and writes nothing', async () => {
+    const before = everything()
+    const proof = await proveState(dir, { key: KEY })
+    expect(proof).toMatchObject({
+      format: 2,
+      records: 8,
+      macs: 'right',
+      snapshotSeq: 8,
+      tornBytes: 0,
+    })
+    expect(proof.last).toMatchObject({ seq: 8, atMs: 1_800_000_000_000 })
+    expect(isSound(proof)).toBe(true)
+    expect(await proveState(dir)).toMatchObject({ macs: 'unchecked', journalFault: undefined })
+    expect(everything()).toEqual(before)
+  })
+
+  test('finds a snapshot that was sealed anew with less in it, even without the key', async () => {
+    const { state } = await readJournal(dir)
+    state.spent.clear()
+    await new SnapshotFile(snapshot()).write({ ...lastHead(), atMs: 1, state: imageOf(state) })
+    writeFileSync(
+      snapshot(),
+      readFileSync(snapshot(), 'utf8').replace(/\}\n$/, `,"mac":"${'0'.repeat(64)}"}\n`),
+    )
+    expect((await proveState(dir)).snapshotFault?.detail).toContain(
+      'it does not hold what the records up to 8 come to',
+    )
+    expect((await proveState(dir, { key: KEY })).snapshotFault?.detail).toContain(
+      'was not written by',
+    )
+  })
+
+  test('tells an append under way from a fault', async () => {
+    const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
+    appendFileSync(join(dir, 'journal', last), '{"seq":9,"atMs":18000')
+    const proof = await proveState(dir, { key: KEY })
+    expect([isSound(proof), proof.tornBytes, proof.records]).toEqual([true, 21, 8])
+  })
+
+  test('names a forged line by file and line', async () => {
+    const { seq, hash } = lastHead()
+    const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
+    const file = join(dir, 'journal', last)
+    const forged = { ...KEY, macOf: () => 'f'.repeat(64) }
+    appendFileSync(file, encodeRecords({ seq, hash }, [scheduled('x')], 1, forged).text)
+    const { journalFault } = await proveState(dir, { key: KEY })
+    expect(journalFault?.file).toBe(file)
+    expect(journalFault?.detail).toMatch(
+      /^line \d+ \(record 9\) was not written by this wallet's daemon/,
+    )
+    expect(isSound(await proveState(dir))).toBe(true)
+  })
+})
+
+describe('rebuilding state.json', () => {
+  const rebuild = () => rebuildSnapshot(dir, { key: KEY, nowMs: NOW_MS })
+
+  test.each([
+    ['is missing', () => rmSync(snapshot())],
+    ['is damaged', () => truncateSync(snapshot(), 40)],
+    [
+      'is forged',
+      () =>
+        new SnapshotFile(snapshot()).write({
+          ...lastHead(),
+          atMs: 1,
+          state: imageOf(emptyState()),
+        }),
+    ],
+  ])('makes it of all records where it %s', async (_, harm) => {
+    const whole = (await readJournal(dir)).state
+    await harm()
+    const there = existsSync(snapshot()) ? readFileSync(snapshot(), 'utf8') : undefined
+    const { records, kept } = await rebuild()
+    expect(records).toBe(8)
+    expect(kept && readFileSync(kept, 'utf8')).toBe(there)
+    const { journal, warnings } = await open()
+    expect(warnings).toEqual([])
+    expect(journal.state).toEqual(whole)
+  })
+
+  test('forgets nothing that a sound one knows: of a journal that was cut none is made', async () => {
+    const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
+    const file = join(dir, 'journal', last)
+    const lines = readFileSync(file, 'utf8').split('\n')
+    writeFileSync(file, `${lines.slice(0, -2).join('\n')}\n`.trimStart())
+    const before = everything()
+    await expect(rebuild()).rejects.toThrow(
+      /ends after record 7, but state.json goes up to record 8/,
+    )
+    expect(everything()).toEqual(before)
+  })
+
+  test('refuses a journal with a line that somebody else wrote', async () => {
+    const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
+    appendFileSync(join(dir, 'journal', last), encodeRecords(lastHead(), [scheduled('x')], 1).text)
+    rmSync(snapshot())
+    await expect(rebuild()).rejects.toThrow(/was not written by this wallet's daemon/)
+    expect(existsSync(snapshot())).toBe(false)
+  })
+})
+
+describe('a backup', () => {
+  const target = (name = 'backup'): string => join(dir, '..', 'elsewhere', name)
+
+  test('is a private, sound copy, as a directory or as one file that tar opens', async () => {
+    await backUp(dir, target(), KEY)
+    expect(everything(target())).toEqual(everything())
+    const modes = readdirSync(target(), { recursive: true, encoding: 'utf8' }).map(
+      (name) => statSync(join(target(), name)).mode & 0o077,
+    )
+    expect(new Set(modes)).toEqual(new Set([0]))
+    await backUp(dir, target('backup.tar'), KEY)
+    expect(statSync(target('backup.tar')).mode & 0o777).toBe(0o600)
+    mkdirSync(target('unpacked'))
+    execFileSync('tar', ['-xf', target('backup.tar'), '-C', target('unpacked')])
+    expect(everything(target('unpacked'))).toEqual(everything())
+    expect(readdirSync(target('..')).sort()).toEqual(['elsewhere', 'state'])
+    expect(readdirSync(target('.')).sort()).toEqual(['backup', 'backup.tar', 'unpacked'])
+  })
+
+  test('overwrites nothing', async () => {
+    for (const name of ['backup', 'backup.tar']) {
+      await backUp(dir, target(name))
+      await expect(backUp(dir, target(name))).rejects.toThrow(
+        /is there already and is not overwritten/,
+      )
+    }
+  })
+
+  test('of state that is not sound is not made, and says where the fault is', async () => {
+    writeFileSync(segmentOf(dir), readFileSync(segmentOf(dir), 'utf8').replace('1000', '1001'))
+    await expect(backUp(dir, target())).rejects.toThrow(`${segmentOf(dir)}: line 2 was altered`)
+    expect(existsSync(target())).toBe(false)
+    expect(readdirSync(target('.'))).toEqual([])
+  })
+
+  test('that is taken while a daemon writes and rotates is sound each time, and none of it is half an append', async () => {
+    const { journal } = await open({ snapshotEvery: 3, segmentBytes: 1_000 })
+    let isDone = false
+    const writing = (async () => {
+      for (let n = 0; !isDone; n += 1)
+        await journal.append(scheduled(`a-${n}`), scheduled(`b-${n}`))
+    })()
+    let records = 0
+    for (let n = 0; n < 5; n += 1) {
+      const proof = await backUp(dir, target(`live-${n}`), KEY)
+      expect(proof.records).toBeGreaterThan(records)
+      records = proof.records
+      const copied = await proveState(target(`live-${n}`), { key: KEY })
+      expect([isSound(copied), copied.tornBytes, copied.records % 2]).toEqual([true, 0, 0])
+    }
+    isDone = true
+    await writing
+  })
+})
+
+describe('restoring', () => {
+  const backup = (): string => join(dir, '..', 'backup.tar')
+  const restore = (more: { replace?: boolean } = {}) =>
+    restoreState(backup(), dir, { key: KEY, replace: false, nowMs: NOW_MS, ...more })
+
+  beforeEach(async () => {
+    await backUp(dir, backup(), KEY)
+  })
+
+  test('puts a backup where nothing is', async () => {
+    const before = everything()
+    rmSync(dir, { recursive: true })
+    mkdirSync(dir)
+    const { movedTo, loss, objection } = await restore()
+    expect([movedTo, loss, objection]).toEqual([undefined, undefined, undefined])
+    expect(everything()).toEqual(before)
+    expect((await open()).warnings).toEqual([])
+  })
+
+  test('refuses in place of sound state, newer or not, and says what would be lost', async () => {
+    expect((await restore()).objection).toContain('what is here is sound and goes up to record 8')
+    await trade(2_600)
+    const before = everything()
+    const { objection, loss, movedTo } = await restore()
+    expect(objection).toContain('what is here is sound, and newer: the backup goes up to record 8')
+    expect(loss).toMatchObject({ from: 9, to: 14, authorizations: 1 })
+    expect(movedTo).toBeUndefined()
+    expect(everything()).toEqual(before)
+  })
+
+  test('with the word of the operator replaces it, and keeps what was there', async () => {
+    await trade(2_600)
+    const before = everything()
+    const { movedTo = '' } = await restore({ replace: true })
+    expect(movedTo).toBe(join(dir, 'before-restore-20270102T030405Z'))
+    expect(everything(movedTo)).toEqual(before)
+    expect(await proveState(dir, { key: KEY })).toMatchObject({ records: 8, snapshotSeq: 8 })
+    expect((await open()).warnings).toEqual([])
+  })
+
+  test('in place of a damaged state.json beside a whole journal advises to rebuild it', async () => {
+    await trade(2_600)
+    writeFileSync(snapshot(), '')
+    expect((await restore()).objection).toContain('`tranched state rebuild` loses nothing')
+  })
+
+  test('in place of a damaged journal that is newer wants the word of the operator too', async () => {
+    await trade(2_600)
+    const [last = ''] = readdirSync(join(dir, 'journal')).sort().slice(-1)
+    appendFileSync(join(dir, 'journal', last), 'rubbish\n')
+    expect(await restore()).toMatchObject({
+      objection: expect.stringContaining('what is here is damaged and yet newer'),
+      loss: { from: 9, to: 14 },
+    })
+  })
+
+  test('in place of a journal that lost what the backup has needs no word', async () => {
+    rmSync(join(dir, 'journal'), { recursive: true })
+    const { objection, movedTo } = await restore()
+    expect([objection, movedTo]).toEqual([undefined, join(dir, 'before-restore-20270102T030405Z')])
+    expect(isSound(await proveState(dir, { key: KEY }))).toBe(true)
+  })
+
+  test.each([
+    [
+      'is cut short',
+      (file: string) => truncateSync(file, 1_500),
+      /it is cut short|use another backup/,
+    ],
+    ['is no backup', (file: string) => writeFileSync(file, 'x'.repeat(2_000)), /it is no backup/],
+    ['is not there', (file: string) => rmSync(file), /there is no such backup/],
+  ])('refuses a backup that %s', async (_, harm, says) => {
+    await trade(2_600)
+    const before = everything()
+    harm(backup())
+    await expect(restore({ replace: true })).rejects.toThrow(says)
+    expect(everything()).toEqual(before)
+  })
+
+  test('refuses a backup of another wallet, and one that holds other files', async () => {
+    const other = deriveJournalKey(new Uint8Array(32).fill(8))
+    await expect(
+      restoreState(backup(), dir, { key: other, replace: true, nowMs: NOW_MS }),
+    ).rejects.toThrow(/belongs to wallet|was not written by/)
+    const evil = join(dir, '..', 'evil')
+    mkdirSync(evil)
+    writeFileSync(join(evil, 'lock'), 'x')
+    execFileSync('tar', ['--format=ustar', '-cf', `${evil}.tar`, '-C', evil, 'lock'])
+    await expect(
+      restoreState(`${evil}.tar`, dir, { key: KEY, replace: true, nowMs: NOW_MS }),
+    ).rejects.toThrow(/it holds "lock", which is no part of a state/)
+  })
+
+  test('that a crash cuts short never leaves what would pass for a first start', async () => {
+    await trade(2_600)
+    const whole = everything()
+    // In the order of the steps: the snapshot of the backup, no journal, then its journal.
+    const steps = [
+      () => cpSync(join(dir, '..', 'made/state.json'), snapshot()),
+      () => rmSync(join(dir, 'journal'), { recursive: true }),
+    ]
+    mkdirSync(join(dir, '..', 'made'))
+    execFileSync('tar', ['-xf', backup(), '-C', join(dir, '..', 'made')])
+    steps[0]?.()
+    const first = await open()
+    expect(first.firstStart).toBe(false)
+    expect((await readJournal(dir)).state.strategies.get('weekly-eth')?.fills).toBe(2)
+    await first.close()
+    steps[1]?.()
+    await expect(open()).rejects.toThrow(/journal: it is missing although there is a state.json/)
+    expect(Object.keys(whole).length).toBeGreaterThan(1)
+  })
+})
