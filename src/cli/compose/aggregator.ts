@@ -62,7 +62,7 @@ export async function withAggregator(
         },
         isOnDisk: (name) => books.isOnDisk(name),
       },
-      guard: composeGuard(openHalt(settings.stateDir).barred),
+      guard: composeGuard(() => openHalt(settings.stateDir).barred()),
       files: filesOf(settings, new Map()),
     })
     if (composed === undefined) throw new Error('the aggregator is not configured')
