@@ -74,6 +74,53 @@ export type ChainFault =
 
 export type ChainReply<Value> = Reply<Value, ChainFault>
 
+/** What `agree` nodes say alike. `disagreed` when they do not: then nothing is known. */
+export type AgreedReply<Value> = Reply<
+  Value,
+  ChainFault | { readonly tag: 'disagreed'; readonly message: string }
+>
+
+/** Where a block stands in the chain. */
+export type Sight = { readonly blockNumber: bigint; readonly blockTimeSeconds: number }
+
+/** A block that was asked for by its number. */
+export type BlockSight = {
+  readonly hash: Hex
+  readonly timeSeconds: number
+  readonly depth: number
+}
+
+/** Which nodes may be asked what is final: one whose newest block is later than this (Unix seconds) is not believed. */
+export type FinalQuery = { readonly latestSeconds: number }
+
+/** Facts at the depth that `finality` asks for, by as many nodes as `agree` says (rule T6). */
+export type FinalChain = {
+  /**
+   * What blocks are there by these numbers, in one batched request a node. A number that no block has yet, or of which
+   * nodes say different things, is absent. `final` is the newest final block, `lag` how many blocks it lies below the
+   * newest, as `depth` says of each.
+   */
+  blocks(query: FinalQuery & { readonly numbers: readonly bigint[] }): Promise<
+    AgreedReply<{
+      readonly final: bigint
+      readonly head: Sight
+      readonly lag: number
+      readonly blocks: ReadonlyMap<bigint, BlockSight>
+    }>
+  >
+  /**
+   * Whether an account's transaction nonce was used up, at a final block, by something else than these hashes: the block in
+   * which that happened holds none of them. Receipts may come late, and the lack of one says nothing.
+   */
+  lost(
+    query: FinalQuery & {
+      readonly from: Address
+      readonly nonce: number
+      readonly hashes: readonly Hex[]
+    },
+  ): Promise<AgreedReply<boolean>>
+}
+
 export type ViewQuery = {
   readonly owner: Address
   /** Balances and Permit2 allowances are read for each. */
@@ -106,6 +153,7 @@ export type TransactionTrace = {
   readonly hash: Hex
   readonly success: boolean
   readonly blockNumber: bigint
+  readonly blockHash: Hex
   readonly transfers: readonly Transfer[]
   /** Calldata, lower-case; it tells orders of one amount apart. Undefined where it was not read. */
   readonly input: Hex | undefined
@@ -154,7 +202,22 @@ export type AccountView = {
   readonly gasTank: Readonly<Record<GasTankMethods, bigint | undefined>>
 }
 
-export type Chain = {
+/** Where something happened on a chain. */
+export type MinedPlace = {
+  readonly txHash: Hex
+  readonly blockNumber: bigint
+  readonly blockHash: Hex
+}
+
+/** What may have become of a permit whose nonce is used. */
+export type Outgoing = {
+  /** Transactions that moved some of the token out of the owner, oldest first. */
+  readonly traces: readonly TransactionTrace[]
+  /** Where the owner invalidated the nonce itself. */
+  readonly cancelled: MinedPlace | undefined
+}
+
+export type Chain = FinalChain & {
   /** Which chain the node serves, and the time of its newest block. */
   identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex; blockTimeSeconds: number }>>
   /** One batched request. */
@@ -165,14 +228,25 @@ export type Chain = {
     readonly nonce: bigint
     readonly txHash?: Hex
   }): Promise<ChainReply<PermitView>>
-  /** Transactions since a block that moved `token` out of `owner`, oldest first, with their traces. */
+  /** Whether a nonce is used at the newest final block. */
+  finalPermit(
+    query: FinalQuery & { readonly owner: Address; readonly nonce: bigint },
+  ): Promise<AgreedReply<Sight & { readonly nonceUsed: boolean }>>
+  /**
+   * What left the owner since a block, and whether the owner invalidated a nonce. Transfers of nothing are no transfers:
+   * anybody can make them. All of it or `unavailable`, never cut short. What is not in it may still have happened: a node
+   * has state before it has logs.
+   */
   outgoing(query: {
     readonly owner: Address
     readonly token: Address
+    readonly nonce: bigint
     readonly fromBlock: bigint
+    /** A node that has not reached this block is not asked. */
+    readonly atLeastBlock: bigint
     /** Unix seconds after which none counts. */
     readonly untilSeconds: number
-  }): Promise<ChainReply<readonly TransactionTrace[]>>
+  }): Promise<ChainReply<Outgoing>>
   /** Nonce (of the latest block), gas with a margin, and fees for a call. */
   draft(call: {
     readonly from: Address
@@ -192,35 +266,43 @@ export type Chain = {
 }
 
 /** The chain that the aggregation service works on: what calls need beside the rest. */
-export type CallChain = Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> & {
-  /** One batched request. */
-  account(query: {
-    readonly account: Address
-    readonly gasTank: Address
-  }): Promise<ChainReply<AccountView>>
-  /** Runs a call without sending it; `refused` carries the revert reason. Gives the gas it used, estimated. */
-  simulate(call: {
-    readonly from: Address
-    readonly to: Address
-    readonly data: Hex
-    readonly value: bigint
-  }): Promise<ChainReply<{ readonly gasUsed: bigint }>>
-  /** A mined transaction with its input and logs; undefined while the node does not know its receipt. */
-  trace(hash: Hex): Promise<ChainReply<CallTrace | undefined>>
-  /**
-   * Transactions through a contract that hold `mark` in their input, from a block up to a time (Unix seconds), oldest first:
-   * those of the first stretch of blocks that has any. They are found by the contract's events; out of whole blocks,
-   * whatever their receiver, where it emits none, and always when the search is to be thorough. Of those that were
-   * reverted some may be missing. `unavailable` rather than cut short.
-   */
-  callsWith(query: {
-    readonly contract: Address
-    readonly mark: Hex
-    readonly fromBlock: bigint
-    readonly untilSeconds: number
-    readonly isThorough: boolean
-  }): Promise<ChainReply<readonly CallTrace[]>>
-}
+export type CallChain = FinalChain &
+  Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> & {
+    /** An account's `nestedNonce` at the newest final block; undefined where its code does not answer. */
+    finalAccount(
+      query: FinalQuery & { readonly account: Address },
+    ): Promise<AgreedReply<Sight & { readonly nestedNonce: bigint | undefined }>>
+    /** One batched request. */
+    account(query: {
+      readonly account: Address
+      readonly gasTank: Address
+    }): Promise<ChainReply<AccountView>>
+    /** Runs a call without sending it; `refused` carries the revert reason. Gives the gas it used, estimated. */
+    simulate(call: {
+      readonly from: Address
+      readonly to: Address
+      readonly data: Hex
+      readonly value: bigint
+    }): Promise<ChainReply<{ readonly gasUsed: bigint }>>
+    /** A mined transaction with its input and logs; undefined while the node does not know its receipt. */
+    trace(hash: Hex): Promise<ChainReply<CallTrace | undefined>>
+    /**
+     * Transactions through a contract that hold `mark` in their input, from a block up to a time (Unix seconds), oldest first:
+     * those of the first stretch of blocks that has any. They are found by the contract's events; out of whole blocks,
+     * whatever their receiver, where it emits none, and always when the search is to be thorough. Of those that were
+     * reverted some may be missing. `unavailable` rather than cut short. A thorough search that finds nothing was made on as
+     * many nodes as `agree` says.
+     */
+    callsWith(query: {
+      readonly contract: Address
+      readonly mark: Hex
+      readonly fromBlock: bigint
+      /** A node that has not reached this block is not asked. */
+      readonly atLeastBlock: bigint
+      readonly untilSeconds: number
+      readonly isThorough: boolean
+    }): Promise<ChainReply<readonly CallTrace[]>>
+  }
 
 export type CallTrace = {
   readonly hash: Hex
@@ -228,6 +310,7 @@ export type CallTrace = {
   readonly from: Address
   readonly to: Address | undefined
   readonly blockNumber: bigint
+  readonly blockHash: Hex
   readonly gasUsed: bigint
   readonly effectiveGasPrice: bigint
   /** Wei that its blob gas came to; 0 without blobs. */

@@ -83,7 +83,7 @@ export function createLeanNode() {
   }
 
   const blockOf = (number) => ({
-    hash: GENESIS_HASH,
+    hash: number === 0n ? GENESIS_HASH : `0x${word(number)}`,
     number: `0x${number.toString(16)}`,
     timestamp: `0x${nowSeconds().toString(16)}`,
   })
@@ -99,7 +99,7 @@ export function createLeanNode() {
       case 'eth_blockNumber':
         return `0x${blockNumber.toString(16)}`
       case 'eth_getBlockByNumber':
-        return blockOf(params[0] === 'latest' ? blockNumber : BigInt(params[0]))
+        return blockOf(params[0] === 'latest' ? BigInt(blockNumber) : BigInt(params[0]))
       case 'eth_getTransactionReceipt':
         return receiptOf(settled.get(params[0]))
       case 'eth_getTransactionByHash':

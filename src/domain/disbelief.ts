@@ -7,11 +7,14 @@
  * - `ended`: an order ended or refused that was executed all the same
  * - `submit`: no answer to a submission, so that it is made again
  * - `login`: our login refused
+ * - `nodes-disagree`: nodes of one chain that say different things
+ * - `reorganised`: a fill that a reorganisation took back
  * - `tokens`: other decimals of a token than the config's
  */
 export const DISBELIEVED = {
   gasless: ['filled', 'transaction', 'ended', 'submit', 'tokens'],
   aggregator: ['receipt', 'ended', 'submit', 'login'],
+  rpc: ['nodes-disagree', 'reorganised'],
 } as const
 
 export type Disbelief = {

@@ -169,5 +169,17 @@ type Occurrence =
       /** Whether what was signed, or could be, hangs on it for longer than is usual. */
       readonly moneyWaits: boolean
     })
+  | {
+      /** Nodes say different things of what an order's fate depends on: nothing is concluded from it. */
+      readonly type: 'nodes-disagree'
+      readonly doing: string
+      readonly message: string
+    }
+  | {
+      /** How far the newest final block of a chain lies behind its newest one. */
+      readonly type: 'finality'
+      readonly chain: string
+      readonly lagBlocks: number
+    }
   | { readonly type: 'chain-trouble'; readonly doing: string; readonly message: string }
   | { readonly type: 'clock-trouble'; readonly detail: string }

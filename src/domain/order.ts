@@ -9,7 +9,8 @@ import { InvariantError } from './errors.ts'
  * - `accepted`: the service named an order id.
  * - `lapsing`: the service says the order is over without a fill; its authorization may still be alive.
  * - `filled`: the chain proves the fill, or in dry-run it is booked at its quote; only our own after-work (unwrapping) is left.
- * - `closed`: the intent has its outcome.
+ * - `closed`: the intent has its outcome. A reorganisation that takes its fill away before it is final makes it `lapsing`
+ *   again; nothing is ever signed for it again.
  */
 export type OrderState = 'planned' | 'exposed' | 'accepted' | 'lapsing' | 'filled' | 'closed'
 
@@ -22,6 +23,7 @@ export type OrderStep =
   | 'paper-filled'
   | 'authorization-dead'
   | 'intent-closed'
+  | 'fill-reopened'
 
 const TABLE: Readonly<Record<OrderState, Readonly<Partial<Record<OrderStep, OrderState>>>>> = {
   planned: {
@@ -39,7 +41,7 @@ const TABLE: Readonly<Record<OrderState, Readonly<Partial<Record<OrderStep, Orde
   accepted: { 'order-ended': 'lapsing', 'fill-proven': 'filled', 'authorization-dead': 'planned' },
   lapsing: { 'fill-proven': 'filled', 'authorization-dead': 'planned' },
   filled: { 'intent-closed': 'closed' },
-  closed: {},
+  closed: { 'fill-reopened': 'lapsing' },
 }
 
 export function canStep(from: OrderState, step: OrderStep): boolean {

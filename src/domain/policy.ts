@@ -90,6 +90,21 @@ export function trustedTime(sources: TimeSources): TrustedTime {
   }
 }
 
+/**
+ * Whether a deadline has passed by every clock there is: of the block that is asked, of this machine, and of the service
+ * where it is known. Deaths are judged by the latest of them to get there, as signatures are by the first (rule T6).
+ */
+export function isPastForAll(deadlineSeconds: number, sources: TimeSources): boolean {
+  const { localMs, serviceOffsetMs = 0, blockTimeSeconds } = sources
+  const earliestMs = Math.min(localMs, localMs + serviceOffsetMs, blockTimeSeconds * 1000)
+  return earliestMs > deadlineSeconds * 1000
+}
+
+/** The latest time, in Unix seconds, that a newest block may have by this machine's clock. */
+export function latestBlockSeconds(localMs: number): number {
+  return Math.floor((localMs + CLOCK_SKEW_MS_MAX) / 1000)
+}
+
 function skew(source: string, offsetMs: number): TrustedTime {
   const detail = `the ${source}'s clock differs from this machine's by ${Math.round(offsetMs)} ms`
   return { ok: false, reason: 'clock-skew', detail }

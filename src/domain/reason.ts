@@ -90,6 +90,7 @@ export const FAILURE_REASONS = [
   'order-failed',
   'order-expired',
   'permit-cancelled',
+  'fill-reverted',
   'chain-unavailable',
   'chain-stale',
   'clock-skew',

@@ -13,10 +13,22 @@ export type WalletSource =
   /** No key at all: enough for dry-run, which signs nothing. */
   | { readonly type: 'address'; readonly address: Address }
 
-export type ChainSettings = {
+/** How deep a block has to lie before what it holds is final: so many blocks below the newest, or a tag of the nodes. */
+export type Finality = number | 'safe' | 'finalized'
+
+/** What makes a fact of a chain final (rule T6). */
+export type FinalityRule = {
+  readonly finality: Finality
+  /** Nodes that have to say the same of it. */
+  readonly agree: number
+}
+
+export type ChainSettings = FinalityRule & {
   readonly name: string
   readonly chainId: number
   readonly rpcUrls: readonly string[]
+  /** Address of a block explorer, for links. */
+  readonly explorer: string | undefined
 }
 
 /** How much allowance Permit2 gets: one order, what the limits still allow today, or everything. */

@@ -16,6 +16,7 @@ import { venueOf } from '../execute/venues.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
 import { createErrands } from './errands.ts'
+import { createFinalityWatch } from './finality.ts'
 import { keepGasTank } from './gas-tank.ts'
 import { type Agenda, createAgenda, type Triggered } from './tick.ts'
 import { createTokenWatch } from './token-watch.ts'
@@ -138,6 +139,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       wake: errands.wake,
       fail,
     })
+    const watch = createFinalityWatch({ context, onReopened: launch, onFailure: fail })
     const fillTank = gasTankKeeper(context, fail)
     fillTank()
     tokens.keep().catch(fail)
@@ -168,12 +170,13 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     const takeTurn = async (): Promise<void> => {
       await errands.attend()
       await noteHaltFile(context.ports)
+      watch.attend()
       for (const id of await agenda.tick()) launch(id)
     }
     while (!closing.signal.aborted) {
       await untilAborted(closing.signal, takeTurn())
       input.onTick()
-      await clock.wake(agenda.nextDueMs(), errands.nextSignal())
+      await clock.wake(Math.min(agenda.nextDueMs(), watch.nextDueMs()), errands.nextSignal())
     }
     observe({
       type: 'daemon-stopping',

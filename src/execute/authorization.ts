@@ -4,13 +4,11 @@ import type { FillAmounts } from '../domain/book/orders.ts'
 import type { OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import type { BaseUnits } from '../domain/units.ts'
+import type { Sight } from '../ports.ts'
 import { type Closing, capped, strategyRemoved } from './close.ts'
 import type { OrderContext } from './context.ts'
 
 /** The life of what we sign, alike at every venue: caps before it, the service's answer, withdrawal, death. */
-
-/** Where a block stands in the chain. */
-type Sight = { readonly blockNumber: bigint; readonly blockTimeSeconds: number }
 
 /** What the chain says of an authorization on record. */
 export type Resolution<View extends Sight> =

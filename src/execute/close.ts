@@ -68,19 +68,27 @@ function isLimit(reason: string): reason is LimitReason {
   return (LIMIT_REASONS as readonly string[]).includes(reason)
 }
 
+const UNPROVEN = 'its nonce was used, and what used it did not fill it'
+
 /**
  * What bars another attempt of any kind of intent: asked before each, about once a second while it waits for anything, and
  * right before a signature. A pause bars it as it bars a slot: what is signed goes on, what is not never is.
  */
 export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | undefined {
   const { intent } = open
+  if (open.reopened)
+    return open.died === 'cancelled'
+      ? failure('permit-cancelled', UNPROVEN)
+      : failure(
+          'fill-reverted',
+          'a reorganisation undid its fill, and it was never made again; what was wrapped for it is left as it is',
+        )
   const halted = haltedNow(context)
   if (halted !== undefined) return halted
   const paused = context.ports.journal.state.strategies.get(intent.strategy)?.paused
   if (paused !== undefined) return skipped('paused', paused.detail)
   if (!context.strategies.has(intent.strategy)) return strategyRemoved()
-  if (open.died === 'cancelled')
-    return failure('permit-cancelled', 'its nonce was used without a proof that can be found')
+  if (open.died === 'cancelled') return failure('permit-cancelled', UNPROVEN)
   if (open.attempt > context.policy.attemptsMax)
     return failure(lastFailure(open), open.ended?.message ?? 'no fill')
   if (context.ports.clock.now() > intent.startBeforeMs)

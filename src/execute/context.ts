@@ -4,6 +4,7 @@ import type { PricePath } from '../domain/price.ts'
 import type {
   AccountLimits,
   AggregatorSettings,
+  FinalityRule,
   GaslessSettings,
   Mode,
 } from '../domain/settings.ts'
@@ -23,6 +24,8 @@ export type OrderContext = {
   readonly mode: Mode
   readonly policy: ExecutionPolicy
   readonly chainId: number
+  /** What makes a fill or a death final on that chain. */
+  readonly finality: FinalityRule
   readonly gasless: GaslessSettings
   /** As the files have it now: a reload exchanges what stands in it, so it is read where it is used. */
   readonly account: AccountLimits
@@ -49,7 +52,7 @@ export type SendingContext = Pick<OrderContext, 'policy' | 'closing' | 'stop'> &
 
 /** A wallet that sends transactions of its own. */
 export type WalletContext = {
-  readonly chain: Pick<Chain, 'draft' | 'broadcast' | 'transaction'>
+  readonly chain: Pick<Chain, 'draft' | 'broadcast' | 'transaction' | 'lost'>
   readonly chainId: number
   readonly signer: Signer
   /** Runs its transactions one at a time, so that no two share a nonce. */
@@ -61,6 +64,7 @@ export type AggregatorContext = {
   readonly settings: AggregatorSettings
   readonly service: PacedAggregator
   readonly chain: CallChain
+  readonly finality: FinalityRule
   readonly wallet: WalletContext
   /** Runs one at a time what goes from reading the account's nonce to having recorded a call for it (rule A1). */
   readonly callTurn: WalletContext['turn']

@@ -7,6 +7,7 @@ import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from 
 import { askChain } from './ask.ts'
 import { barredBy, type Closing, haltedNow } from './close.ts'
 import type { SendingContext, WalletContext } from './context.ts'
+import { askFinal } from './finality.ts'
 
 /** A transaction that our own wallet is to make. `id` names it for good: one id never executes twice. */
 export type OwnTransaction = {
@@ -307,13 +308,27 @@ async function look(
   const { receipt, latestNonce } = reply.value
   const used = latestNonce > record.nonce
   if (receipt === undefined && !used) return 'pending'
-  if (receipt === undefined && tries.seenUsed + 1 < LOST_POLLS) return 'nonce-used'
+  if (receipt === undefined && !(await isLost(sending, open, tries))) return 'nonce-used'
   const isCancelled = receipt !== undefined && cancels.includes(receipt.hash)
   const status = isCancelled ? 'lost' : statusOf(receipt)
   const hash = receipt?.hash ?? hashes.at(-1)
   const { blockNumber } = receipt ?? { blockNumber: undefined }
   await journal.append({ type: 'transaction-ended', id, status, hash, blockNumber })
   return status
+}
+
+/** Once it looked so for long: whether it holds at a final block, and for as many nodes as have to agree (rule T6). */
+async function isLost(
+  { context, wallet }: Sending,
+  { record, hashes }: OpenTransaction,
+  { seenUsed }: Tries,
+): Promise<boolean> {
+  if ((seenUsed + 1) % LOST_POLLS !== 0) return false
+  const { id, from, nonce } = record
+  const lost = await askFinal(context, `finding ${id} lost`, (query) =>
+    wallet.chain.lost({ ...query, from, nonce, hashes }),
+  )
+  return lost === true
 }
 
 function statusOf(receipt: { success: boolean } | undefined): Fate {

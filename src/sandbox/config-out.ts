@@ -43,6 +43,9 @@ const HTTP_PORT_DEFAULT = 9464
 /** Of a sandbox whose quotes live no longer than usual. */
 const QUOTE_SECONDS_MAX = 600
 
+/** A local node never undoes a block: shallow, so that nothing waits, and still the way that real chains go. */
+const FINALITY_BLOCKS = 1
+
 /** A complete config in `mode: live` against this sandbox, as a plain object for YAML. */
 export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Record<string, unknown> {
   const { deployment, quoteLifetimeSeconds = 0 } = source
@@ -57,10 +60,11 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
       operator: { privateKeyFile: operatorKeyFileOf(places) },
     },
     chains: {
-      base: { chainId: source.chainId, rpcUrls: [source.rpcUrl] },
+      base: { chainId: source.chainId, rpcUrls: [source.rpcUrl], finality: FINALITY_BLOCKS },
       [chainNameOf(source.aggregator)]: {
         chainId: source.aggregator.settings.chainId,
         rpcUrls: [source.aggregator.rpcUrl],
+        finality: FINALITY_BLOCKS,
       },
     },
     gasless: {

@@ -4,7 +4,12 @@ import type { GaslessRoute, Observation, Route } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
 import { createPricePaths } from '../domain/price.ts'
 import { createRandom, type SeededRandom } from '../domain/random.ts'
-import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
+import type {
+  AccountLimits,
+  AggregatorSettings,
+  FinalityRule,
+  GaslessSettings,
+} from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Address, Hex } from '../domain/units.ts'
 import { type DaemonControl, type Foundations, runDaemon } from '../engine/daemon.ts'
@@ -13,7 +18,7 @@ import { createSigner, type Files } from '../execute/authority/signer.ts'
 import { createTurns } from '../execute/context.ts'
 import type { Clock, PairQueue, Ports, Queue } from '../ports.ts'
 import { AGGREGATOR, Aggregation, CALL_CHAIN_ID } from './aggregator/aggregation.ts'
-import { createSimulatedChain, noChainFaults } from './chain/chain.ts'
+import { type ChainFaults, createSimulatedChain, noChainFaults } from './chain/chain.ts'
 import { Ledger } from './chain/ledger.ts'
 import { Market } from './chain/market.ts'
 import { Mempool } from './chain/mempool.ts'
@@ -56,6 +61,8 @@ export type WorldOptions = {
   readonly modules?: Readonly<Record<string, SimulatedModule>>
   /** Paces requests to the service as the live adapters do; without it nobody waits but for `queueDelayMs`. */
   readonly pace?: (parts: PaceParts) => Pace
+  /** Default: two blocks, by one node. */
+  readonly rule?: Partial<FinalityRule>
 }
 
 /** What paces requests is made with. */
@@ -71,6 +78,9 @@ export type Pace = {
   readonly onRateLimit: (route: GaslessRoute, reading: LimitReading) => void
   readonly onRetryAfter: (route: GaslessRoute, ms: number) => void
 }
+
+/** Shallow, so that deaths do not take long, and not so shallow that nothing can happen meanwhile. */
+const RULE: FinalityRule = { finality: 2, agree: 1 }
 
 type Run = {
   readonly process: SimulatedProcess
@@ -92,6 +102,8 @@ export class World {
   readonly service: SimulatedService
   readonly disk = new SimulatedDisk()
   readonly chainFaults = noChainFaults()
+  /** What is wrong with further nodes, which are asked only for what several have to say alike. */
+  readonly otherNodes: ChainFaults[] = []
   readonly serviceFaults = noServiceFaults()
   readonly moduleFaults = noModuleFaults()
   readonly observations: Observation[] = []
@@ -119,6 +131,7 @@ export class World {
   readonly #random: SeededRandom
   readonly #policy: ExecutionPolicy
   readonly #pace: WorldOptions['pace']
+  readonly #rule: FinalityRule
   readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
   #run: Run | undefined
 
@@ -153,9 +166,11 @@ export class World {
     this.gasless = { ...GASLESS, ...options.gasless }
     this.#policy = { ...DEFAULT_POLICY, ...options.policy }
     this.#pace = options.pace
+    this.#rule = { ...RULE, ...options.rule }
     this.watch = new Watch({ disk: this.disk, ledger, clock })
     this.aggregation = new Aggregation({
       settings: { ...AGGREGATOR, ...options.aggregator },
+      rule: this.#rule,
       clock,
       blocks: ledger,
       disk: this.disk,
@@ -263,7 +278,7 @@ export class World {
    * not count: one that a dead process recorded waits for the wallet's next transaction.
    */
   async calmDown(): Promise<boolean> {
-    Object.assign(this.chainFaults, noChainFaults())
+    for (const node of [this.chainFaults, ...this.otherNodes]) Object.assign(node, noChainFaults())
     Object.assign(this.serviceFaults, noServiceFaults())
     Object.assign(this.moduleFaults, noModuleFaults())
     this.aggregation.calmDown()
@@ -317,6 +332,9 @@ export class World {
         ledger,
         mempool,
         faults: this.chainFaults,
+        others: this.otherNodes,
+        rule: this.#rule,
+        observe,
         random: random.fork('chain'),
         process,
         chainId: SIMULATED_CHAIN_ID,
@@ -398,6 +416,7 @@ export class World {
       ports,
       policy: this.#policy,
       chainId: SIMULATED_CHAIN_ID,
+      finality: this.#rule,
       gasless: this.gasless,
       account: this.account,
       strategies,

@@ -3,7 +3,7 @@ import { getBlock, getTransactionCount, multicall } from 'viem/actions'
 import { parseAbi } from 'viem/utils'
 import type { AnsweredDomain } from '../../domain/call.ts'
 import { type Address, ZERO_ADDRESS } from '../../domain/units.ts'
-import type { AccountView } from '../../ports.ts'
+import type { AccountView, Sight } from '../../ports.ts'
 import { UnusableAnswer } from './batch.ts'
 import { present } from './faults.ts'
 import { BLOCK_ABI, MULTICALL3 } from './hot-reads.ts'
@@ -85,6 +85,31 @@ async function readContracts(
     domain: domain.result === undefined ? undefined : domainOf(domain.result),
     gasTank: { balances: balances.result, balanceOf: balanceOf.result },
   }
+}
+
+/** The nonce of a delegated account at one block, with the block's time, from one multicall. */
+export function readNestedNonce(
+  node: Node,
+  account: Address,
+  blockNumber: bigint,
+): Promise<Sight & { readonly nestedNonce: bigint | undefined }> {
+  return node.ask('multicall', async (client) => {
+    const [at, time, nonce] = await multicall(client, {
+      multicallAddress: MULTICALL3,
+      batchSize: 0,
+      blockNumber,
+      contracts: [
+        { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getBlockNumber' },
+        { abi: BLOCK_ABI, address: MULTICALL3, functionName: 'getCurrentBlockTimestamp' },
+        { abi: ABI, address: account, functionName: 'nestedNonce' },
+      ],
+    })
+    return {
+      blockNumber: known(at),
+      blockTimeSeconds: Number(known(time)),
+      nestedNonce: nonce.result,
+    }
+  })
 }
 
 /** A multicall knows its own block: where it does not, the node refused the whole, which every read then says. */

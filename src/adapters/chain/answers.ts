@@ -23,14 +23,25 @@ const ANSWERS = {
   eth_chainId: quantity,
   eth_estimateGas: quantity,
   eth_getBalance: quantity,
-  eth_getBlockByNumber: z.looseObject({
-    hash: hash.nullish(),
-    timestamp: count,
-    baseFeePerGas: quantity.nullish(),
-  }),
+  eth_getBlockByNumber: z
+    .looseObject({
+      hash: hash.nullish(),
+      number: quantity.nullish(),
+      timestamp: count,
+      baseFeePerGas: quantity.nullish(),
+    })
+    .nullable(),
   eth_getCode: bytes,
   eth_getLogs: z.array(
-    z.looseObject({ transactionHash: hash, blockNumber: quantity, logIndex: count }),
+    z.looseObject({
+      address,
+      topics: z.array(hash),
+      data: bytes,
+      transactionHash: hash,
+      blockNumber: quantity,
+      blockHash: hash.nullish(),
+      logIndex: count,
+    }),
   ),
   eth_getTransactionByHash: z
     .looseObject({ hash, from: address, to: address.nullish(), input: bytes })
@@ -41,6 +52,7 @@ const ANSWERS = {
       transactionHash: hash,
       /** Absent while the transaction is in no block. */
       blockNumber: quantity.nullish(),
+      blockHash: hash.nullish(),
       status: quantity.nullish(),
       gasUsed: quantity.nullish(),
       effectiveGasPrice: quantity.nullish(),
@@ -60,6 +72,11 @@ export function sentIn(block: {
   readonly [field: string]: unknown
 }): readonly z.infer<typeof sentInBlock>[] | undefined {
   return z.array(sentInBlock).safeParse(block['transactions']).data
+}
+
+/** The transactions of a block that was asked for with their hashes alone; undefined for one without. */
+export function hashesIn(block: { readonly [field: string]: unknown }): readonly Hex[] | undefined {
+  return z.array(hash).safeParse(block['transactions']).data
 }
 
 export type Method = keyof typeof ANSWERS

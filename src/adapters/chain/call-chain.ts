@@ -1,9 +1,11 @@
 import type { Observation } from '../../domain/observation.ts'
+import type { FinalityRule } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { CallChain, CallTrace, ChainReply, Clock } from '../../ports.ts'
-import { ACCOUNT_SIZE, readAccount } from './account.ts'
-import { foundLogs, readEach, readHead } from './logs.ts'
-import { type Nodes, openNodes } from './nodes.ts'
+import type { CallChain, CallTrace, ChainReply, Clock, Sight } from '../../ports.ts'
+import { ACCOUNT_SIZE, readAccount, readNestedNonce } from './account.ts'
+import { type Assembly, agreedOn, createFinality, earliest, finalBlock } from './finality.ts'
+import { foundLogs, type Readers, readEach, readHead, transactionsOf } from './logs.ts'
+import { openNodes } from './nodes.ts'
 import { createSending, simulateCall } from './sending.ts'
 import { readCallsIn, readCallTrace, readWhether, TRACE_SIZE } from './trace.ts'
 
@@ -12,6 +14,8 @@ export type CallChainOptions = {
   readonly chainId: number
   /** In order of preference. Reads move on to the next when one is unavailable; broadcasts never do. */
   readonly rpcUrls: readonly string[]
+  /** What makes a block final, and how many of the nodes have to say so. */
+  readonly rule: FinalityRule
   readonly observe: (event: Observation) => void
   readonly clock: Pick<Clock, 'now'>
   /** For one HTTP request. Default 10,000. */
@@ -30,10 +34,13 @@ const BLOCK_SIZE = 8
 
 /** The CallChain port over a node's JSON-RPC. Every call is bounded in time, in requests and in bytes. */
 export function createCallChain(options: CallChainOptions): CallChain & { close(): Promise<void> } {
-  const { chainId, rpcUrls, observe, clock, timeoutMs } = options
+  const { chainId, rpcUrls, rule, observe, clock, timeoutMs } = options
   const nodes = openNodes({ urls: rpcUrls, chainId, observe, clock, timeoutMs })
+  const assembly = { nodes, rule, observe }
   return {
     ...createSending(nodes, chainId),
+    ...createFinality(assembly),
+    finalAccount: (query) => readFinalAccount(assembly, query),
     account: (query) =>
       nodes.read({ route: 'account', size: ACCOUNT_SIZE }, async (node) => ({
         ok: true,
@@ -46,26 +53,67 @@ export function createCallChain(options: CallChainOptions): CallChain & { close(
         ok: true,
         value: await readCallTrace(node, hash),
       })),
-    callsWith: (query) => readCallsWith(nodes, query),
+    callsWith: (query) => searchCalls(assembly, query),
     close: () => nodes.close(),
   }
 }
 
+type NestedNonce = Sight & { readonly nestedNonce: bigint | undefined }
+
+async function readFinalAccount(
+  assembly: Assembly,
+  { account, latestSeconds }: Parameters<CallChain['finalAccount']>[0],
+): ReturnType<CallChain['finalAccount']> {
+  const { rule } = assembly
+  const reply = await agreedOn<NestedNonce>(assembly, {
+    doing: 'reading a final nestedNonce',
+    keyOf: ({ nestedNonce }) => `nestedNonce ${nestedNonce}`,
+    ask: (nodes) =>
+      nodes.read({ route: 'final-account', size: 2 }, async (node) => {
+        const { final } = await finalBlock(node, rule, latestSeconds)
+        return { ok: true, value: await readNestedNonce(node, account, final) }
+      }),
+  })
+  return reply.ok ? { ok: true, value: earliest(reply.value) } : reply
+}
+
+/** `CallChain.callsWith`: nothing found by a thorough search has to be nothing on several nodes. */
+async function searchCalls(
+  assembly: Assembly,
+  query: Parameters<CallChain['callsWith']>[0],
+): Promise<ChainReply<readonly CallTrace[]>> {
+  const { nodes, rule } = assembly
+  if (!query.isThorough) return readCallsWith(nodes, query)
+  let searched = 0
+  let fault: ChainReply<never> = unavailable('no node answered')
+  for (const node of nodes.apart()) {
+    const reply = await readCallsWith(node, query)
+    if (!reply.ok) {
+      fault = reply
+      continue
+    }
+    searched += 1
+    if (reply.value.some(({ success }) => success) || searched >= rule.agree) return reply
+  }
+  return fault
+}
+
 /**
- * `CallChain.callsWith`. The contract's transactions are those that emitted any log of it. What emits nothing, and what was
+ * On one node, or on whichever answers. The contract's transactions are those that emitted any log of it. What emits nothing, and what was
  * executed without the contract, is in whole blocks only: they are read where there is nothing else, or to be sure.
  */
 async function readCallsWith(
-  nodes: Nodes,
+  nodes: Readers,
   { contract, mark, isThorough, ...range }: Parameters<CallChain['callsWith']>[0],
 ): Promise<ChainReply<readonly CallTrace[]>> {
-  const search = { route: CALLS_ROUTE, contract, ...range, topics: [[]], filtersTogether: 1 }
+  const filters = [{ contract, topics: [] }]
+  const search = { route: CALLS_ROUTE, ...range, filters, filtersTogether: 1 }
   const holds: Holds = ({ input }) => input.toLowerCase().includes(mark.slice(2).toLowerCase())
   let isSilent = true
   for await (const found of foundLogs(nodes, search)) {
     if (!found.ok) return found
     isSilent &&= found.value.length === 0
-    const traces = await tracesOf(nodes, found.value, holds)
+    const traces = await tracesOf(nodes, transactionsOf(found.value), holds)
     if (!traces.ok || traces.value.some(({ success }) => success)) return traces
   }
   return isSilent || isThorough
@@ -77,7 +125,7 @@ type Holds = (transaction: { readonly input: Hex }) => boolean
 
 /** Those of the transactions whose input is looked for, with their receipts. */
 async function tracesOf(
-  nodes: Nodes,
+  nodes: Readers,
   hashes: readonly Hex[],
   holds: Holds,
 ): Promise<ChainReply<readonly CallTrace[]>> {
@@ -93,7 +141,7 @@ async function tracesOf(
 }
 
 function readCallTraces(
-  nodes: Nodes,
+  nodes: Readers,
   hashes: readonly Hex[],
 ): Promise<ChainReply<readonly CallTrace[]>> {
   return readEach(nodes, hashes, { route: CALLS_ROUTE, size: TRACE_SIZE, read: readCallTrace })
@@ -104,16 +152,17 @@ function readCallTraces(
  * thorough search that a node ends before that time, as one that is behind does, tells nothing.
  */
 async function readBlocksFor(
-  nodes: Nodes,
+  nodes: Readers,
   search: {
     readonly fromBlock: bigint
+    readonly atLeastBlock: bigint
     readonly untilSeconds: number
     readonly isThorough: boolean
     readonly holds: Holds
   },
 ): Promise<ChainReply<readonly CallTrace[]>> {
-  const { fromBlock, untilSeconds, isThorough, holds } = search
-  const head = await readHead(nodes, { route: CALLS_ROUTE, fromBlock })
+  const { fromBlock, atLeastBlock, untilSeconds, isThorough, holds } = search
+  const head = await readHead(nodes, { route: CALLS_ROUTE, fromBlock, atLeastBlock })
   if (!head.ok) return head
   for (let at = fromBlock; at <= head.value; at += BLOCKS_TOGETHER) {
     if (at - fromBlock >= BLOCKS_MAX)

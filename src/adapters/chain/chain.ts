@@ -1,5 +1,7 @@
+import { numberToHex } from 'viem/utils'
 import type { Observation } from '../../domain/observation.ts'
 import type { FeedReading, PriceFeed } from '../../domain/price.ts'
+import type { FinalityRule } from '../../domain/settings.ts'
 import type { Pair } from '../../domain/token.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type {
@@ -7,10 +9,13 @@ import type {
   ChainReply,
   ChainView,
   Clock,
+  MinedPlace,
+  Outgoing,
   PermitView,
-  TransactionTrace,
+  Sight,
   ViewQuery,
 } from '../../ports.ts'
+import { type Assembly, agreedOn, createFinality, earliest, finalBlock } from './finality.ts'
 import {
   createReadEncoder,
   decodeReads,
@@ -18,7 +23,7 @@ import {
   type Readings,
   type Reads,
 } from './hot-reads.ts'
-import { readEach, searchLogs, topicOf } from './logs.ts'
+import { type FoundLog, foundLogs, readEach, topicOf, transactionsOf } from './logs.ts'
 import { type Node, type Nodes, openNodes } from './nodes.ts'
 import { createSending } from './sending.ts'
 import { readTrace, TRACE_SIZE, TRANSFER_TOPIC } from './trace.ts'
@@ -28,6 +33,8 @@ export type ChainOptions = {
   readonly chainId: number
   /** In order of preference. Reads move on to the next when one is unavailable; broadcasts never do. */
   readonly rpcUrls: readonly string[]
+  /** What makes a block final, and how many of the nodes have to say so. */
+  readonly rule: FinalityRule
   readonly permit2: Address
   readonly observe: (event: Observation) => void
   /** For one HTTP request. Default 10,000. */
@@ -43,15 +50,20 @@ type Wiring = {
 }
 
 const OUTGOING_ROUTE = 'outgoing'
-const OUTGOING_MAX = 100
+/** Transactions in which the owner itself paid, since one permit was recorded: more cannot be. */
+const OUTGOING_MAX = 1_000
+/** keccak256 of `UnorderedNonceInvalidation(address,uint256,uint256)`: the owner of a word of nonces used up some itself. */
+const INVALIDATION_TOPIC: Hex = '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d'
 
 /** The Chain port over a node's JSON-RPC. Every call is bounded in time, in requests and in bytes. */
 export function createChain(options: ChainOptions): Chain & { close(): Promise<void> } {
-  const { chainId, rpcUrls, permit2, observe, timeoutMs, clock } = options
+  const { chainId, rpcUrls, rule, permit2, observe, timeoutMs, clock } = options
   const nodes = openNodes({ urls: rpcUrls, chainId, observe, clock, timeoutMs })
+  const assembly = { nodes, rule, observe }
   const wiring: Wiring = { permit2, encode: createReadEncoder(), feedDecimals: new Map() }
   return {
     ...createSending(nodes, chainId),
+    ...createFinality(assembly),
     view: (query) =>
       nodes.read({ route: 'view', size: 2 }, async (node) => ({
         ok: true,
@@ -62,7 +74,8 @@ export function createChain(options: ChainOptions): Chain & { close(): Promise<v
         ok: true,
         value: await readPermit(node, wiring, query),
       })),
-    outgoing: (query) => readOutgoing(nodes, query),
+    finalPermit: (query) => readFinalPermit(assembly, wiring, query),
+    outgoing: (query) => readOutgoing(nodes, permit2, query),
     close: () => nodes.close(),
   }
 }
@@ -152,20 +165,84 @@ function feedReadings(
   return found
 }
 
-/** `Chain.outgoing`. Gives at most the oldest hundred transactions; searches at most 100,000 blocks. */
+type NonceSight = Sight & { readonly nonceUsed: boolean }
+
+async function readFinalPermit(
+  assembly: Assembly,
+  wiring: Wiring,
+  query: Parameters<Chain['finalPermit']>[0],
+): ReturnType<Chain['finalPermit']> {
+  const reply = await agreedOn<NonceSight>(assembly, {
+    doing: 'reading a final nonce',
+    keyOf: ({ nonceUsed }) => (nonceUsed ? 'used' : 'unused'),
+    ask: (nodes) =>
+      nodes.read({ route: 'final-permit', size: 2 }, async (node) => ({
+        ok: true,
+        value: await readNonceAt(node, wiring, { ...query, rule: assembly.rule }),
+      })),
+  })
+  return reply.ok ? { ok: true, value: earliest(reply.value) } : reply
+}
+
+/** The nonce and the time from one multicall, so that they are of one block. */
+async function readNonceAt(
+  node: Node,
+  { permit2, encode }: Wiring,
+  {
+    owner,
+    nonce,
+    latestSeconds,
+    rule,
+  }: Parameters<Chain['finalPermit']>[0] & { readonly rule: FinalityRule },
+): Promise<NonceSight> {
+  const { final } = await finalBlock(node, rule, latestSeconds)
+  const reads = { owner, permit2, tokens: [], rounds: [], decimals: [], permitNonce: nonce }
+  const multicall = { to: MULTICALL3, data: encode(reads) }
+  const data = await node.request('eth_call', [multicall, numberToHex(final)])
+  const { blockNumber, blockTimeSeconds, nonceUsed } = decodeReads(reads, data)
+  return { blockNumber, blockTimeSeconds, nonceUsed: nonceUsed === true }
+}
+
+/** `Chain.outgoing`. Searches at most 100,000 blocks. */
 async function readOutgoing(
   nodes: Nodes,
-  { owner, token, fromBlock, untilSeconds }: Parameters<Chain['outgoing']>[0],
-): Promise<ChainReply<readonly TransactionTrace[]>> {
-  const found = await searchLogs(nodes, {
+  permit2: Address,
+  { owner, token, nonce, ...range }: Parameters<Chain['outgoing']>[0],
+): Promise<ChainReply<Outgoing>> {
+  const filters = [
+    { contract: token, topics: [TRANSFER_TOPIC, topicOf(owner)] },
+    { contract: permit2, topics: [INVALIDATION_TOPIC, topicOf(owner)] },
+  ]
+  const paid: FoundLog[] = []
+  let cancelled: MinedPlace | undefined
+  for await (const found of foundLogs(nodes, { route: OUTGOING_ROUTE, ...range, filters })) {
+    if (!found.ok) return found
+    paid.push(...found.value.filter((log) => log.address === token && isPayment(log)))
+    const own = found.value.find((log) => log.address === permit2 && invalidates(log, nonce))
+    cancelled ??= own && { txHash: own.txHash, blockNumber: own.block, blockHash: own.blockHash }
+  }
+  const hashes = transactionsOf(paid)
+  if (hashes.length > OUTGOING_MAX)
+    return {
+      ok: false,
+      fault: { tag: 'unavailable', message: `${hashes.length} payments are too many` },
+    }
+  const traces = await readEach(nodes, hashes, {
     route: OUTGOING_ROUTE,
-    contract: token,
-    fromBlock,
-    untilSeconds,
-    topics: [[TRANSFER_TOPIC, topicOf(owner)]],
-    transactionsMax: OUTGOING_MAX,
+    size: TRACE_SIZE,
+    read: readTrace,
   })
-  if (!found.ok) return found
-  const oldest = found.value.slice(0, OUTGOING_MAX)
-  return readEach(nodes, oldest, { route: OUTGOING_ROUTE, size: TRACE_SIZE, read: readTrace })
+  return traces.ok ? { ok: true, value: { traces: traces.value, cancelled } } : traces
+}
+
+/** A transfer of nothing is no payment: anybody can make one in anybody's name. */
+function isPayment({ data }: FoundLog): boolean {
+  return /[1-9a-f]/.test(data.slice(2))
+}
+
+/** `UnorderedNonceInvalidation(address indexed owner, uint256 word, uint256 mask)` of Permit2. */
+function invalidates({ data }: FoundLog, nonce: bigint): boolean {
+  if (data.length !== 2 + 2 * 64) return false
+  const [word, mask] = [BigInt(data.slice(0, 66)), BigInt(`0x${data.slice(66)}`)]
+  return word === nonce >> 8n && ((mask >> (nonce & 255n)) & 1n) === 1n
 }

@@ -1,74 +1,116 @@
 import { numberToHex } from 'viem/utils'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { ChainReply } from '../../ports.ts'
-import { UnusableAnswer } from './batch.ts'
+import { RpcRefusal, UnusableAnswer } from './batch.ts'
+import { present } from './faults.ts'
 import type { Node, Nodes } from './nodes.ts'
 
 /** Widest range that public nodes answer eth_getLogs for. */
 const LOG_BLOCKS_MAX = 2_000n
 const LOG_CHUNKS_MAX = 50n
 const FILTERS_PER_REQUEST = 12
+/** Stretches that one search asks for, halves of those with too many logs included. */
+const LOG_REQUESTS_MAX = 500
+/** Our own reader's words for a body that it does not read to its end, and what nodes say under the code of a rate limit. */
+const OVERSIZED = /too long a body|is limiting us:.*(?:results|logs|range|size)/i
 /** Requests of `readEach` that go together. */
 const REQUESTS_TOGETHER = 30
 
 /** Both blocks are included. */
 export type BlockRange = { readonly fromBlock: bigint; readonly toBlock: bigint }
 
+/** Logs of one contract by their topics; null matches every topic in its place. */
+export type LogFilter = {
+  readonly contract: Address
+  readonly topics: readonly (Hex | null)[]
+}
+
 export type LogSearch = {
   /** Name of the requests for the metrics. */
   readonly route: string
-  readonly contract: Address
   readonly fromBlock: bigint
+  /** A node that has not reached this block is not asked. */
+  readonly atLeastBlock: bigint
   /** Unix seconds after which nothing is looked for any more. */
   readonly untilSeconds: number
-  /** A transaction is found if one of its logs matches any of these; null matches every topic in its place. */
-  readonly topics: readonly (readonly (Hex | null)[])[]
+  /** A log is found if it matches any of these. */
+  readonly filters: readonly LogFilter[]
   /** Filters in one request, and so in one stretch of blocks: fewer for who hopes to end early. Default 12. */
   readonly filtersTogether?: number
 }
 
-/**
- * Hashes of the transactions whose logs match since a block, oldest first, each once. Searches at most 100,000 blocks,
- * and is unavailable where its time is not over by then. So is a node that has not reached `fromBlock` yet.
- */
-export async function searchLogs(
-  nodes: Nodes,
-  search: LogSearch & {
-    /** The search ends once this many transactions are known, and may know more then. */
-    readonly transactionsMax: number
-  },
-): Promise<ChainReply<readonly Hex[]>> {
-  const hashes = new Set<Hex>()
-  for await (const found of foundLogs(nodes, search)) {
-    if (!found.ok) return found
-    for (const txHash of found.value) hashes.add(txHash)
-    if (hashes.size >= search.transactionsMax) break
-  }
-  return { ok: true, value: [...hashes] }
-}
+/** What is read of nodes, one after the other where one fails. */
+export type Readers = Pick<Nodes, 'read'>
 
-/** The same, one stretch of blocks after the other; the first fault is the last that is given. */
+/**
+ * Logs that match since a block, one stretch of blocks after the other, oldest first; the first fault is the last that is
+ * given. Searches at most 100,000 blocks, and is unavailable where its time is not over by then. A stretch with more than
+ * a node will answer is searched in halves.
+ */
 export async function* foundLogs(
-  nodes: Nodes,
+  nodes: Readers,
   search: LogSearch,
-): AsyncGenerator<ChainReply<readonly Hex[]>> {
-  const { route, fromBlock } = search
+): AsyncGenerator<ChainReply<readonly FoundLog[]>> {
+  const { fromBlock, filters } = search
   const last = await lastBlock(nodes, search)
   if (!last.ok) return yield last
-  const ranges = logChunks(fromBlock, last.value).map((range) => filtersOf(search, range))
-  for (const filters of grouped(ranges, search.filtersTogether ?? FILTERS_PER_REQUEST)) {
-    const found = await nodes.read({ route, size: filters.length }, async (node) => {
-      const logs = await Promise.all(filters.map((filter) => readLogs(node, filter)))
-      return { ok: true, value: transactionsOf(logs.flat()) }
-    })
-    yield found
-    if (!found.ok) return
+  const together = search.filtersTogether ?? FILTERS_PER_REQUEST
+  const stretch = LOG_BLOCKS_MAX * BigInt(Math.max(1, Math.floor(together / filters.length)))
+  let requests = 0
+  const left = rangesOf({ fromBlock, toBlock: last.value }, stretch)
+  for (let range = left.shift(); range !== undefined; range = left.shift()) {
+    requests += 1
+    if (requests > LOG_REQUESTS_MAX)
+      return yield unavailable(`blocks ${fromBlock} to ${last.value} hold too many logs to search`)
+    const found = await readRange(nodes, search, range)
+    if (found === TOO_MUCH) left.unshift(...halvesOf(range))
+    else yield found
+    if (found !== TOO_MUCH && !found.ok) return
   }
+}
+
+/** A node would not answer for so many blocks. */
+const TOO_MUCH = Symbol('too much')
+
+async function readRange(
+  nodes: Readers,
+  { route, filters }: LogSearch,
+  range: BlockRange,
+): Promise<ChainReply<readonly FoundLog[]> | typeof TOO_MUCH> {
+  const asked = rangesOf(range, LOG_BLOCKS_MAX).flatMap((each) => filtersOf(filters, each))
+  const isOne = range.fromBlock === range.toBlock
+  const reply = await nodes.read<readonly FoundLog[] | typeof TOO_MUCH>(
+    { route, size: 1 + asked.length },
+    async (node) => {
+      try {
+        const [head, ...logs] = await Promise.all([
+          node.request('eth_blockNumber', []),
+          ...asked.map((filter) => readLogs(node, filter)),
+        ])
+        // It would answer what it has, and leave out the blocks that it does not have.
+        if (BigInt(head) < range.toBlock) throw new UnusableAnswer(behind(head, range.toBlock))
+        return { ok: true, value: inOrder(logs.flat()) }
+      } catch (error) {
+        if (isOne || !isAboutSize(error)) throw error
+        return { ok: true, value: TOO_MUCH }
+      }
+    },
+  )
+  if (!reply.ok) return reply
+  return reply.value === TOO_MUCH ? TOO_MUCH : { ok: true, value: reply.value }
+}
+
+/** Nodes word it as they like; a body that is too long to read is one too. */
+function isAboutSize(error: unknown): boolean {
+  return (
+    error instanceof RpcRefusal ||
+    (error instanceof UnusableAnswer && OVERSIZED.test(error.message))
+  )
 }
 
 /** Reads something of each key, as many of them a request as their size allows. One that a node lacks makes it unusable. */
 export async function readEach<Key, Value>(
-  nodes: Nodes,
+  nodes: Readers,
   keys: readonly Key[],
   each: {
     readonly route: string
@@ -95,14 +137,19 @@ export async function readEach<Key, Value>(
 }
 
 export function readHead(
-  nodes: Nodes,
-  { route, fromBlock }: Pick<LogSearch, 'route' | 'fromBlock'>,
+  nodes: Readers,
+  { route, fromBlock, atLeastBlock }: Pick<LogSearch, 'route' | 'fromBlock' | 'atLeastBlock'>,
 ): Promise<ChainReply<bigint>> {
+  const least = atLeastBlock > fromBlock ? atLeastBlock : fromBlock
   return nodes.read({ route, size: 1 }, async (node) => {
-    const head = BigInt(await node.request('eth_blockNumber', []))
-    if (head < fromBlock) throw new UnusableAnswer(`is at block ${head}, behind ${fromBlock}`)
-    return { ok: true, value: head }
+    const head = await node.request('eth_blockNumber', [])
+    if (BigInt(head) < least) throw new UnusableAnswer(behind(head, least))
+    return { ok: true, value: BigInt(head) }
   })
+}
+
+function behind(head: Hex, block: bigint): string {
+  return `is at block ${BigInt(head)}, behind ${block}`
 }
 
 type Filter = {
@@ -112,73 +159,92 @@ type Filter = {
   readonly topics: readonly (Hex | null)[]
 }
 
-function filtersOf({ contract, topics }: LogSearch, range: BlockRange): readonly Filter[] {
+function filtersOf(filters: readonly LogFilter[], range: BlockRange): readonly Filter[] {
   const fromBlock = numberToHex(range.fromBlock)
   const toBlock = numberToHex(range.toBlock)
-  return topics.map((each) => ({ address: contract, fromBlock, toBlock, topics: each }))
+  return filters.map(({ contract: address, topics }) => ({ address, fromBlock, toBlock, topics }))
 }
 
-type Found = { readonly hash: Hex; readonly block: bigint; readonly index: number }
+export type FoundLog = {
+  readonly address: Address
+  readonly topics: readonly Hex[]
+  readonly data: Hex
+  readonly txHash: Hex
+  readonly block: bigint
+  readonly blockHash: Hex
+  readonly index: number
+}
 
 /** viem's own action takes events by their ABI and no bare topics, of which a search by place is made. */
-async function readLogs(node: Node, filter: Filter): Promise<readonly Found[]> {
+async function readLogs(node: Node, filter: Filter): Promise<readonly FoundLog[]> {
   const logs = await node.request('eth_getLogs', [filter])
-  return logs.map(({ transactionHash, blockNumber, logIndex }) => ({
-    hash: transactionHash,
-    block: BigInt(blockNumber),
-    index: Number(logIndex),
-  }))
+  return logs.map(
+    ({ address, topics, data, transactionHash, blockNumber, blockHash, logIndex }) => ({
+      address,
+      topics,
+      data,
+      txHash: transactionHash,
+      block: BigInt(blockNumber),
+      blockHash: present(blockHash, 'block hash of a log'),
+      index: Number(logIndex),
+    }),
+  )
 }
 
 /** Where a search ends: at the newest block, or as far as it may go where its time is over by then. */
-async function lastBlock(
-  nodes: Nodes,
-  search: Pick<LogSearch, 'route' | 'fromBlock' | 'untilSeconds'>,
-): Promise<ChainReply<bigint>> {
+async function lastBlock(nodes: Readers, search: LogSearch): Promise<ChainReply<bigint>> {
   const { route, fromBlock, untilSeconds } = search
   const head = await readHead(nodes, search)
   const furthest = fromBlock + LOG_CHUNKS_MAX * LOG_BLOCKS_MAX - 1n
   if (!head.ok || head.value <= furthest) return head
   const block = await nodes.read({ route, size: 1 }, async (node) => ({
     ok: true,
-    value: await node.request('eth_getBlockByNumber', [numberToHex(furthest), false]),
+    value: present(
+      await node.request('eth_getBlockByNumber', [numberToHex(furthest), false]),
+      'block',
+    ),
   }))
   if (!block.ok) return block
   if (Number(block.value.timestamp) > untilSeconds) return { ok: true, value: furthest }
-  const message = `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_CHUNKS_MAX * LOG_BLOCKS_MAX})`
-  return { ok: false, fault: { tag: 'unavailable', message } }
+  return unavailable(
+    `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_CHUNKS_MAX * LOG_BLOCKS_MAX})`,
+  )
 }
 
-/** Ranges of blocks, oldest first. */
-function logChunks(fromBlock: bigint, head: bigint): readonly BlockRange[] {
-  const chunks: BlockRange[] = []
-  for (let from = fromBlock; from <= head; from += LOG_BLOCKS_MAX) {
-    const last = from + LOG_BLOCKS_MAX - 1n
-    chunks.push({ fromBlock: from, toBlock: last < head ? last : head })
+/** Stretches of blocks, oldest first. */
+function rangesOf({ fromBlock, toBlock }: BlockRange, blocks: bigint): BlockRange[] {
+  const ranges: BlockRange[] = []
+  for (let from = fromBlock; from <= toBlock; from += blocks) {
+    const last = from + blocks - 1n
+    ranges.push({ fromBlock: from, toBlock: last < toBlock ? last : toBlock })
   }
-  return chunks
+  return ranges
 }
 
-/** Filters of whole ranges, oldest first, in requests that a node still takes. */
-function grouped(ranges: readonly (readonly Filter[])[], most: number): readonly Filter[][] {
-  const requests: Filter[][] = []
-  for (const filters of ranges) {
-    const last = requests.at(-1)
-    if (last !== undefined && last.length + filters.length <= most) last.push(...filters)
-    else requests.push([...filters])
-  }
-  return requests
+function halvesOf({ fromBlock, toBlock }: BlockRange): readonly BlockRange[] {
+  const middle = (fromBlock + toBlock) / 2n
+  return [
+    { fromBlock, toBlock: middle },
+    { fromBlock: middle + 1n, toBlock },
+  ]
+}
+
+function inOrder(logs: readonly FoundLog[]): readonly FoundLog[] {
+  return logs.toSorted((a, b) =>
+    a.block === b.block ? a.index - b.index : Number(a.block - b.block),
+  )
 }
 
 /** Hashes of the transactions behind logs, oldest first, each once. */
-function transactionsOf(logs: readonly Found[]): readonly Hex[] {
-  const sorted = logs.toSorted((a, b) =>
-    a.block === b.block ? a.index - b.index : Number(a.block - b.block),
-  )
-  return [...new Set(sorted.map(({ hash }) => hash))]
+export function transactionsOf(logs: readonly FoundLog[]): readonly Hex[] {
+  return [...new Set(logs.map(({ txHash }) => txHash))]
 }
 
 /** An address as a topic. */
 export function topicOf(account: Address): Hex {
   return `0x${account.slice(2).padStart(64, '0')}`
+}
+
+function unavailable(message: string): Extract<ChainReply<never>, { ok: false }> {
+  return { ok: false, fault: { tag: 'unavailable', message } }
 }

@@ -36,6 +36,8 @@ export type Nodes = {
     route: string,
     task: (node: Node) => Promise<ChainReply<Value>>,
   ): Promise<ChainReply<Value>>
+  /** Each node by itself, the one in use first: for what several of them have to say alike. */
+  apart(): readonly Pick<Nodes, 'read'>[]
   close(): Promise<void>
 }
 
@@ -84,14 +86,22 @@ export function openNodes(options: NodesOptions): Nodes {
     return { ...nodeOver(wire), enter: wire.enter }
   }
 
+  function readOnce<Value>(
+    index: number,
+    reading: Reading,
+    task: (node: Node) => Promise<ChainReply<Value>>,
+  ): Promise<{ readonly reply: ChainReply<Value>; readonly status: string }> {
+    const seat = seatAt(seats, index)
+    return attempt(seat, laneOf(seat, reading), reading.size, task)
+  }
+
   return {
     async read(reading, task) {
-      const { route, size } = reading
+      const { route } = reading
       const first = current
       for (let tried = 1; ; tried += 1) {
         const index = (first + tried - 1) % seats.length
-        const seat = seatAt(seats, index)
-        const { reply, status } = await attempt(seat, laneOf(seat, reading), size, task)
+        const { reply, status } = await readOnce(index, reading, task)
         const usable = reply.ok || reply.fault.tag !== 'unavailable'
         if (usable) current = index
         if (usable || tried >= seats.length) return reply
@@ -102,6 +112,13 @@ export function openNodes(options: NodesOptions): Nodes {
       const seat = seatAt(seats, current)
       const lane = openLane(seat.endpoint, route, undefined)
       return (await attempt(seat, lane, 1, task)).reply
+    },
+    apart() {
+      const first = current
+      return seats.map((_, n) => ({
+        read: async (reading, task) =>
+          (await readOnce((first + n) % seats.length, reading, task)).reply,
+      }))
     },
     async close() {
       await Promise.all(seats.map(({ endpoint }) => endpoint.close()))

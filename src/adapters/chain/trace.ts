@@ -37,6 +37,7 @@ export async function readTrace(node: Node, hash: Hex): Promise<TransactionTrace
   const logs = present(mined.logs, 'receipt logs')
   return {
     ...outcomeOf(mined, hash),
+    blockHash: blockOf(mined),
     transfers: logs.flatMap((log) => transferOf(log) ?? []),
     input: sent?.input,
   }
@@ -49,6 +50,7 @@ export async function readCallTrace(node: Node, hash: Hex): Promise<CallTrace | 
   if (sent === undefined) throw new UnusableAnswer('knows a receipt without its transaction')
   return {
     ...outcomeOf(mined, hash),
+    blockHash: blockOf(mined),
     from: sent.from,
     to: sent.to ?? undefined,
     gasUsed: BigInt(present(mined.gasUsed, 'gas used')),
@@ -75,6 +77,7 @@ export async function readCallsIn(
   holds: (sent: { readonly input: Hex }) => boolean,
 ): Promise<{ readonly timeSeconds: number; readonly hashes: readonly Hex[] }> {
   const answer = await node.request('eth_getBlockByNumber', [numberToHex(block), true])
+  if (answer === null) throw new UnusableAnswer(`does not have block ${block}`)
   const sent = sentIn(answer)
   if (sent === undefined) throw new UnusableAnswer('answered a block without its transactions')
   const hashes = sent.filter(holds).map(({ hash }) => hash)
@@ -107,6 +110,10 @@ function outcomeOf({ status, blockNumber }: Mined, hash: Hex): Receipt {
     success: BigInt(present(status, 'receipt status')) === SUCCESS,
     blockNumber: BigInt(present(blockNumber, 'receipt block')),
   }
+}
+
+function blockOf({ blockHash }: Mined): Hex {
+  return present(blockHash, 'receipt block hash')
 }
 
 /** ERC-721 shares the event's name but has a fourth topic, and nothing in the data. */

@@ -168,7 +168,7 @@ function serviceMetrics(make: Make) {
   for (const route of Object.keys(ROUTES)) queueDepth.set({ route }, 0)
   const disbelieved = make.counter({
     name: 'tranched_disbelieved_total',
-    help: 'Answers of a service that nothing else bears out, or that are missing.',
+    help: 'Answers that nothing else bears out, that are missing, or that the chain took back.',
     labelNames: ['service', 'what'],
   })
   for (const [service, kinds] of Object.entries(DISBELIEVED))
@@ -192,6 +192,11 @@ function serviceMetrics(make: Make) {
       help: 'Time from sending a request to its whole answer.',
       labelNames: ['service', 'route'],
       buckets: MS_TO_MINUTES,
+    }),
+    finalityLag: make.gauge({
+      name: 'tranched_finality_lag_blocks',
+      help: 'Blocks between the newest block and the newest final one, at the last look.',
+      labelNames: ['chain'],
     }),
     retries: make.counter({
       name: 'tranched_retries_total',

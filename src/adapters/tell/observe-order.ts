@@ -123,6 +123,22 @@ export const ORDERS = {
     tellFill(event, { text, details }, to)
   },
 
+  'fills-final'({ type, orders, blockNumber }, { log }) {
+    if (!log.enabled('debug')) return
+    const intents = orders.map(({ intentId }) => intentId)
+    log.debug(`final: ${intents.join(', ')}`, { event: type, intents, blockNumber })
+  },
+
+  /** Loud: what was told as filled may not have happened. */
+  'fill-reopened'(event, to) {
+    const { strategy, intentId, venue, attempt, moved, blockNumber } = event
+    const text = `a reorganisation undid ${strategy}: ${movedText(moved)}; it is open again, and nothing is signed for it`
+    to.log.error(text, { ...subject(event), venue, attempt, blockNumber })
+    to.metrics.disbelieved.inc({ service: 'rpc', what: 'reorganised' })
+    const details = { venue, attempt }
+    to.notify({ event: 'failed', text, strategy, intentId, details })
+  },
+
   /** Dry-run: counted like a fill, and told as what it is. */
   'paper-filled'(event, to) {
     const { strategy, venue, moved, durationMs } = event

@@ -87,6 +87,18 @@ export const SERVICES = {
     log[level](`chain trouble while ${doing}: ${message}`, { event: type, doing })
   },
 
+  /** Nothing is concluded before they say the same. */
+  'nodes-disagree'({ type, doing, message }, { log, metrics }, { isNews }) {
+    metrics.disbelieved.inc({ service: 'rpc', what: 'nodes-disagree' })
+    const level = isNews(`disagreement ${doing}`) ? 'warn' : 'debug'
+    log[level](`nodes disagree while ${doing}: ${message}`, { event: type, doing })
+  },
+
+  /** How far finality lies behind. */
+  finality({ chain, lagBlocks }, { metrics }) {
+    metrics.finalityLag.set({ chain }, lagBlocks)
+  },
+
   /** The clock jumped or is off. */
   'clock-trouble'({ type, detail }, { log }, { isNews }) {
     log[isNews('clock') ? 'warn' : 'debug'](`clock trouble: ${detail}`, { event: type })

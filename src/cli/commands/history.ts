@@ -24,7 +24,8 @@ export type SlotHistory = {
   attempts: number
   /** More than one for a run of missed slots that share a line; null when too many to count. */
   readonly count: number | null
-  readonly fills: SlotFill[]
+  /** Without those that a reorganisation took away. */
+  fills: SlotFill[]
 }
 
 /** `tranched history`: every slot and its outcome, from the journal. */
@@ -70,6 +71,12 @@ function note(slots: Slots, fact: Fact): void {
       slots.set(keyOf(fact), slot)
       slot.outcome = fact.outcome
       slot.reason = fact.reason
+      return
+    }
+    case 'fill-reopened': {
+      const slot = slotOf(slots, fact)
+      if (slot === undefined) return
+      Object.assign(slot, { outcome: 'open', reason: 'fill-reopened', fills: [] })
       return
     }
     case 'authorization-recorded': {

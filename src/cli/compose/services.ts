@@ -62,7 +62,7 @@ export type Composed = {
 export function compose(input: ComposeInput): Composed {
   const { settings, clock, journal, guard, haltFile, modules, observe } = input
   const { gasless } = settings
-  const { chainId } = chainOf(settings, gasless.chain)
+  const { chainId, finality, agree } = chainOf(settings, gasless.chain)
   const service = composeGasless(input)
   const chain = composeChain(input)
   const strategies = new Map(input.strategies.map((each) => [each.name, each]))
@@ -86,6 +86,7 @@ export function compose(input: ComposeInput): Composed {
     },
     policy: input.policy ?? DEFAULT_POLICY,
     chainId,
+    finality: { finality, agree },
     gasless,
     account: files.account,
     strategies,
@@ -125,8 +126,9 @@ export function composeGasless({ settings, clock, observe }: ServiceInput): {
 /** The chain that the gasless service settles on. */
 export function composeChain({ settings, clock, observe }: ServiceInput) {
   const { permit2, chain } = settings.gasless
-  const { chainId, rpcUrls } = chainOf(settings, chain)
-  return createChain({ chainId, rpcUrls, permit2, observe, clock })
+  const { chainId, rpcUrls, finality, agree } = chainOf(settings, chain)
+  const rule = { finality, agree }
+  return createChain({ chainId, rpcUrls, rule, permit2, observe, clock })
 }
 
 /** Requests per second to the aggregation service, whose own limits are not known. */
@@ -146,7 +148,8 @@ export function composeAggregator(
   const { aggregator } = settings
   if (aggregator === undefined || key === undefined) return undefined
   const signer = createSigner({ key, hashPermit: noPermit, journal, guard, clock, files })
-  const { chainId, rpcUrls } = chainOf(settings, aggregator.chain)
+  const { chainId, rpcUrls, finality, agree } = chainOf(settings, aggregator.chain)
+  const rule = { finality, agree }
   const shares = AGGREGATOR_SHARES
   const requestsPerSecond = AGGREGATOR_REQUESTS_PER_SECOND
   const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
@@ -155,12 +158,13 @@ export function composeAggregator(
   const limits = { onRateLimit, onRetryAfter }
   const service = createAggregatorRpc({ url, ...wire, signer, clock, observe, ...limits })
   const queue = createQueue({ shares, pacer, clock, observe, monotonicMs })
-  const chain = createCallChain({ chainId, rpcUrls, observe, clock })
+  const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock })
   return {
     context: {
       settings: aggregator,
       service: paceAggregator(service, queue),
       chain,
+      finality: rule,
       wallet: { chain, chainId, signer, turn: createTurns() },
       callTurn: createTurns(),
     },

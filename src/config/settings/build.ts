@@ -27,6 +27,7 @@ export function buildSettings(
   const faults: Fault[] = []
   const report: Report = (fault) => faults.push(fault)
   const absolute = (path: string) => resolve(dirname(file), path)
+  checkChains(input, report)
   checkGasless(input, report)
   checkWallets(input, report)
   checkAggregator(input, report)
@@ -40,7 +41,11 @@ export function buildSettings(
     http: input.http,
     log: input.log,
     wallets: mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute)),
-    chains: mapOf(input.chains, (chain, name) => ({ name, ...chain })),
+    chains: mapOf(input.chains, (chain, name) => ({
+      ...chain,
+      name,
+      explorer: chain.explorer,
+    })),
     gasless: buildGasless(input),
     aggregator: buildAggregator(input),
     tokens,
@@ -119,6 +124,18 @@ function lookUp<Value>(
   const suggestion = nearest(name, names)
   report({ path, at, message: `nothing under \`${kind}\` has this name`, expected, suggestion })
   return undefined
+}
+
+function checkChains({ chains }: SettingsInput, report: Report): void {
+  for (const [name, { agree, rpcUrls }] of Object.entries(chains)) {
+    if (agree <= rpcUrls.length) continue
+    const nodes = rpcUrls.length === 1 ? 'is 1 node' : `are ${rpcUrls.length} nodes`
+    report({
+      path: ['chains', name, 'agree'],
+      message: `${agree} nodes have to agree, and there ${nodes} in rpcUrls`,
+      expected: 'more addresses under `rpcUrls`, of different operators, or fewer that must agree',
+    })
+  }
 }
 
 function checkGasless(input: SettingsInput, report: Report): void {

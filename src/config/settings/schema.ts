@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { WalletSource } from '../../domain/settings.ts'
+import type { Finality, WalletSource } from '../../domain/settings.ts'
 import {
   address,
   duration,
@@ -10,6 +10,7 @@ import {
   nameOf,
   oneOf,
   positiveDecimal,
+  scalar,
   section,
   serviceAddress,
   textLike,
@@ -59,9 +60,32 @@ const wallet = section({
   return { type: 'privateKeyEnv', name: privateKeyEnv ?? '' }
 })
 
+const BLOCKS_MAX = 100_000
+const FINALITY = `\`safe\`, \`finalized\`, or a whole number of blocks up to ${BLOCKS_MAX}`
+
+const finality = scalar<Finality>({
+  expected: FINALITY,
+  json: {
+    anyOf: [{ enum: ['safe', 'finalized'] }, { type: 'integer', minimum: 0, maximum: BLOCKS_MAX }],
+  },
+  read(text) {
+    if (text === 'safe' || text === 'finalized') return { ok: true, value: text }
+    if (!/^(0|[1-9]\d{0,5})$/.test(text) || Number(text) > BLOCKS_MAX)
+      return { ok: false, message: 'this is no depth of blocks' }
+    return { ok: true, value: Number(text) }
+  },
+})
+
 const chain = section({
   chainId: integer({ min: 1, max: 1_000_000_000_000 }).describe('EIP-155 chain id'),
   rpcUrls: listOf(webAddress, 'a list of at least one RPC address').describe('Tried in this order'),
+  finality: finality
+    .prefault('32')
+    .describe('What no reorganisation undoes: so many blocks, `safe` or `finalized`'),
+  agree: integer({ min: 1, max: 20 })
+    .prefault('1')
+    .describe('Nodes of rpcUrls that must say the same of a death or a fill'),
+  explorer: webAddress.optional().describe('Address of a block explorer, for links'),
 })
 
 /** A service's own word for a routing preference. */

@@ -14,7 +14,7 @@ import {
   stepAttempt,
   type VenueBook,
 } from './orders.ts'
-import type { DaemonState, OpenCall } from './state.ts'
+import type { DaemonState, OpenCall, OpenIntent } from './state.ts'
 
 /** The books of calls through the aggregation service. */
 export const CALLS: VenueBook<CallIntent, OpenCall> = {
@@ -32,6 +32,10 @@ export const CALLS: VenueBook<CallIntent, OpenCall> = {
   forgetAuthorization(open) {
     open.call = undefined
     open.envelopeHash = undefined
+  },
+  forgetProof(state, open) {
+    open.execution = undefined
+    if (open.call?.trust === 'trustless') freeNonceAgain(state, open.call)
   },
   bookOnPaper: () => undefined,
   movedOf: ({ label }) => ({ call: label }),
@@ -96,7 +100,12 @@ export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atM
   open.execution = execution
   if (call.trust === 'trustless') noteUsedNonce(state, call)
   const authorization = authorizationOf(call, intent)
-  settle(state, open, { authorization, paid: intent.value, claims, atMs })
+  settle(state, open, { authorization, paid: intent.value, claims, place: execution, atMs })
+}
+
+/** What was signed of an open intent that is a call. */
+export function callRecordOf(open: OpenIntent): CallRecord | undefined {
+  return open.venue === 'aggregated' ? open.call : undefined
 }
 
 function noteUsedNonce(state: DaemonState, call: TrustlessCall): void {
@@ -107,16 +116,27 @@ function noteUsedNonce(state: DaemonState, call: TrustlessCall): void {
     state.usedNonces.set(key, { nonce, clientOrderId })
 }
 
+/** The nonces below it were used before it, as the contract takes them in their order; whose they were is nobody's any more. */
+function freeNonceAgain(state: DaemonState, call: TrustlessCall): void {
+  const key = accountKey(call)
+  const known = state.usedNonces.get(key)
+  if (known === undefined || known.nonce < call.nonce) return
+  if (call.nonce === 0n) state.usedNonces.delete(key)
+  else state.usedNonces.set(key, { nonce: call.nonce - 1n, clientOrderId: '' })
+}
+
 /** The lowest nonce of an account that no call of ours has used; a node that names a lower one is behind. */
 export function firstFreeNonce(state: DaemonState, account: CallAccount): bigint {
   const used = state.usedNonces.get(accountKey(account))
   return used === undefined ? 0n : used.nonce + 1n
 }
 
-/** Whether another call of ours is proven to have used the nonce of this one, which so can never execute. */
+/** Whether another call of ours has used the nonce of this one for good, so that it can never execute. */
 export function isOutrun(state: DaemonState, call: TrustlessCall): boolean {
   const used = state.usedNonces.get(accountKey(call))
-  return used?.nonce === call.nonce && used.clientOrderId !== call.clientOrderId
+  if (used?.nonce !== call.nonce || used.clientOrderId === call.clientOrderId) return false
+  // A reorganisation would let either of them execute.
+  return !state.unfinal.has(used.clientOrderId)
 }
 
 type CallAccount = Pick<TrustlessCall, 'chainId' | 'account'>

@@ -52,6 +52,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   deposits: map(),
   usedNonces: map(),
   claimedTransfers: map(),
+  unfinal: map(),
 }
 
 export const STATE_FIELDS = Object.keys(FIELDS) as readonly StateField[]

@@ -1,5 +1,6 @@
 import { assertNever, InvariantError } from '../errors.ts'
 import { clientOrderId, type IntentId, type Outcome, worseEnd } from '../intent.ts'
+import { nextState } from '../order.ts'
 import { openCall, proveCall, recordCall } from './calls.ts'
 import { endDeposit, markIndexed, recordDeposit } from './deposits.ts'
 import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
@@ -11,12 +12,14 @@ import {
   noteOrder,
   openIntent,
   openTransaction,
+  reopen,
   spend,
   stepAttempt,
   strategyOf,
   takeStep,
+  unfinalFill,
 } from './orders.ts'
-import type { DaemonState, OpenIntent, StrategyRecord } from './state.ts'
+import type { DaemonState, OpenIntent, OpenSlot, StrategyRecord } from './state.ts'
 import { proveFill, recordPermit } from './swaps.ts'
 import { bookOf } from './venues.ts'
 
@@ -105,6 +108,13 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       forgetTransactions(state, event.intentId)
       return
     }
+    case 'fills-final':
+      for (const key of event.orders) unfinalFill(state, key)
+      for (const key of event.orders) state.unfinal.delete(key)
+      return
+    case 'fill-reopened':
+      reopenFill(state, event, atMs)
+      return
     case 'transaction-recorded':
       recordTransaction(state, event.transaction, atMs)
       return
@@ -201,6 +211,7 @@ function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: numbe
     orderId: undefined,
     ended: undefined,
     died: undefined,
+    reopened: false,
     openedAtMs: atMs,
   } as const
   for (const intent of event.intents)
@@ -220,6 +231,25 @@ function endAuthorization(
   book.forgetAuthorization(open)
   open.died = how
   open.attempt += 1
+}
+
+/** An order that was closed as filled is open again, and its slot with it: the chain decides what became of it. */
+function reopenFill(state: DaemonState, event: EventOf<'fill-reopened'>, atMs: number): void {
+  const { intentId, attempt } = event
+  const fill = unfinalFill(state, clientOrderId(intentId, attempt))
+  if (state.intents.has(intentId))
+    throw new InvariantError(`intent ${intentId} is open: it is closed before it is opened again`)
+  const open = { ...fill.open, reopened: true, state: nextState('closed', event.type) }
+  const book = bookOf(open)
+  const authorization = book.authorizationOf(open)
+  if (authorization === undefined) throw new InvariantError(`${intentId}: nothing was signed`)
+  book.forgetProof(state, open)
+  reopen(state, open, { ...fill, authorization, atMs })
+  state.intents.set(intentId, open)
+  const { strategy, slotSeconds } = open.intent
+  const { openSlots } = strategyOf(state, strategy)
+  if (openSlots.every((slot) => slot.slotSeconds !== slotSeconds))
+    openSlots.push({ slotSeconds, memoryOnFill: undefined, ended: undefined })
 }
 
 /** Dry-run only: a state that holds real orders never takes a fill that no chain has seen. */
@@ -248,9 +278,14 @@ function closeSlot(state: DaemonState, event: EventOf<'slot-closed'>): void {
   const at = record.openSlots.findIndex(({ slotSeconds }) => slotSeconds === event.slotSeconds)
   const [opened] = at >= 0 ? record.openSlots.splice(at, 1) : []
   if (opened === undefined) advanceSlot(record, event.slotSeconds)
-  const memory = event.outcome === 'filled' ? opened?.memoryOnFill : event.memory
+  const memory = isExecuted(event.outcome, opened) ? opened?.memoryOnFill : event.memory
   if (memory !== undefined) record.memory = memory
   countFailures(state, record, event.outcome)
+}
+
+/** A used nonce counts as executed for what a strategy remembers, whatever can be proven of it (rule T7). */
+function isExecuted(outcome: Outcome, opened: OpenSlot | undefined): boolean {
+  return outcome === 'filled' || (opened?.ended !== undefined && opened.isPartial === false)
 }
 
 const FAILURES: ReadonlySet<Outcome> = new Set(['failed', 'refused', 'expired'])
@@ -269,6 +304,8 @@ function noteEnd(state: DaemonState, open: OpenIntent, event: EventOf<'intent-cl
   const slot = slots.find((each) => each.slotSeconds === slotSeconds)
   if (slot === undefined) return
   const end = { outcome: event.outcome, reason: event.reason }
+  const isUsed = event.outcome === 'filled' || open.died === 'cancelled'
+  slot.isPartial = !isUsed || (slot.ended !== undefined && slot.isPartial !== false)
   slot.ended = slot.ended === undefined ? end : worseEnd(slot.ended, end)
 }
 

@@ -10,6 +10,8 @@ import type { StrategyMemory } from './memory.ts'
 export type Fill = {
   readonly txHash: Hex
   readonly blockNumber: bigint
+  /** Of the block that held it; undefined where it counted as final at once. */
+  readonly blockHash?: Hex | undefined
   readonly paid: BaseUnits
   readonly received: BaseUnits
   /** `<txHash>:<log index>` of the transfers counted, so that no transfer proves two orders. */
@@ -20,6 +22,8 @@ export type Fill = {
 export type Execution = {
   readonly txHash: Hex
   readonly blockNumber: bigint
+  /** As of a fill. */
+  readonly blockHash?: Hex | undefined
   readonly via: 'aggregated' | 'direct'
   readonly costs: CallCosts
 }
@@ -202,6 +206,23 @@ export type JournalEvent =
       readonly intentId: IntentId
       readonly attempt: number
       readonly execution: Execution
+    }
+  | {
+      /** The blocks that proved these orders lie as deep as the operator asks for: no reorganisation takes them back. */
+      readonly type: 'fills-final'
+      /** Client order ids. */
+      readonly orders: readonly string[]
+      /** The newest final block. */
+      readonly blockNumber: bigint
+    }
+  | {
+      /** The block that proved a closed order is not in the chain any more: its authorization may execute, or never have. */
+      readonly type: 'fill-reopened'
+      readonly intentId: IntentId
+      readonly attempt: number
+      /** The block that is there now. */
+      readonly blockNumber: bigint
+      readonly blockHash: Hex
     }
   | {
       readonly type: 'authorization-dead'

@@ -4,7 +4,14 @@ import { nextState, type OrderStep } from '../order.ts'
 import type { Token } from '../token.ts'
 import type { Address, BaseUnits } from '../units.ts'
 import { addExposure, removeExposure } from './exposures.ts'
-import type { DaemonState, OpenIntent, OpenTransaction, StrategyRecord } from './state.ts'
+import type { Fill } from './journal.ts'
+import type {
+  DaemonState,
+  OpenIntent,
+  OpenTransaction,
+  StrategyRecord,
+  UnfinalFill,
+} from './state.ts'
 
 /** What every order does to the books, at whatever venue: its steps, its exposure while it lives, what it took. */
 
@@ -36,6 +43,8 @@ export type VenueBook<Intent, Open> = {
   authorizationOf(open: Open): Authorization | undefined
   /** The authorization is dead: the next attempt makes another. */
   forgetAuthorization(open: Open): void
+  /** The proof is gone, and what the state took from it beside what every fill does. */
+  forgetProof(state: DaemonState, open: Open): void
   /** Dry-run: what a booked order changes beside what every fill does. */
   bookOnPaper(state: DaemonState, open: Open, amounts: FillAmounts): void
   movedOf(intent: Intent, amounts: FillAmounts): Moved
@@ -46,7 +55,7 @@ export type VenueBook<Intent, Open> = {
 /** What an open intent has at whatever venue when its slot is opened. */
 export type OpenedBase = Pick<
   OpenIntent,
-  'state' | 'attempt' | 'orderId' | 'ended' | 'died' | 'openedAtMs'
+  'state' | 'attempt' | 'orderId' | 'ended' | 'died' | 'reopened' | 'openedAtMs'
 >
 
 export function strategyOf(state: DaemonState, name: string): StrategyRecord {
@@ -124,15 +133,54 @@ export function settle(
     readonly authorization: Authorization
     readonly paid: BaseUnits
     readonly claims: readonly string[]
+    readonly place: Pick<Fill, 'blockNumber' | 'blockHash'>
     readonly atMs: number
   },
 ): void {
-  const { deadlineSeconds } = authorization
+  const { deadlineSeconds, clientOrderId: key } = authorization
   const spentAtMs = deadlineSeconds === undefined ? proof.atMs : deadlineSeconds * 1000
   countFill(state, open, proof.atMs)
   spend(state, open, { ...authorization, amount: proof.paid, atMs: spentAtMs })
   for (const claim of proof.claims) state.claimedTransfers.set(claim, spentAtMs)
+  const { paid, claims } = proof
+  const { blockNumber, blockHash } = proof.place
+  if (blockHash !== undefined)
+    state.unfinal.set(key, { open: { ...open }, blockNumber, blockHash, paid, claims })
   forgetOld(state, spentAtMs)
+}
+
+/** An order that is proven and not final. Throws when there is none. */
+export function unfinalFill(state: DaemonState, key: string): UnfinalFill {
+  const fill = state.unfinal.get(key)
+  if (fill === undefined) throw new InvariantError(`${key} has no fill that is not final`)
+  return fill
+}
+
+/**
+ * Takes a fill out of the books whose block has gone: its authorization counts in full again, as one that may be live, until
+ * the chain says what became of it. What its strategy remembers stays, as of an order that was executed.
+ */
+export function reopen(
+  state: DaemonState,
+  open: OpenIntent,
+  {
+    authorization,
+    atMs,
+    ...fill
+  }: Pick<UnfinalFill, 'paid' | 'claims'> & {
+    readonly authorization: Authorization
+    readonly atMs: number
+  },
+): void {
+  const { strategy } = open.intent
+  const { clientOrderId: key, token, amount } = authorization
+  const record = strategyOf(state, strategy)
+  record.fills -= 1
+  for (const sums of [record.spent, state.spent])
+    sums.set(token, ((sums.get(token) ?? 0n) - fill.paid) as BaseUnits)
+  for (const claim of fill.claims) state.claimedTransfers.delete(claim)
+  addExposure(state, key, { strategy, token, amount, atMs, live: true })
+  state.unfinal.delete(key)
 }
 
 /** Throws when a transfer proves another order already. */

@@ -20,6 +20,8 @@ type OpenBase = {
     | undefined
   /** How the last attempt's authorization died. */
   died: 'expired' | 'cancelled' | undefined
+  /** It was closed as filled, and a reorganisation took the fill away: nothing is signed for it again. */
+  reopened: boolean
   openedAtMs: number
 }
 
@@ -49,6 +51,8 @@ export type OpenSlot = {
   readonly memoryOnFill: StrategyMemory | undefined
   /** The worst end of its intents so far. */
   ended: { readonly outcome: Outcome; readonly reason: CloseReason } | undefined
+  /** Whether one of its intents ended without having been executed, as far as anybody can tell. */
+  isPartial?: boolean | undefined
 }
 
 /** Since when, and why, something opens no slots. */
@@ -101,6 +105,17 @@ export type Deposit = {
 /** A `nestedNonce` that is used up, and the call of ours that it was used for. */
 export type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string }
 
+/** A fill or an execution that a reorganisation may still take back. */
+export type UnfinalFill = {
+  /** As it was right after the proof: what is open again if its block goes. */
+  readonly open: OpenIntent
+  readonly blockNumber: bigint
+  readonly blockHash: Hex
+  /** What was booked for it, and the transfers that it claims. */
+  readonly paid: BaseUnits
+  readonly claims: readonly string[]
+}
+
 /** What is true now: a fold of the journal. Changed only by `applyEvent` of `fold.ts`. */
 export type DaemonState = ExposureBook & {
   bound:
@@ -133,4 +148,6 @@ export type DaemonState = ExposureBook & {
   readonly usedNonces: Map<string, UsedNonce>
   /** Transfers that already prove an order; bounded, oldest first. */
   readonly claimedTransfers: Map<string, number>
+  /** Proven and not final yet, by client order id. */
+  readonly unfinal: Map<string, UnfinalFill>
 }

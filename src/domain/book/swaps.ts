@@ -30,6 +30,9 @@ export const SWAPS: VenueBook<SwapIntent, OpenSwap> = {
   forgetAuthorization(open) {
     open.permit = undefined
   },
+  forgetProof(_state, open) {
+    open.fill = undefined
+  },
   bookOnPaper({ paper }, open, { paid, received }) {
     const { sell, buy } = open.intent
     open.fill = { paid, received }
@@ -97,7 +100,13 @@ export function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atM
   stepAttempt(open, { step: 'fill-proven', attempt })
   if (authorization === undefined) throw new InvariantError(`${intentId}: a fill without a permit`)
   open.fill = fill
-  settle(state, open, { authorization, paid: fill.paid, claims: fill.transfers, atMs })
+  settle(state, open, {
+    authorization,
+    paid: fill.paid,
+    claims: fill.transfers,
+    place: fill,
+    atMs,
+  })
 }
 
 function paperKey({ token, native }: Asset) {

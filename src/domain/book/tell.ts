@@ -1,5 +1,5 @@
 import { InvariantError } from '../errors.ts'
-import type { IntentId, Outcome } from '../intent.ts'
+import { clientOrderId, type IntentId, type Outcome } from '../intent.ts'
 import {
   type FailureReason,
   isFailureReason,
@@ -8,7 +8,7 @@ import {
 } from '../reason.ts'
 import type { Mode } from '../settings.ts'
 import type { Token } from '../token.ts'
-import type { Address, BaseUnits, Hex } from '../units.ts'
+import { type Address, type BaseUnits, baseUnits, type Hex } from '../units.ts'
 import { openCall } from './calls.ts'
 import { minedDeposit } from './deposits.ts'
 import { emptyState } from './fields.ts'
@@ -22,7 +22,7 @@ import type {
   PauseCause,
   TransactionPurpose,
 } from './journal.ts'
-import { type Moved, openIntent, openTransaction } from './orders.ts'
+import { type Moved, openIntent, openTransaction, unfinalFill } from './orders.ts'
 import type { DaemonState, OpenIntent } from './state.ts'
 import { openSwap } from './swaps.ts'
 import { bookOf, type VenueName } from './venues.ts'
@@ -127,6 +127,20 @@ export type Fact =
       readonly txHash: Hex
       readonly costs: CallCosts
       readonly durationMs: number
+    })
+  | {
+      /** No reorganisation takes these orders back. */
+      readonly type: 'fills-final'
+      readonly orders: readonly OrderFact[]
+      readonly blockNumber: bigint
+    }
+  | (OrderFact & {
+      /** A reorganisation took away the block that proved it. */
+      readonly type: 'fill-reopened'
+      readonly attempt: number
+      readonly venue: VenueName
+      readonly blockNumber: bigint
+      readonly moved: Moved
     })
   | (OrderFact & {
       /** The firewall would not sign. */
@@ -263,6 +277,15 @@ const TELLINGS: {
     const durationMs = atMs - open.openedAtMs
     return { ...subject(open), type, venue: open.venue, moved, durationMs }
   },
+  'fills-final': ({ type, orders, blockNumber }, { state }) => ({
+    type,
+    orders: orders.map((key) => subject(unfinalFill(state, key).open)),
+    blockNumber,
+  }),
+  'fill-reopened': ({ type, intentId, attempt, blockNumber }, { state }) => {
+    const { open } = unfinalFill(state, clientOrderId(intentId, attempt))
+    return { ...subject(open), type, attempt, venue: open.venue, blockNumber, moved: movedBy(open) }
+  },
   'intent-closed': (event, { state }) => endOf(event, openIntent(state, event.intentId)),
   'transaction-recorded': ({ transaction: { id, intentId, purpose, hash } }, { state }) => {
     const status = state.transactions.has(id) ? 'replaced' : 'recorded'
@@ -284,6 +307,12 @@ const TELLINGS: {
 
 function subject({ intent }: OpenIntent): OrderFact {
   return { strategy: intent.strategy, intentId: intent.id }
+}
+
+function movedBy(open: OpenIntent): Moved {
+  if (open.venue === 'aggregated') return { call: open.intent.label }
+  const nothing = { paid: baseUnits(0n), received: baseUnits(0n) }
+  return bookOf(open).movedOf(open.intent, open.fill ?? nothing)
 }
 
 function paused(strategy: string | undefined, cause: PauseCause, detail: string): Fact {
@@ -375,6 +404,8 @@ export function isAbout(
   fact: Fact | JournalEvent,
   { strategy, slotSeconds }: { readonly strategy: string; readonly slotSeconds: number },
 ): boolean {
+  if (fact.type === 'fills-final')
+    return fact.orders.some(({ intentId }) => intentId.startsWith(`${strategy}:${slotSeconds}:`))
   if ('intentId' in fact) return fact.intentId?.startsWith(`${strategy}:${slotSeconds}:`) ?? false
   if (!('slotSeconds' in fact) || fact.strategy !== strategy) return false
   const lastSeconds = 'lastSeconds' in fact ? fact.lastSeconds : fact.slotSeconds

@@ -236,7 +236,8 @@ function isRefusedByAll(
  */
 function mayFallBack({ context, aggregator, open, call }: Following): boolean {
   const { mode, deadlineMs } = aggregator.settings.fallback
-  if (mode === 'off' || isPastDeadline(context, call)) return false
+  // A slot that was closed once never makes a transaction again.
+  if (mode === 'off' || open.reopened || isPastDeadline(context, call)) return false
   if (haltedNow(context) !== undefined) return false
   if (open.ended?.status === 'rejected') return true
   if (mode === 'rejected-only' || call.trust === 'trusted') return false

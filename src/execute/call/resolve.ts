@@ -1,18 +1,21 @@
 import { callClaim, isOutrun } from '../../domain/book/calls.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
-import type { CallRecord } from '../../domain/call.ts'
+import type { CallRecord, TrustlessCall } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { AccountView, CallTrace } from '../../ports.ts'
+import type { AccountView, CallTrace, Sight } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { tellDoubt } from '../doubt.ts'
+import { askFinal, isOver, isWatched } from '../finality.ts'
 import { costsOf } from './costs.ts'
 import { callMark } from './data.ts'
 import { directId } from './submit.ts'
 
 /** A used nonce without a transaction that can be found counts as cancelled only this long after the deadline. */
 const CANCELLED_AFTER_SECONDS = 120
+/** A reorganisation may put an execution into a block below the head that its call was recorded at. */
+const REORG_BLOCKS = 64n
 
 /** Whether a call on record was made with the wallet and on the chain that the config names now. */
 export function isOwnCall({ wallet }: AggregatorContext, call: CallRecord): boolean {
@@ -57,8 +60,26 @@ export async function resolveCall(
   const isUnused = isProposer && view.nestedNonce !== undefined && view.nestedNonce <= call.nonce
   if (!isUnused) return findExecution(context, aggregator, open, { view, hint })
   if (view.blockTimeSeconds <= call.deadlineSeconds) return { tag: 'open', view }
-  await recordDeath(context, open, { attempt: call.attempt, view, how: 'expired' })
+  const final = await finalAccount(context, aggregator, call)
+  const isDead = final?.nestedNonce !== undefined && final.nestedNonce <= call.nonce
+  if (!isDead) return { tag: 'open', view }
+  await recordDeath(context, open, { attempt: call.attempt, view: final, how: 'expired' })
   return { tag: 'moved' }
+}
+
+/** The account at a final block past the call's deadline; undefined where there is none yet. */
+async function finalAccount(
+  context: OrderContext,
+  { chain }: AggregatorContext,
+  { account, deadlineSeconds }: TrustlessCall,
+): Promise<(Sight & { readonly nestedNonce: bigint | undefined }) | undefined> {
+  const final = await askFinal(context, 'finding a call dead', (query) =>
+    chain.finalAccount({ ...query, account }),
+  )
+  if (final === undefined) return undefined
+  return isOver(context, deadlineSeconds, { ...final, serviceOffsetMs: undefined })
+    ? final
+    : undefined
 }
 
 type Known = {
@@ -106,16 +127,18 @@ async function findExecution(
   const { call } = open
   if (call?.trust !== 'trustless') return { tag: 'open', view }
   const { chain, settings } = aggregator
-  const isOver = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
+  const isLate = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
+  const final = isLate ? await finalAccount(context, aggregator, call) : undefined
   const orderId = open.orderId as Hex | undefined
   const named = await known(context, aggregator, { open, call, orderId, hint })
   if (await proveIn(context, aggregator, open, named.traces)) return { tag: 'moved' }
   const found = await chain.callsWith({
     contract: settings.contracts.multicall,
     mark: callMark(call),
-    fromBlock: call.fromBlock,
+    fromBlock: call.fromBlock > REORG_BLOCKS ? call.fromBlock - REORG_BLOCKS : 0n,
+    atLeastBlock: final?.blockNumber ?? view.blockNumber,
     untilSeconds: call.deadlineSeconds,
-    isThorough: isOver,
+    isThorough: final !== undefined,
   })
   if (!found.ok) {
     const { message } = found.fault
@@ -123,8 +146,11 @@ async function findExecution(
     return { tag: 'open', view }
   }
   if (await proveIn(context, aggregator, open, found.value)) return { tag: 'moved' }
-  if (!isOver || !named.isComplete) return { tag: 'open', view }
-  await recordDeath(context, open, { attempt: call.attempt, view, how: 'cancelled' })
+  if (final === undefined || !named.isComplete) return { tag: 'open', view }
+  // Used at the newest block alone it may still be unused for good.
+  const isUnused = final.nestedNonce !== undefined && final.nestedNonce <= call.nonce
+  if (isUnused && delegationRefusal(aggregator, view) === undefined) return { tag: 'open', view }
+  await recordDeath(context, open, { attempt: call.attempt, view: final, how: 'cancelled' })
   return { tag: 'moved' }
 }
 
@@ -147,7 +173,13 @@ async function proveIn(
     type: 'call-proven',
     intentId: intent.id,
     attempt: call.attempt,
-    execution: { txHash: trace.hash, blockNumber: trace.blockNumber, via, costs },
+    execution: {
+      txHash: trace.hash,
+      blockNumber: trace.blockNumber,
+      ...(isWatched(aggregator.finality) ? { blockHash: trace.blockHash } : {}),
+      via,
+      costs,
+    },
   })
   if (open.ended !== undefined && via === 'aggregated') {
     const detail = `the service said ${open.ended.status}, and the chain shows it executed in ${trace.hash}`

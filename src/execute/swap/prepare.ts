@@ -106,7 +106,8 @@ function dayBudget(context: OrderContext, intent: SwapIntent): bigint {
  * false when the daemon stops before.
  */
 export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promise<boolean> {
-  if (context.mode === 'dry-run') return true
+  // What was bought before a reorganisation was unwrapped then: another time it would be other WETH.
+  if (context.mode === 'dry-run' || open.reopened) return true
   const { clock, random } = context.ports
   for (let tries = 1; tries <= UNWRAP_TRIES_MAX; ) {
     const outcome = await unwrapRest(context, open)

@@ -14,75 +14,120 @@ export type ProofInput = {
 
 /**
  * What a transaction proves about a permit whose nonce is used: that the owner paid at most the permitted amount
- * and the recipient got at least the minimum. Undefined when it proves nothing (rule G5).
+ * and the recipient got at least the minimum. Undefined when it proves nothing (rule G5). What cannot be told apart is
+ * booked in our disfavour (rule T7): the most that may have been paid, the least that may have been received.
  */
 export function proveFill(input: ProofInput): Fill | undefined {
   const { permit, trace } = input
   if (!trace.success) return undefined
-  const free = (transfer: Transfer): boolean => !input.claimed.has(claimKey(trace, transfer))
-  const out = trace.transfers.filter(
-    (transfer) =>
-      transfer.token === permit.token && transfer.from === permit.owner && free(transfer),
-  )
-  const into = trace.transfers.filter(
-    (transfer) =>
-      transfer.token === permit.tokenOut && transfer.to === permit.recipient && free(transfer),
-  )
-  const mates = input.others.filter((other) => settles(trace, other))
-  const counted = mates.length === 0 ? { out, into } : shareOf(input, { out, into, mates })
-  return counted === undefined ? undefined : fillOf(input, counted)
+  const out = paidIn(input)
+  const isShared = matesIn(input).length > 0 || out.length > out.filter(isFree(input)).length
+  if (isShared && !names(trace, permit)) return undefined
+  const paid = isShared ? mostOf(input, out) : allOf(input, out)
+  const received = receivedIn(input)
+  if (paid === undefined || received === undefined) return undefined
+  return {
+    txHash: trace.hash,
+    blockNumber: trace.blockNumber,
+    paid: paid.amount as BaseUnits,
+    received: received.amount as BaseUnits,
+    transfers: [...paid.claims, ...received.claims].map((transfer) => claimKey(trace, transfer)),
+  }
+}
+
+/**
+ * Whether a transaction took the permitted token by this very permit, whatever it gave for it: its calldata names the
+ * permit, and there is a payment in it that is no other's.
+ */
+export function hasTaken(input: ProofInput): boolean {
+  const { permit, trace } = input
+  return trace.success && names(trace, permit) && mostOf(input, paidIn(input)) !== undefined
 }
 
 /**
  * Whether a transaction's calldata carries a permit's nonce and deadline: it settles that permit, perhaps among
- * others. The nonce alone is not enough, for a small one reads like any offset or length.
+ * others, or somebody wrote them there. The nonce alone is not enough, for a small one reads like any offset or length.
  */
-function settles(trace: TransactionTrace, permit: Permit): boolean {
-  const deadline = word(BigInt(permit.deadlineSeconds))
-  return position(trace, permit) >= 0 && (trace.input?.includes(deadline) ?? false)
+export function names({ input }: TransactionTrace, { nonce, deadlineSeconds }: Permit): boolean {
+  return holdsWord(input, nonce) && holdsWord(input, BigInt(deadlineSeconds))
 }
 
-type Counted = { readonly out: readonly Transfer[]; readonly into: readonly Transfer[] }
+/** Other permits that a transaction names. Their payments may be in it. */
+export function matesIn({ trace, others }: Pick<ProofInput, 'trace' | 'others'>): Permit[] {
+  return others.filter((other) => names(trace, other))
+}
+
+/** What was counted for an order, and the transfers that it is claimed by. */
+type Counted = { readonly amount: bigint; readonly claims: readonly Transfer[] }
+
+/** Of one order alone everything that was paid; more than it permits is another's too, which nobody recognised. */
+function allOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined {
+  const amount = sum(out)
+  if (amount === 0n) return undefined
+  if (amount <= input.permit.amount) return { amount, claims: out }
+  return names(input.trace, input.permit) ? mostOf(input, out) : undefined
+}
 
 /**
- * Our own transfers in a transaction that settles other permits of the wallet: they come in calldata order. None if it
- * settles only the others, whatever their amounts would prove.
+ * Of several orders together: each may have been paid by any payment that its permit allows. It is booked at the largest of
+ * them, whoever claims it, and claims the largest that is free; so that together they never come to less than what left
+ * the wallet. Undefined where there are fewer payments than orders: one of those named is not in it.
  */
-function shareOf(
-  { permit, trace }: ProofInput,
-  shared: Counted & { readonly mates: readonly Permit[] },
-): Counted | undefined {
-  if (!settles(trace, permit)) return undefined
-  const rank = (filter: (mate: Permit) => boolean): number =>
-    shared.mates.filter((mate) => filter(mate) && position(trace, mate) < position(trace, permit))
-      .length
-  const out = shared.out[rank((mate) => mate.token === permit.token)]
-  const into =
-    shared.into[
-      rank((mate) => mate.tokenOut === permit.tokenOut && mate.recipient === permit.recipient)
-    ]
-  return out === undefined || into === undefined ? undefined : { out: [out], into: [into] }
+function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined {
+  const { permit } = input
+  const free = out.filter(isFree(input))
+  const rivals = matesIn(input).filter(({ token }) => token === permit.token)
+  if (free.length <= rivals.length) return undefined
+  const fits = ({ amount }: Transfer): boolean => amount <= permit.amount
+  const [own] = free.filter(fits).toSorted(largestFirst)
+  const [most] = out.filter(fits).toSorted(largestFirst)
+  return own === undefined || most === undefined
+    ? undefined
+    : { amount: most.amount, claims: [own] }
 }
 
-function position(trace: TransactionTrace, permit: Permit): number {
-  return trace.input?.indexOf(word(permit.nonce)) ?? -1
-}
-
-function word(value: bigint): string {
-  return value.toString(16).padStart(64, '0')
-}
-
-function fillOf({ permit, trace }: ProofInput, counted: Counted): Fill | undefined {
-  const paid = sum(counted.out)
-  const received = sum(counted.into)
-  if (paid === 0n || paid > permit.amount || received < permit.minAmountOut) return undefined
-  return {
-    txHash: trace.hash,
-    blockNumber: trace.blockNumber,
-    paid: paid as BaseUnits,
-    received: received as BaseUnits,
-    transfers: [...counted.out, ...counted.into].map((transfer) => claimKey(trace, transfer)),
+/** Where recipients share, the smallest that is enough and free: whoever gets the others had more. */
+function receivedIn(input: ProofInput): Counted | undefined {
+  const { permit, trace } = input
+  const into = trace.transfers.filter(
+    ({ token, to, amount }) => token === permit.tokenOut && to === permit.recipient && amount > 0n,
+  )
+  const free = into.filter(isFree(input))
+  const rivals = matesIn(input).filter(
+    ({ tokenOut, recipient }) => tokenOut === permit.tokenOut && recipient === permit.recipient,
+  )
+  if (rivals.length === 0 && free.length === into.length) {
+    const amount = sum(into)
+    return amount < permit.minAmountOut ? undefined : { amount, claims: into }
   }
+  const [least] = free
+    .filter(({ amount }) => amount >= permit.minAmountOut)
+    .toSorted((a, b) => largestFirst(b, a))
+  return least && { amount: least.amount, claims: [least] }
+}
+
+/** Payments of the permitted token by the owner. A transfer of nothing pays nothing: anybody can make it. */
+function paidIn({ permit, trace }: ProofInput): readonly Transfer[] {
+  return trace.transfers.filter(
+    ({ token, from, amount }) => token === permit.token && from === permit.owner && amount > 0n,
+  )
+}
+
+function isFree({ trace, claimed }: ProofInput): (transfer: Transfer) => boolean {
+  return (transfer) => !claimed.has(claimKey(trace, transfer))
+}
+
+function largestFirst(a: Transfer, b: Transfer): number {
+  if (a.amount === b.amount) return a.logIndex - b.logIndex
+  return a.amount < b.amount ? 1 : -1
+}
+
+/** Whether a word stands in calldata, at a whole byte. */
+function holdsWord(input: string | undefined, value: bigint): boolean {
+  const word = value.toString(16).padStart(64, '0')
+  for (let at = input?.indexOf(word) ?? -1; at >= 0; at = input?.indexOf(word, at + 1) ?? -1)
+    if (at % 2 === 0) return true
+  return false
 }
 
 function sum(transfers: readonly Transfer[]): bigint {

@@ -1,6 +1,6 @@
 import type { AggregatorRoute } from '../../domain/observation.ts'
 import type { SeededRandom } from '../../domain/random.ts'
-import type { AggregatorSettings } from '../../domain/settings.ts'
+import type { AggregatorSettings, FinalityRule } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
 import { createSigner, type SignerParts } from '../../execute/authority/signer.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
@@ -46,6 +46,7 @@ export const AGGREGATOR: AggregatorSettings = {
 
 export type AggregationOptions = {
   readonly settings: AggregatorSettings
+  readonly rule: FinalityRule
   readonly clock: VirtualClock
   readonly blocks: Ledger
   readonly disk: SimulatedDisk
@@ -99,11 +100,12 @@ export class Aggregation {
     judging: Pick<SignerParts, 'journal' | 'guard' | 'clock' | 'files'>,
   ): AggregatorContext {
     const { ledger, service, faults, chainFaults, settings, wallet: address } = this
-    const { clock, disk } = this.#options
+    const { clock, disk, rule } = this.#options
     const random = this.#options.random.fork(`process ${disk.appends} ${clock.trueMs}`)
     const chain = createSimulatedCallChain({
       ledger,
       faults: chainFaults,
+      rule,
       random: random.fork('chain'),
       process,
       chainId: CALL_CHAIN_ID,
@@ -130,6 +132,7 @@ export class Aggregation {
         queue,
       ),
       chain,
+      finality: rule,
       wallet: { chain, chainId: CALL_CHAIN_ID, signer, turn: createTurns() },
       callTurn: createTurns(),
     }

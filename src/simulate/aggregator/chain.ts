@@ -1,6 +1,8 @@
 import { fingerprint, type SeededRandom } from '../../domain/random.ts'
+import type { FinalityRule } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { AccountView, CallChain, CallTrace, ChainReply } from '../../ports.ts'
+import type { AccountView, AgreedReply, CallChain, CallTrace, ChainReply } from '../../ports.ts'
+import { simulatedNodes } from '../chain/nodes.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { CallLedger } from './ledger.ts'
 
@@ -17,6 +19,8 @@ export type CallChainFaults = {
   accountLateMs: number
   /** The account is still shown with the nonce before the last, beside the newest block: one node's word against ours. */
   nonceBehind: boolean
+  /** How far ahead of true time the node says that its blocks are. */
+  aheadSeconds: number
   /** Receipts cannot be read, or no search finds a log. */
   tracesDown: boolean
   hidesLogs: boolean
@@ -35,6 +39,7 @@ export function noCallChainFaults(): CallChainFaults {
     lateAccounts: 0,
     accountLateMs: 0,
     nonceBehind: false,
+    aheadSeconds: 0,
     tracesDown: false,
     hidesLogs: false,
     draftsDown: false,
@@ -46,6 +51,7 @@ export function noCallChainFaults(): CallChainFaults {
 export type CallNodeOptions = {
   readonly ledger: CallLedger
   readonly faults: CallChainFaults
+  readonly rule: FinalityRule
   readonly random: SeededRandom
   readonly process: SimulatedProcess
   readonly chainId: number
@@ -73,7 +79,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
   const accountNow = (): ChainReply<AccountView> =>
     value({
       blockNumber: ledger.block,
-      blockTimeSeconds: ledger.timeSeconds,
+      blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds,
       baseFeePerGas: FEE_PER_GAS,
       balance: ledger.balance,
       transactionCount: ledger.transactionCount,
@@ -82,6 +88,21 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
       domain: ledger.code === '0x' ? undefined : ledger.domain,
       gasTank: { balances: ledger.gasTank, balanceOf: undefined },
     })
+  const agreed = <Value>(answer: () => AgreedReply<Value>): Promise<AgreedReply<Value>> =>
+    process.ask(
+      () =>
+        faults.down || random.chance(faults.unavailable)
+          ? fault('unavailable', 'no answer')
+          : answer(),
+      LATENCY_MS_MAX,
+    )
+  const assembly = simulatedNodes<CallChainFaults>({
+    ledger: { blockHash: (block) => ledger.blockHash(BigInt(block)) },
+    faults,
+    rule: options.rule,
+    visible: () => Number(ledger.block),
+    timeOf: (block, node) => ledger.timeOf(block) + node.aheadSeconds,
+  })
 
   return {
     identity: () =>
@@ -89,7 +110,25 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         value({
           chainId,
           genesisHash: fingerprint(`genesis ${chainId}`),
-          blockTimeSeconds: ledger.timeSeconds,
+          blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds,
+        }),
+      ),
+    blocks: (query) => agreed(() => assembly.blocks(query)),
+    lost: ({ nonce, hashes, latestSeconds }) =>
+      agreed(() =>
+        assembly.agreed(latestSeconds, ({ final }) => {
+          const isUsed = ledger.transactionCountAt(BigInt(final)) > nonce
+          const isLost = isUsed && hashes.every((hash) => known(hash) === undefined)
+          return { key: String(isLost), value: isLost }
+        }),
+      ),
+    finalAccount: ({ latestSeconds }) =>
+      agreed(() =>
+        assembly.agreed(latestSeconds, ({ final, node }) => {
+          const nestedNonce = ledger.code === '0x' ? undefined : ledger.nestedNonceAt(BigInt(final))
+          const blockTimeSeconds = ledger.timeOf(final) + node.aheadSeconds
+          const at = { blockNumber: BigInt(final), blockTimeSeconds }
+          return { key: String(nestedNonce), value: { ...at, nestedNonce } }
         }),
       ),
     account: async () => {

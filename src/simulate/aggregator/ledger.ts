@@ -36,6 +36,14 @@ export type CallExecution = {
   readonly digest: Hex | undefined
 }
 
+type Standing = {
+  readonly nestedNonce: bigint
+  readonly transactionCount: number
+  readonly balance: bigint
+  /** Executions so far. */
+  readonly executed: number
+}
+
 export type CallLedgerOptions = {
   readonly blocks: Pick<Ledger, 'block' | 'timeSeconds' | 'nextBlockMs'>
   readonly schedule: (atMs: number, fire: () => void) => void
@@ -62,6 +70,9 @@ export class CallLedger {
   readonly executions: CallExecution[] = []
   readonly #options: CallLedgerOptions
   readonly #waiting = new Set<Hex>()
+  /** How everything stood before each change, oldest first. */
+  readonly #before: (Standing & { readonly block: bigint; readonly again: () => void })[] = []
+  readonly #forks: bigint[] = []
 
   constructor(options: CallLedgerOptions) {
     this.#options = options
@@ -76,17 +87,71 @@ export class CallLedger {
     return blocks.timeSeconds(blocks.block)
   }
 
+  timeOf(block: number): number {
+    return this.#options.blocks.timeSeconds(block)
+  }
+
   get block(): bigint {
     return BigInt(this.#options.blocks.block)
   }
 
+  /** A block's hash; another one once a reorganisation has replaced it. */
+  blockHash(block: bigint): Hex {
+    return fingerprint(
+      `call block ${block} of ${this.#forks.findLastIndex((fork) => fork < block)}`,
+    )
+  }
+
+  nestedNonceAt(block: bigint): bigint {
+    return this.#before.find((each) => each.block > block)?.nestedNonce ?? this.nestedNonce
+  }
+
+  transactionCountAt(block: bigint): number {
+    return (
+      this.#before.find((each) => each.block > block)?.transactionCount ?? this.transactionCount
+    )
+  }
+
+  /** Takes back the last blocks. What was in them is mined again after `againAfterMs`, where it still may be; or never. */
+  reorg(change: { readonly blocks: number; readonly againAfterMs: number | undefined }): void {
+    const fork = this.block - BigInt(change.blocks)
+    const at = this.#before.findIndex(({ block }) => block > fork)
+    const gone = at < 0 ? [] : this.#before.splice(at)
+    const [first] = gone
+    if (first !== undefined) {
+      this.nestedNonce = first.nestedNonce
+      this.transactionCount = first.transactionCount
+      this.balance = first.balance
+      this.executions.length = first.executed
+    }
+    const kept = this.mined.filter(({ blockNumber }) => blockNumber <= fork)
+    this.mined.splice(0, this.mined.length, ...kept)
+    this.#forks.push(fork)
+    const { againAfterMs } = change
+    if (againAfterMs === undefined) return
+    const { schedule, blocks } = this.#options
+    schedule(blocks.timeSeconds(blocks.block) * 1000 + againAfterMs, () => {
+      for (const { again } of gone) again()
+    })
+  }
+
+  #remember(again: () => void): void {
+    const { nestedNonce, transactionCount, balance, block } = this
+    const executed = this.executions.length
+    this.#before.push({ nestedNonce, transactionCount, balance, executed, block, again })
+  }
+
   /** Mines a batch with one call of the account. False, and nothing mined, when it would revert. */
-  batch(call: ProposerCall): Hex | undefined {
+  batch(call: ProposerCall, known?: Hex): Hex | undefined {
     const { account, contracts } = this.#options
     const input =
       `0x8d80ff0a${account.slice(2)}${call.target.slice(2)}${call.data.slice(2)}` as const
-    const hash = fingerprint(`batch ${input} ${this.mined.length}`)
-    if (!this.#isProposer || !this.#onCall(call, hash)) return undefined
+    const hash = known ?? fingerprint(`batch ${input} ${this.mined.length}`)
+    this.#remember(() => this.batch(call, hash))
+    if (!this.#isProposer || !this.#onCall(call, hash)) {
+      this.#before.pop()
+      return undefined
+    }
     this.#record({ hash, from: OPERATOR, to: contracts.multicall, input, success: true })
     return hash
   }
@@ -126,6 +191,7 @@ export class CallLedger {
   #mineDirect(hash: Hex, draft: TransactionDraft): void {
     this.#waiting.delete(hash)
     if (draft.nonce !== this.transactionCount) return
+    this.#remember(() => this.#mineDirect(hash, draft))
     this.transactionCount += 1
     const { to, data, value, from } = draft
     const success =
@@ -186,7 +252,7 @@ export class CallLedger {
   #record(trace: Pick<CallTrace, 'hash' | 'from' | 'to' | 'input' | 'success'>): void {
     const { block: blockNumber } = this
     const gas = { gasUsed: GAS_USED, effectiveGasPrice: GAS_PRICE, blobCost: 0n }
-    this.mined.push({ ...trace, ...gas, blockNumber })
+    this.mined.push({ ...trace, ...gas, blockNumber, blockHash: this.blockHash(blockNumber) })
   }
 }
 

@@ -1,11 +1,21 @@
+import type { Observation } from '../../domain/observation.ts'
 import type { FeedReading, PriceFeed } from '../../domain/price.ts'
 import { fingerprint, type SeededRandom } from '../../domain/random.ts'
+import type { FinalityRule } from '../../domain/settings.ts'
 import type { Pair } from '../../domain/token.ts'
 import type { Address, Hex } from '../../domain/units.ts'
-import type { Chain, ChainReply, ChainView, TransactionTrace, ViewQuery } from '../../ports.ts'
+import type {
+  AgreedReply,
+  Chain,
+  ChainReply,
+  ChainView,
+  TransactionTrace,
+  ViewQuery,
+} from '../../ports.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { BLOCK_SECONDS, type Ledger, type MinedTransaction } from './ledger.ts'
 import type { Mempool } from './mempool.ts'
+import { simulatedNodes } from './nodes.ts'
 
 const LATENCY_MS_MAX = 40
 const FEE_PER_GAS = 10n ** 7n
@@ -19,8 +29,12 @@ export type ChainFaults = {
   unavailable: number
   /** How far behind the newest block the node answers from. */
   lagSeconds: number
+  /** How far ahead of true time the node says that its blocks are. */
+  aheadSeconds: number
   /** How much later logs and receipts appear than state. */
   indexingSeconds: number
+  /** Transactions that searches never find: those of this share of hashes. */
+  losesLogs: number
   losesTransaction: number
   minesAfterBlocksMax: number
 }
@@ -31,7 +45,9 @@ export function noChainFaults(): ChainFaults {
     slowMs: 0,
     unavailable: 0,
     lagSeconds: 0,
+    aheadSeconds: 0,
     indexingSeconds: 0,
+    losesLogs: 0,
     losesTransaction: 0,
     minesAfterBlocksMax: 1,
   }
@@ -41,26 +57,37 @@ export type NodeOptions = {
   readonly ledger: Ledger
   readonly mempool: Mempool
   readonly faults: ChainFaults
+  /** Of further nodes, which are asked only for what several have to say alike. */
+  readonly others?: readonly ChainFaults[]
+  readonly rule: FinalityRule
+  readonly observe?: (event: Observation) => void
   readonly random: SeededRandom
   readonly process: SimulatedProcess
   readonly chainId: number
 }
 
-/** The chain as one process sees it through its node. */
+/** The chain as one process sees it through its nodes. */
 export function createSimulatedChain(options: NodeOptions): Chain {
   const { ledger, mempool, faults, random, process, chainId } = options
 
-  const visible = (): number => ledger.block - Math.ceil(faults.lagSeconds / BLOCK_SECONDS)
+  const visible = (node = faults): number =>
+    ledger.block - Math.ceil(node.lagSeconds / BLOCK_SECONDS)
   const indexed = (): number => visible() - Math.ceil(faults.indexingSeconds / BLOCK_SECONDS)
+  const timeOf = (block: number, node = faults): number =>
+    ledger.timeSeconds(block) + node.aheadSeconds
   const known = (hash: Hex): MinedTransaction | undefined => {
     const mined = ledger.transaction(hash)
     return mined === undefined || mined.blockNumber > BigInt(indexed()) ? undefined : mined
   }
-  const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> =>
+  const reach = <Reply>(answer: () => Reply): Promise<Reply | Fault> =>
     process.ask(() => {
       if (faults.down || random.chance(faults.unavailable)) return fault('unavailable', 'no answer')
       return answer()
     }, LATENCY_MS_MAX + faults.slowMs)
+  const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> => reach(answer)
+  const askAll = <Value>(answer: () => AgreedReply<Value>): Promise<AgreedReply<Value>> =>
+    reach(answer)
+  const assembly = simulatedNodes({ ...options, visible, timeOf })
 
   return {
     identity: () =>
@@ -69,10 +96,14 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         value: {
           chainId,
           genesisHash: fingerprint(`genesis ${chainId}`),
-          blockTimeSeconds: ledger.timeSeconds(visible()),
+          blockTimeSeconds: timeOf(visible()),
         },
       })),
-    view: (query) => ask(() => ({ ok: true, value: viewAt(ledger, query, visible()) })),
+    view: (query) =>
+      ask(() => {
+        const view = viewAt(ledger, query, visible())
+        return { ok: true, value: { ...view, blockTimeSeconds: timeOf(visible()) } }
+      }),
     permit: ({ owner, nonce, txHash }) =>
       ask(() => {
         const block = visible()
@@ -81,23 +112,54 @@ export function createSimulatedChain(options: NodeOptions): Chain {
           ok: true,
           value: {
             blockNumber: BigInt(block),
-            blockTimeSeconds: ledger.timeSeconds(block),
+            blockTimeSeconds: timeOf(block),
             nonceUsed: ledger.nonceUsed(owner, nonce, block),
             ownerHasCode: ledger.hasCode(owner, block),
             transaction: mined === undefined ? undefined : traceOf(mined),
           },
         }
       }),
-    outgoing: ({ owner, token, fromBlock }) =>
+    blocks: (query) => askAll(() => assembly.blocks(query)),
+    lost: ({ from, nonce, hashes, latestSeconds }) =>
+      askAll(() =>
+        assembly.agreed(latestSeconds, ({ final }) => {
+          const isUsed = mempool.nonceOf(from, final) > nonce
+          // Blocks are whole from the first, whatever is indexed of them.
+          const value = isUsed && hashes.every((hash) => ledger.transaction(hash) === undefined)
+          return { key: String(value), value }
+        }),
+      ),
+    finalPermit: ({ owner, nonce, latestSeconds }) =>
+      askAll(() =>
+        assembly.agreed(latestSeconds, ({ final, node }) => {
+          const nonceUsed = ledger.nonceUsed(owner, nonce, final)
+          const at = { blockNumber: BigInt(final), blockTimeSeconds: timeOf(final, node) }
+          return { key: String(nonceUsed), value: { ...at, nonceUsed } }
+        }),
+      ),
+    outgoing: ({ owner, token, nonce, fromBlock, atLeastBlock }) =>
       ask(() => {
+        if (BigInt(visible()) < atLeastBlock) return fault('unavailable', 'the node is behind')
         const until = BigInt(indexed())
+        const isShown = ({ blockNumber }: { readonly blockNumber: bigint }): boolean =>
+          blockNumber >= fromBlock && blockNumber <= until
         const found = ledger.transactions.filter(
-          ({ blockNumber, transfers }) =>
-            blockNumber >= fromBlock &&
-            blockNumber <= until &&
-            transfers.some((moved) => moved.token === token && moved.from === owner),
+          (mined) =>
+            isShown(mined) &&
+            !isLostLog(mined.hash, faults) &&
+            mined.transfers.some(
+              ({ token: moved, from, amount }) => moved === token && from === owner && amount > 0n,
+            ),
         )
-        return { ok: true, value: found.map(traceOf) }
+        const own = ledger.invalidations.find(
+          (each) => each.owner === owner && each.nonce === nonce && isShown(each),
+        )
+        const cancelled = own && {
+          txHash: own.txHash,
+          blockNumber: own.blockNumber,
+          blockHash: ledger.blockHash(Number(own.blockNumber)),
+        }
+        return { ok: true, value: { traces: found.map(traceOf), cancelled } }
       }),
     draft: (call) =>
       ask(() => {
@@ -128,9 +190,14 @@ export function createSimulatedChain(options: NodeOptions): Chain {
   }
 }
 
-type Fault = Extract<ChainReply<never>, { ok: false }>
+/** The same hashes always, for a node that lost its logs of them. */
+function isLostLog(hash: Hex, { losesLogs }: ChainFaults): boolean {
+  return Number.parseInt(hash.slice(2, 10), 16) / 2 ** 32 < losesLogs
+}
 
-function fault(tag: Fault['fault']['tag'], message: string): Fault {
+export type Fault = Extract<ChainReply<never>, { ok: false }>
+
+export function fault(tag: Fault['fault']['tag'], message: string): Fault {
   return { ok: false, fault: { tag, message } }
 }
 
@@ -184,10 +251,11 @@ function traceOf({
   hash,
   success,
   blockNumber,
+  blockHash,
   transfers,
   input,
 }: MinedTransaction): TransactionTrace {
-  return { hash, success, blockNumber, transfers, input }
+  return { hash, success, blockNumber, blockHash, transfers, input }
 }
 
 function receiptOf({ hash, success, blockNumber }: MinedTransaction): {

@@ -18,6 +18,11 @@ export class Timeline<Value> {
     this.#entries.push({ block, value })
   }
 
+  /** Forgets what was set after a block. */
+  cut(block: number): void {
+    while ((this.#entries.at(-1)?.block ?? block) > block) this.#entries.pop()
+  }
+
   at(block: number): Value | undefined {
     return this.#entries.findLast((entry) => entry.block <= block)?.value
   }
@@ -26,7 +31,21 @@ export class Timeline<Value> {
 /** A trace with the true time of its block, and what settlement it carries, if any. */
 export type MinedTransaction = TransactionTrace & {
   readonly timeSeconds: number
-  readonly settled: readonly Permit[]
+  readonly settled: readonly SettlementItem[]
+}
+
+/** Makes a transaction again that a reorganisation took out of its block. */
+type Again = () => void
+
+/** A branch of the chain: the blocks after a fork, mined from some moment on. */
+type Branch = { readonly fork: number }
+
+/** How the owner used up nonces itself. */
+export type Invalidation = {
+  readonly owner: Address
+  readonly nonce: bigint
+  readonly txHash: Hex
+  readonly blockNumber: bigint
 }
 
 /** One order inside a settlement: what the permit allows and what really moves. */
@@ -45,6 +64,11 @@ type Call = (block: number) => readonly Omit<Transfer, 'logIndex'>[] | undefined
 /** The chain as it truly is: blocks of two seconds of true time, balances, Permit2, feeds. Knows no faults. */
 export class Ledger {
   readonly transactions: MinedTransaction[] = []
+  readonly invalidations: Invalidation[] = []
+  /** Told when blocks are taken back: everything after the fork never was. */
+  readonly onReorg: ((fork: number) => void)[] = []
+  readonly #branches: Branch[] = []
+  readonly #again = new Map<Hex, Again>()
   readonly #byHash = new Map<Hex, MinedTransaction>()
   readonly #genesisMs: number
   readonly #clock: VirtualClock
@@ -70,6 +94,35 @@ export class Ledger {
   /** When the next block begins, true epoch milliseconds. */
   nextBlockMs(): number {
     return this.timeSeconds(this.block + 1) * 1000
+  }
+
+  /** A block's hash; another one once a reorganisation has replaced it. */
+  blockHash(block: number): Hex {
+    const branch = this.#branches.findLastIndex(({ fork }) => fork < block)
+    return fingerprint(`block ${block} of branch ${branch}`)
+  }
+
+  /**
+   * Takes back the last blocks and all that happened in them. Settlements are mined again after `againAfterMs`, where they
+   * still may be, or never; a wallet's own transactions always are, for every node has them.
+   */
+  reorg(change: { readonly blocks: number; readonly againAfterMs: number | undefined }): void {
+    const fork = this.block - change.blocks
+    const gone = this.transactions.filter(({ blockNumber }) => blockNumber > BigInt(fork))
+    for (const { hash } of gone) this.#byHash.delete(hash)
+    keepOnly(this.transactions, fork)
+    keepOnly(this.invalidations, fork)
+    for (const line of this.#amounts.values()) line.cut(fork)
+    for (const marks of [this.#nonces, this.#code])
+      for (const [key, block] of marks) if (block > fork) (marks as Map<string, number>).delete(key)
+    this.#branches.push({ fork })
+    for (const tell of this.onReorg) tell(fork)
+    const { againAfterMs } = change
+    const kept = gone.filter(({ settled }) => settled.length === 0 || againAfterMs !== undefined)
+    const again = kept.flatMap(({ hash }) => this.#again.get(hash) ?? [])
+    this.#clock.schedule(this.#clock.trueMs + (againAfterMs ?? 0), () => {
+      for (const make of again) make()
+    })
   }
 
   transaction(hash: Hex): MinedTransaction | undefined {
@@ -105,6 +158,9 @@ export class Ledger {
 
   /** Cancels a permit as its owner may do directly at Permit2. */
   invalidateNonce(owner: Address, nonce: bigint): void {
+    const blockNumber = BigInt(this.block)
+    const txHash = fingerprint(`invalidation of ${nonce} at ${blockNumber}`)
+    this.invalidations.push({ owner, nonce, txHash, blockNumber })
     this.#nonces.set(`${owner} ${nonce}`, this.block)
   }
 
@@ -137,15 +193,19 @@ export class Ledger {
     hash: Hex
     input: Hex
     call: Call
-    settled?: readonly Permit[]
+    settled?: readonly SettlementItem[]
+    again?: Again
   }): MinedTransaction {
     const { block } = this
+    const { again } = transaction
+    if (again !== undefined) this.#again.set(transaction.hash, again)
     const moved = transaction.call(block)
     const transfers = (moved ?? []).map((transfer, logIndex) => ({ ...transfer, logIndex }))
     const mined: MinedTransaction = {
       hash: transaction.hash,
       success: moved !== undefined,
       blockNumber: BigInt(block),
+      blockHash: this.blockHash(block),
       transfers,
       input: transaction.input,
       timeSeconds: this.timeSeconds(block),
@@ -171,17 +231,34 @@ export class Ledger {
     return true
   }
 
-  /** Settles orders in one transaction through Permit2. Reverts as a whole if one permit may not execute. */
-  settle(items: readonly SettlementItem[]): MinedTransaction {
-    const permits = items.map(({ permit }) => permit)
-    const input = settlementInput(permits)
+  /**
+   * Settles orders in one transaction through Permit2. Reverts as a whole if one permit may not execute. `zeroes`: so many
+   * transfers of nothing in the owner's name go first.
+   */
+  settle(
+    items: readonly SettlementItem[],
+    { zeroes = 0, hash }: { readonly zeroes?: number; readonly hash?: Hex } = {},
+  ): MinedTransaction {
+    const input = settlementInput(items.map(({ permit }) => permit))
+    const own = hash ?? fingerprint(`settlement ${input} ${this.block} ${this.transactions.length}`)
+    const [first] = items
+    const nothing = first === undefined ? [] : zeroTransfers(first.permit, zeroes)
     return this.mine({
-      hash: fingerprint(`settlement ${input} ${this.block} ${this.transactions.length}`),
+      hash: own,
       input,
-      settled: permits,
+      settled: items,
+      again: () => this.settle(items, { zeroes, hash: own }),
       call: () =>
-        this.#maySettle(items) ? items.flatMap((item) => this.#execute(item)) : undefined,
+        this.#maySettle(items)
+          ? [...nothing, ...items.flatMap((item) => this.#execute(item))]
+          : undefined,
     })
+  }
+
+  /** Anybody moves nothing out of a wallet, in a transaction of its own, with calldata of his choice. */
+  zeroTransfer(of: { readonly token: Address; readonly owner: Address }, input: Hex = '0x'): void {
+    const hash = fingerprint(`nothing ${this.transactions.length} ${this.block}`)
+    this.mine({ hash, input, call: () => zeroTransfers(of, 1) })
   }
 
   /** Tokens go from one stranger to another. */
@@ -227,8 +304,20 @@ function strangerOf(token: Address): Address {
   return `0x${fingerprint(token).slice(2, 42)}`
 }
 
+function zeroTransfers(
+  { token, owner }: { readonly token: Address; readonly owner: Address },
+  count: number,
+): Omit<Transfer, 'logIndex'>[] {
+  return Array.from({ length: count }, () => ({ token, from: owner, to: POOL, amount: 0n }))
+}
+
+function keepOnly(list: { readonly blockNumber: bigint }[], fork: number): void {
+  const kept = list.filter(({ blockNumber }) => blockNumber <= BigInt(fork))
+  list.splice(0, list.length, ...kept)
+}
+
 /** Calldata in which each order's Permit2 struct stands as it would on chain: token, amount, nonce, deadline. */
-function settlementInput(permits: readonly Permit[]): Hex {
+export function settlementInput(permits: readonly Permit[]): Hex {
   const word = (value: bigint): string => value.toString(16).padStart(64, '0')
   const words = permits.flatMap(({ token, amount, nonce, deadlineSeconds }) => [
     word(BigInt(token)),

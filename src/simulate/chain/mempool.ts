@@ -28,6 +28,9 @@ export class Mempool {
 
   constructor(options: MempoolOptions) {
     this.#options = options
+    options.ledger.onReorg.push((fork) => {
+      for (const line of this.#nonces.values()) line.cut(fork)
+    })
   }
 
   nonceOf(address: Address, block = this.#options.ledger.block): number {
@@ -71,7 +74,8 @@ export class Mempool {
     if (ledger.balance('native', from) < value + fee) return
     this.useNonce(from)
     ledger.move({ asset: 'native', from, to: POOL, amount: fee })
-    ledger.mine({ hash, input: data, call: () => this.#run(draft) })
+    const again = (): void => this.#mine(hash, draft)
+    ledger.mine({ hash, input: data, call: () => this.#run(draft), again })
   }
 
   #run(draft: TransactionDraft): readonly Omit<Transfer, 'logIndex'>[] | undefined {

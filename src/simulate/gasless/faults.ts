@@ -43,6 +43,8 @@ export type ServiceFaults = {
   skewMs: number
   /** Settles all orders of such a period in one transaction. */
   batchMs: number | undefined
+  /** So many transfers of nothing out of the wallet go before the orders of a settlement. */
+  zeroTransfers: number
   quoteLifetimeMs: number
 }
 
@@ -69,6 +71,7 @@ export function noServiceFaults(): ServiceFaults {
     listsWrongDecimals: false,
     skewMs: 0,
     batchMs: undefined,
+    zeroTransfers: 0,
     quoteLifetimeMs: 60_000,
   }
 }

@@ -128,7 +128,8 @@ export class SimulatedService {
   #foreignHash(taken: TakenOrder): Hex {
     const { transactions } = this.#options.ledger
     const other = transactions.findLast(
-      ({ settled }) => settled.length > 0 && !settled.includes(taken.offer.permit),
+      ({ settled }) =>
+        settled.length > 0 && settled.every(({ permit }) => permit !== taken.offer.permit),
     )
     return (other ?? transactions.at(-1))?.hash ?? fingerprint('nowhere')
   }
@@ -191,7 +192,8 @@ export class SimulatedService {
   }
 
   #settle(batch: readonly TakenOrder[]): void {
-    const mined = this.#options.ledger.settle(batch.map(executed))
+    const { ledger, faults } = this.#options
+    const mined = ledger.settle(batch.map(executed), { zeroes: faults.zeroTransfers })
     if (mined.success) {
       for (const taken of batch) Object.assign(taken, { status: 'filled', txHash: mined.hash })
       return

@@ -49,6 +49,9 @@ export class CallWatch {
     for (const event of this.#disk.events()) {
       if (event.type === 'intent-closed') closed.add(event.intentId)
       if (event.type === 'call-proven') proofs.set(event.intentId, event)
+      if (event.type !== 'fill-reopened') continue
+      closed.delete(event.intentId)
+      proofs.delete(event.intentId)
     }
     return [
       ...this.violations,

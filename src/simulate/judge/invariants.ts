@@ -1,4 +1,4 @@
-import type { JournalEvent } from '../../domain/book/journal.ts'
+import type { EventOf, JournalEvent } from '../../domain/book/journal.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/book/limits.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import { nextSlot } from '../../domain/schedule/calendar.ts'
@@ -8,7 +8,6 @@ import type { Token } from '../../domain/token.ts'
 import type { Address } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
 import type { MinedTransaction } from '../chain/ledger.ts'
-import { WALLET } from '../stage.ts'
 import type { World } from '../world.ts'
 import { recordedPermits } from './watch.ts'
 
@@ -18,7 +17,11 @@ type Spending = {
   readonly strategy: string
   readonly nonce: bigint
   readonly token: Address
+  /** What really left the wallet for it, and the most that it was permitted to take. */
   readonly amount: bigint
+  readonly most: bigint
+  /** Whether it gave what it had to. */
+  readonly isFair: boolean
   readonly timeMs: number
   readonly mined: MinedTransaction
 }
@@ -44,12 +47,23 @@ function spendingsOf(world: World, events: readonly JournalEvent[]): readonly Sp
     recordedPermits(events).map(({ intentId, permit }) => [permit.nonce, intentId]),
   )
   return world.ledger.transactions.flatMap((mined) =>
-    mined.settled.map(({ nonce, token }, index) => {
+    mined.settled.map(({ permit, paid, received }) => {
+      const { nonce, token, minAmountOut } = permit
       const intentId = owners.get(nonce)
-      const outs = mined.transfers.filter(({ from }) => from === WALLET)
       const strategy = intentId?.split(':')[0] ?? ''
       const timeMs = mined.timeSeconds * 1000
-      return { intentId, strategy, nonce, token, amount: outs[index]?.amount ?? 0n, timeMs, mined }
+      const isFair = received >= minAmountOut
+      return {
+        intentId,
+        strategy,
+        nonce,
+        token,
+        amount: paid,
+        most: permit.amount,
+        isFair,
+        timeMs,
+        mined,
+      }
     }),
   )
 }
@@ -65,25 +79,42 @@ function doubleFills(spendings: readonly Spending[]): string[] {
   return [...unknown, ...doubled.map(([id, count]) => `${id} executed ${count} times`)]
 }
 
-/** Each proof must name the transaction and the amount of its own order, and each execution must be proven in the end. */
+/**
+ * Each proof must name the transaction of its own order, and book no less than what left the wallet for it and no more than
+ * could have; each execution must be proven in the end. A proof that a reorganisation took away is none.
+ */
 function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spending[]): string[] {
   const found: string[] = []
-  const closed = new Set<IntentId>()
-  const proven = new Set<IntentId>()
-  for (const event of events) {
-    if (event.type === 'intent-closed') closed.add(event.intentId)
-    if (event.type !== 'fill-proven') continue
-    proven.add(event.intentId)
-    const real = spendings.find(({ intentId }) => intentId === event.intentId)
-    if (real?.mined.hash !== event.fill.txHash || real.amount !== event.fill.paid)
-      found.push(`${event.intentId} is proven by a transaction that is not its own`)
+  const { closed, proven } = booksOf(events)
+  for (const { intentId, fill } of proven.values()) {
+    const real = spendings.find((each) => each.intentId === intentId)
+    if (real?.mined.hash !== fill.txHash)
+      found.push(`${intentId} is proven by a transaction that is not its own`)
+    else if (fill.paid < real.amount || fill.paid > real.most)
+      found.push(`${intentId} is booked at ${fill.paid}, and ${real.amount} left the wallet`)
   }
-  for (const { intentId, mined } of spendings) {
+  for (const { intentId, isFair } of spendings) {
     if (intentId === undefined || !closed.has(intentId) || proven.has(intentId)) continue
-    if (mined.transfers.every(({ amount }) => amount > 1n))
-      found.push(`${intentId} was closed as not filled, but it executed`)
+    if (isFair) found.push(`${intentId} was closed as not filled, but it executed`)
   }
   return found
+}
+
+/** How each intent stands by the journal: closed, and by which proof it was filled. */
+function booksOf(events: readonly JournalEvent[]): {
+  readonly closed: ReadonlySet<IntentId>
+  readonly proven: ReadonlyMap<IntentId, EventOf<'fill-proven'>>
+} {
+  const closed = new Set<IntentId>()
+  const proven = new Map<IntentId, EventOf<'fill-proven'>>()
+  for (const event of events) {
+    if (event.type === 'intent-closed') closed.add(event.intentId)
+    if (event.type === 'fill-proven') proven.set(event.intentId, event)
+    if (event.type !== 'fill-reopened') continue
+    proven.delete(event.intentId)
+    closed.delete(event.intentId)
+  }
+  return { closed, proven }
 }
 
 function passedCaps(world: World, spendings: readonly Spending[]): string[] {
@@ -157,6 +188,7 @@ function brokenSlots(
     last = until
   }
   for (const event of events) {
+    for (const slot of reopenedSlots(name, event)) open.add(slot)
     if (!('strategy' in event) || event.strategy !== name) continue
     if (event.type === 'strategy-scheduled') last = event.fromSeconds
     else if (event.type === 'slots-missed') advance(event.firstSeconds, event.lastSeconds)
@@ -167,4 +199,11 @@ function brokenSlots(
       advance(event.slotSeconds, event.slotSeconds)
   }
   return found
+}
+
+/** A slot that was accounted for and is open again. */
+function reopenedSlots(name: string, event: JournalEvent): readonly number[] {
+  if (event.type !== 'fill-reopened') return []
+  const [strategy, slotSeconds] = event.intentId.split(':')
+  return strategy === name ? [Number(slotSeconds)] : []
 }

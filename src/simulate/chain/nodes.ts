@@ -1,0 +1,92 @@
+import type { Observation } from '../../domain/observation.ts'
+import type { FinalityRule } from '../../domain/settings.ts'
+import type { AgreedReply, FinalChain } from '../../ports.ts'
+import type { Ledger } from './ledger.ts'
+
+/** How one node stands: its newest block, and the newest of it that is final. */
+type Standing<Node> = { readonly node: Node; readonly head: number; readonly final: number }
+
+export type SimulatedNodes<Node> = {
+  readonly ledger: Pick<Ledger, 'blockHash'>
+  /** What is wrong with the one that everything is asked of, and with those that have to agree with it. */
+  readonly faults: Node
+  readonly others?: readonly Node[]
+  readonly rule: FinalityRule
+  readonly observe?: (event: Observation) => void
+  readonly visible: (node: Node) => number
+  readonly timeOf: (block: number, node: Node) => number
+}
+
+/** In blocks, what stands for the depth of the nodes' own tags. */
+const TAGGED = { safe: 32, finalized: 64 } as const
+
+/** What several nodes have to say alike, by the rule of the adapter over real ones. */
+export function simulatedNodes<Node extends { readonly down: boolean }>(
+  nodes: SimulatedNodes<Node>,
+): {
+  readonly blocks: (
+    query: Parameters<FinalChain['blocks']>[0],
+  ) => Awaited<ReturnType<FinalChain['blocks']>>
+  readonly agreed: <Value>(
+    latestSeconds: number,
+    answer: (standing: Standing<Node>) => { readonly key: string; readonly value: Value },
+  ) => AgreedReply<Value>
+} {
+  const { ledger, faults, others = [], rule, observe, visible, timeOf } = nodes
+  const depth = typeof rule.finality === 'number' ? rule.finality : TAGGED[rule.finality]
+
+  function believed(latestSeconds: number): readonly Standing<Node>[] {
+    return [faults, ...others].flatMap((node) => {
+      const head = visible(node)
+      if (node.down || timeOf(head, node) > latestSeconds) return []
+      return [{ node, head, final: Math.max(0, head - depth) }]
+    })
+  }
+
+  return {
+    agreed(latestSeconds, answer) {
+      const votes = new Map<string, ReturnType<typeof answer>['value'][]>()
+      for (const standing of believed(latestSeconds)) {
+        const { key, value } = answer(standing)
+        const same = [...(votes.get(key) ?? []), value]
+        votes.set(key, same)
+        if (same.length < rule.agree) continue
+        if (votes.size > 1)
+          observe?.({ type: 'nodes-disagree', doing: 'reading what is final', message: key })
+        // The newest word of those that agree; what claims the least is asked for by the caller's own clocks.
+        return { ok: true, value }
+      }
+      const tag = votes.size > 1 ? 'disagreed' : 'unavailable'
+      return { ok: false, fault: { tag, message: 'too few nodes say the same' } }
+    },
+    blocks({ numbers, latestSeconds }) {
+      const standings = believed(latestSeconds)
+      const [first] = standings
+      if (first === undefined || standings.length < rule.agree)
+        return { ok: false, fault: { tag: 'unavailable', message: 'too few nodes answer' } }
+      const finals = standings.map(({ final }) => final).toSorted((a, b) => b - a)
+      const known = numbers.filter(
+        (number) => standings.filter(({ head }) => BigInt(head) >= number).length >= rule.agree,
+      )
+      const { node, head } = first
+      return {
+        ok: true,
+        value: {
+          final: BigInt(finals[rule.agree - 1] ?? 0),
+          lag: head - (finals[rule.agree - 1] ?? 0),
+          head: { blockNumber: BigInt(head), blockTimeSeconds: timeOf(head, node) },
+          blocks: new Map(
+            known.map((number) => [
+              number,
+              {
+                hash: ledger.blockHash(Number(number)),
+                timeSeconds: timeOf(Number(number), node),
+                depth: head - Number(number),
+              },
+            ]),
+          ),
+        },
+      }
+    },
+  }
+}
