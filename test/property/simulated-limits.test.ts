@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from '../../src/domain/book/limits.ts'
 import type { Caps } from '../../src/domain/strategy.ts'
 import { maxOf } from '../../src/domain/units.ts'
 import { recordedPermits } from '../../src/simulate/judge/watch.ts'
-import { USDC, WALLET } from '../../src/simulate/stage.ts'
+import { USDC } from '../../src/simulate/stage.ts'
 import { World } from '../../src/simulate/world.ts'
 import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../support/builders.ts'
 import { expectSound, outcomes } from '../support/sound.ts'
@@ -76,14 +76,13 @@ function paidBy(world: World): readonly Paid[] {
   const names = new Map(
     recordedPermits(world.disk.events()).map(({ intentId, permit }) => [permit.nonce, intentId]),
   )
-  return world.ledger.transactions.flatMap(({ settled, transfers, timeSeconds }) => {
-    const outs = transfers.filter(({ from }) => from === WALLET)
-    return settled.map(({ nonce }, index) => ({
-      strategy: names.get(nonce)?.split(':')[0] ?? 'nobody',
-      amount: outs[index]?.amount ?? 0n,
+  return world.ledger.transactions.flatMap(({ settled, timeSeconds }) =>
+    settled.map(({ permit, paid }) => ({
+      strategy: names.get(permit.nonce)?.split(':')[0] ?? 'nobody',
+      amount: paid,
       atMs: timeSeconds * 1000,
-    }))
-  })
+    })),
+  )
 }
 
 function mostWithin(paid: readonly Paid[], ms: number): bigint {

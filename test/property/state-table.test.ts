@@ -77,6 +77,8 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'fill-proven': true,
   'paper-filled': true,
   'call-proven': true,
+  'fills-final': true,
+  'fill-reopened': true,
   'intent-closed': true,
   'transaction-recorded': true,
   'transaction-ended': true,

@@ -46,7 +46,17 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
   const observed: Observation[] = []
   const observe = (event: Observation): number => observed.push(event)
   const chains = new Map([
-    ['sepolia', { name: 'sepolia', chainId: SEPOLIA, rpcUrls: [sandbox().sepolia.rpcUrl] }],
+    [
+      'sepolia',
+      {
+        name: 'sepolia',
+        chainId: SEPOLIA,
+        rpcUrls: [sandbox().sepolia.rpcUrl],
+        finality: 1,
+        agree: 1,
+        explorer: undefined,
+      } as const,
+    ],
   ])
   const settings = { aggregator, chains } as Partial<Settings> as Settings
   const unasked = {

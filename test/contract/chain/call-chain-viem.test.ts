@@ -14,6 +14,7 @@ import {
   makeCallChainRig,
 } from '../../support/aggregator/call-chain-rig.ts'
 import { type FakeRpcNode, startPassingNode } from '../../support/chain/fake-rpc-node.ts'
+import { AT_ONCE } from '../../support/finality.ts'
 import { callChainContract } from './call-chain.ts'
 import { answerOf } from './chain.ts'
 
@@ -60,7 +61,10 @@ describe('call chain adapter on a local EVM node', () => {
   afterEach(() => viaProxy.close())
 
   function connect(chainId: number, url: string): ReturnType<typeof createCallChain> {
-    return createCallChain({ chainId, rpcUrls: [url], observe: () => undefined, clock: Date })
+    return createCallChain({
+      ...{ chainId, rpcUrls: [url], rule: AT_ONCE },
+      ...{ observe: () => undefined, clock: Date },
+    })
   }
 
   const etch = (code: Hex) => rig.rpc.call('anvil_setCode', [ETCHED, code])
@@ -191,7 +195,7 @@ describe('call chain adapter on a local EVM node', () => {
       elsewhere.trace(`0x${'77'.repeat(32)}`),
       elsewhere.callsWith({
         ...{ contract: rig.multicall, mark: account, fromBlock: 0n },
-        ...{ untilSeconds: 0, isThorough: false },
+        ...{ atLeastBlock: 0n, untilSeconds: 0, isThorough: false },
       }),
       elsewhere.draft(call),
       elsewhere.transaction({ from: account, hashes: [] }),

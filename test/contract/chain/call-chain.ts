@@ -10,7 +10,7 @@ type Call = { readonly to: Address; readonly data: Hex }
 
 /** A fresh chain of the aggregation service with a funded account, and the means to make things happen on it. */
 /** A search without an end in time. */
-const WHOLE = { untilSeconds: Number.MAX_SAFE_INTEGER, isThorough: false }
+const WHOLE = { atLeastBlock: 0n, untilSeconds: Number.MAX_SAFE_INTEGER, isThorough: false }
 
 export type CallChainRig = {
   readonly callChain: CallChain

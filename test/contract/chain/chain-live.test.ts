@@ -9,6 +9,7 @@ import {
   receiptOf,
   type ViemChainRig,
 } from '../../support/chain/viem-chain-rig.ts'
+import { AT_ONCE } from '../../support/finality.ts'
 import { answerOf, approveCall, chainContract } from './chain.ts'
 
 chainContract('viem on a local EVM node', makeViemChainRig)
@@ -38,7 +39,10 @@ describe('chain adapter on a local EVM node', () => {
 
   function connect(chainId: number, ...rpcUrls: string[]): ReturnType<typeof createChain> {
     const { permit2 } = rig
-    return createChain({ chainId, rpcUrls, permit2, observe: () => undefined, clock: Date })
+    return createChain({
+      ...{ chainId, rpcUrls, permit2, rule: AT_ONCE },
+      ...{ observe: () => undefined, clock: Date },
+    })
   }
 
   function approvalDraft() {
@@ -135,7 +139,7 @@ describe('chain adapter on a local EVM node', () => {
       elsewhere.outgoing({
         owner: address,
         token: rig.token.address,
-        fromBlock: 0n,
+        ...{ nonce: 0n, fromBlock: 0n, atLeastBlock: 0n },
         untilSeconds: 0,
       }),
       elsewhere.draft(call),
@@ -172,7 +176,7 @@ describe('chain adapter on a local EVM node', () => {
     const reply = await rig.chain.outgoing({
       owner: rig.key.address,
       token: rig.token.address,
-      fromBlock: 1_000_000n,
+      ...{ nonce: 0n, fromBlock: 1_000_000n, atLeastBlock: 0n },
       untilSeconds: 0,
     })
     expect(reply).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })

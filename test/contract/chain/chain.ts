@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PriceFeed } from '../../../src/domain/price.ts'
 import type { Token } from '../../../src/domain/token.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'
-import type { Chain, ChainReply, Key } from '../../../src/ports.ts'
+import type { AgreedReply, Chain, Key } from '../../../src/ports.ts'
 
 type Call = { readonly to: Address; readonly data: Hex; readonly value: bigint }
 
@@ -40,6 +40,10 @@ export type ChainRig = {
 
 const HASH = /^0x[0-9a-f]{64}$/
 const MINE_TRIES_MAX = 200
+/** Any node is believed, however far ahead of the clock it is. */
+const ANY_TIME = { latestSeconds: Number.MAX_SAFE_INTEGER }
+/** A search that nothing bounds. */
+const WHOLE = { nonce: 0n, atLeastBlock: 0n, untilSeconds: Number.MAX_SAFE_INTEGER }
 const UNKNOWN_HASH: Hex = `0x${'77'.repeat(32)}`
 
 /** `approve(address,uint256)`, the one call that every order may begin with. */
@@ -48,7 +52,7 @@ export function approveCall(spender: Address, amount: bigint): Hex {
   return `0x095ea7b3${words}`
 }
 
-export function answerOf<Value>(reply: ChainReply<Value>): Value {
+export function answerOf<Value>(reply: AgreedReply<Value>): Value {
   if (!reply.ok) throw new Error(`${reply.fault.tag}: ${reply.fault.message}`)
   return reply.value
 }
@@ -216,21 +220,92 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       await rig.payIn(rig.token, 4n)
       const second = await rig.payOut(rig.token, { to: rig.stranger, amount: 5n })
 
-      const sold = { owner, token: rig.token.address, untilSeconds: Number.MAX_SAFE_INTEGER }
-      const found = answerOf(await rig.chain.outgoing({ ...sold, fromBlock }))
+      const sold = { ...WHOLE, owner, token: rig.token.address }
+      const { traces: found } = answerOf(await rig.chain.outgoing({ ...sold, fromBlock }))
       expect(found.map((trace) => trace.hash)).toEqual([first, second])
       expect(found.map((trace) => trace.transfers.map((transfer) => transfer.amount))).toEqual([
         [2n],
         [5n],
       ])
-      const all = answerOf(await rig.chain.outgoing({ ...sold, fromBlock: fromBlock - 1n }))
+      const { traces: all } = answerOf(
+        await rig.chain.outgoing({ ...sold, fromBlock: fromBlock - 1n }),
+      )
       expect(all.map((trace) => trace.hash)).toEqual([before, first, second])
     })
 
     test('nothing went out of an account that never paid', async () => {
-      const sold = { token: rig.token.address, untilSeconds: Number.MAX_SAFE_INTEGER }
-      const query = { ...sold, owner: rig.stranger, fromBlock: 0n }
-      expect(answerOf(await rig.chain.outgoing(query))).toEqual([])
+      const query = { ...WHOLE, token: rig.token.address, owner: rig.stranger, fromBlock: 0n }
+      expect(answerOf(await rig.chain.outgoing(query))).toEqual({
+        traces: [],
+        cancelled: undefined,
+      })
+    })
+
+    test('a transfer of nothing is no payment', async () => {
+      const owner = rig.key.address
+      await rig.payOut(rig.token, { to: rig.stranger, amount: 0n })
+      const paid = await rig.payOut(rig.token, { to: rig.stranger, amount: 2n })
+      const query = { ...WHOLE, owner, token: rig.token.address, fromBlock: 0n }
+      const { traces } = answerOf(await rig.chain.outgoing(query))
+      expect(traces.map(({ hash }) => hash)).toEqual([paid])
+    })
+
+    test('a nonce that its owner used up is told from one that a settlement may have used', async () => {
+      const owner = rig.key.address
+      const nonce = (7n << 8n) | 9n
+      const query = { ...WHOLE, nonce, owner, token: rig.token.address, fromBlock: 0n }
+      expect(answerOf(await rig.chain.outgoing(query)).cancelled).toBeUndefined()
+      await rig.useNonce(nonce)
+      await rig.mine()
+      const { cancelled } = answerOf(await rig.chain.outgoing(query))
+      expect(cancelled?.txHash).toMatch(HASH)
+      expect(cancelled?.blockHash).toMatch(HASH)
+      const other = { ...query, nonce: nonce + 1n }
+      expect(answerOf(await rig.chain.outgoing(other)).cancelled).toBeUndefined()
+    })
+
+    test('a final nonce comes with the time of its block, and not from a node of the future', async () => {
+      const owner = rig.key.address
+      const nonce = 77n
+      const unused = answerOf(await rig.chain.finalPermit({ owner, nonce, ...ANY_TIME }))
+      expect(unused.nonceUsed).toBe(false)
+      expect(unused.blockTimeSeconds).toBeGreaterThan(1_600_000_000)
+      await rig.useNonce(nonce)
+      await rig.mine()
+      const used = answerOf(await rig.chain.finalPermit({ owner, nonce, ...ANY_TIME }))
+      expect(used.nonceUsed).toBe(true)
+      const latestSeconds = unused.blockTimeSeconds - 1
+      const early = [
+        await rig.chain.finalPermit({ owner, nonce, latestSeconds }),
+        await rig.chain.blocks({ numbers: [], latestSeconds }),
+        await rig.chain.lost({ from: owner, nonce: 0, hashes: [], latestSeconds }),
+      ]
+      for (const reply of early) expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
+    })
+
+    test('a block is told by its number, and none by a number that has none yet', async () => {
+      const owner = rig.key.address
+      const txHash = await rig.payOut(rig.token, { to: rig.stranger, amount: 7n })
+      const { transaction } = answerOf(await rig.chain.permit({ owner, nonce: 1n, txHash }))
+      const number = transaction?.blockNumber ?? 0n
+      const numbers = [number, number + 1_000n]
+      const seen = answerOf(await rig.chain.blocks({ numbers, ...ANY_TIME }))
+      expect([...seen.blocks.keys()]).toEqual([number])
+      expect(seen.blocks.get(number)?.hash).toBe(transaction?.blockHash)
+      expect(seen.final).toBe(seen.head.blockNumber)
+      expect(seen.final).toBeGreaterThanOrEqual(number)
+    })
+
+    test('a transaction is lost only once something else has used its nonce', async () => {
+      const from = rig.key.address
+      const { latestNonce: nonce } = answerOf(await rig.chain.transaction({ from, hashes: [] }))
+      const lost = async (...hashes: Hex[]) =>
+        answerOf(await rig.chain.lost({ from, nonce, hashes, ...ANY_TIME }))
+      expect(await lost(UNKNOWN_HASH)).toBe(false)
+      const hash = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
+      await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
+      expect(await lost(UNKNOWN_HASH)).toBe(true)
+      expect(await lost(UNKNOWN_HASH, hash)).toBe(false)
     })
 
     test('a drafted, signed and broadcast call takes effect once', async () => {

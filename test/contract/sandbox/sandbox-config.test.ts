@@ -41,7 +41,7 @@ test('it names the second service, its chain, contracts and a wallet of its own'
   const { file, operatorKeyFile } = await written()
   const { aggregator, chains, wallets } = parse(await readFile(file, 'utf8'))
   const { rpcUrl, contracts } = sandbox().sepolia
-  expect(chains.sepolia).toEqual({ chainId: 11_155_111, rpcUrls: [rpcUrl] })
+  expect(chains.sepolia).toEqual({ chainId: 11_155_111, rpcUrls: [rpcUrl], finality: 1 })
   expect(aggregator).toMatchObject({
     rpcUrl: sandbox().aggregatorUrl,
     chain: 'sepolia',

@@ -55,7 +55,7 @@ test('the written config names that chain, and the daemon accepts it', async () 
   const { aggregator, chains } = parse(await readFile(file, 'utf8'))
   const { rpcUrl } = sandbox().sepolia
   expect(aggregator.chain).toBe('mainnet')
-  expect(chains.mainnet).toEqual({ chainId: 1, rpcUrls: [rpcUrl] })
+  expect(chains.mainnet).toEqual({ chainId: 1, rpcUrls: [rpcUrl], finality: 1 })
   expect(chains.sepolia).toBeUndefined()
   expect(loadSettings({ file, env: {} }).ok).toBe(true)
 })

@@ -26,7 +26,7 @@ describe('a call through the service', () => {
     expect(outcomes(world, 'claim')).toEqual(['filled filled'])
     expect(routes(world)).toEqual(['aggregated'])
     expect(executed(world)).toBe(1)
-    expect(eventTypes(world).slice(-7)).toEqual([
+    expect(eventTypes(world).slice(-8)).toEqual([
       'slot-opened',
       'call-recorded',
       'call-signed',
@@ -34,6 +34,7 @@ describe('a call through the service', () => {
       'call-proven',
       'intent-closed',
       'slot-closed',
+      'fills-final',
     ])
     expectSound(world)
   })

@@ -1,21 +1,59 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
+import { USDC } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
-import { aStrategy, HOUR, MINUTE, milliWeth, usdc } from '../../support/builders.ts'
-import { expectSound } from '../../support/sound.ts'
+import {
+  aSchedule,
+  aStrategy,
+  capOf,
+  HOUR,
+  MINUTE,
+  milliWeth,
+  OPEN,
+  usdc,
+} from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
 
-test('orders that one transaction settles together are each proven by their own share of it', async () => {
-  const strategies = [
-    aStrategy({ name: 'small' }),
-    aStrategy({ name: 'same' }),
-    aStrategy({ name: 'large', size: { side: 'sell', amount: usdc(60) } }),
-    aStrategy({ name: 'exact', size: { side: 'buy', amount: milliWeth(10) } }),
-  ]
-  const world = new World({ seed: 'together', strategies })
-  world.serviceFaults.batchMs = 30_000
-  world.start()
-  await world.runFor(3 * HOUR + 2 * MINUTE)
-  const settlements = world.ledger.transactions.filter(({ settled }) => settled.length > 0)
-  expect(settlements.map(({ settled }) => settled.length)).toEqual([4, 4, 4])
-  for (const { name } of strategies) expect(world.state.strategies.get(name)?.fills).toBe(3)
-  expectSound(world)
+describe('orders that one transaction settles together', () => {
+  test('are each proven by their own share of it', async () => {
+    const strategies = [
+      aStrategy({ name: 'small' }),
+      aStrategy({ name: 'same' }),
+      aStrategy({ name: 'large', size: { side: 'sell', amount: usdc(60) } }),
+      aStrategy({ name: 'exact', size: { side: 'buy', amount: milliWeth(10) } }),
+    ]
+    const world = new World({ seed: 'together', strategies })
+    world.serviceFaults.batchMs = 30_000
+    world.start()
+    await world.runFor(3 * HOUR + 2 * MINUTE)
+    const settlements = world.ledger.transactions.filter(({ settled }) => settled.length > 0)
+    expect(settlements.map(({ settled }) => settled.length)).toEqual([4, 4, 4])
+    for (const { name } of strategies) expect(world.state.strategies.get(name)?.fills).toBe(3)
+    expectSound(world)
+  })
+
+  test('behind a transfer of nothing are booked at what they took, and pass no cap', async () => {
+    const schedule = aSchedule('*/10 * * * *')
+    const strategies = [
+      aStrategy({ name: 'small', schedule, size: { side: 'sell', amount: usdc(15) } }),
+      aStrategy({
+        name: 'large',
+        schedule,
+        size: { side: 'sell', amount: usdc(150) },
+        limits: { ...OPEN, perDay: capOf(USDC, usdc(300)) },
+      }),
+    ]
+    const world = new World({ seed: 'behind nothing', strategies })
+    Object.assign(world.serviceFaults, { batchMs: 30_000, zeroTransfers: 1, silent: 1 })
+    world.start()
+    await world.runFor(3 * HOUR + 5 * MINUTE)
+    expect(outcomes(world, 'large').slice(0, 3)).toEqual([
+      'filled filled',
+      'filled filled',
+      'skipped limit-per-day',
+    ])
+    expect(world.state.strategies.get('large')?.spent.get(USDC.address)).toBe(usdc(300))
+    expect(imbalances(world)).toEqual([])
+    expectSound(world)
+  })
 })

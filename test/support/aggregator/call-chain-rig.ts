@@ -16,6 +16,7 @@ import { startAnvil } from '../../../src/sandbox/evm/anvil.ts'
 import { createRpc, type Rpc } from '../../../src/sandbox/evm/rpc.ts'
 import { sendOrThrow } from '../../../src/sandbox/evm/sender.ts'
 import type { CallChainRig } from '../../contract/chain/call-chain.ts'
+import { AT_ONCE } from '../finality.ts'
 
 export type AnvilCallChainRig = CallChainRig & {
   readonly rpc: Rpc
@@ -45,6 +46,7 @@ export async function makeCallChainRig(
   const callChain = createCallChain({
     chainId: CHAIN_ID,
     rpcUrls: [anvil.rpcUrl],
+    rule: AT_ONCE,
     observe: () => undefined,
     clock: Date,
   })

@@ -111,10 +111,14 @@ export function openLines(
     chain: createCallChain({
       chainId: SEPOLIA,
       rpcUrls: [sandbox.sepolia.rpcUrl],
+      rule: RULE,
       ...{ clock, observe },
     }),
   }
 }
+
+/** As the sandbox's own config. */
+const RULE = { finality: 1, agree: 1 } as const
 
 export type CallContextOptions = {
   readonly key: Key
@@ -153,6 +157,7 @@ export function callContext(options: CallContextOptions): OrderContext {
     },
     policy: options.policy ?? QUICK_POLICY,
     chainId: SEPOLIA,
+    finality: RULE,
     gasless: GASLESS,
     account: ACCOUNT,
     strategies,
@@ -169,6 +174,7 @@ export function callContext(options: CallContextOptions): OrderContext {
       settings,
       service: unpaced(lines.service),
       chain: lines.chain,
+      finality: RULE,
       wallet,
       callTurn: createTurns(),
     },

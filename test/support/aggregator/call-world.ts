@@ -1,5 +1,5 @@
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
-import type { AggregatorSettings } from '../../../src/domain/settings.ts'
+import type { AggregatorSettings, FinalityRule } from '../../../src/domain/settings.ts'
 import type { CallStrategy } from '../../../src/domain/strategy.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
 import { AGGREGATOR, CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
@@ -29,11 +29,17 @@ export type CallWorldOptions = {
   readonly seed: string
   readonly strategies?: readonly CallStrategy[]
   readonly aggregator?: Partial<AggregatorSettings>
+  readonly rule?: Partial<FinalityRule>
 }
 
 /** A world whose daemon makes calls. In trusted mode the account is delegated to the trusted proposer. */
-export function callWorld({ seed, strategies, aggregator = {} }: CallWorldOptions): World {
-  const world = new World({ seed, strategies: strategies ?? [aCallStrategy()], aggregator })
+export function callWorld({
+  seed,
+  strategies,
+  aggregator = {},
+  rule = {},
+}: CallWorldOptions): World {
+  const world = new World({ seed, strategies: strategies ?? [aCallStrategy()], aggregator, rule })
   if (aggregator.proposer === 'trusted')
     world.aggregation.ledger.code = delegationTo(AGGREGATOR.contracts.trustedProposer)
   return world

@@ -16,6 +16,7 @@ import {
 } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
 import type { ChainRig } from '../../contract/chain/chain.ts'
+import { AT_ONCE } from '../finality.ts'
 import { inVirtualTime } from '../simulated-time.ts'
 
 const SEQUENCER_FEED: Address = '0x00000000000000000000000000000000000f0003'
@@ -62,6 +63,7 @@ export async function makeSimulatedChainRig(): Promise<ChainRig> {
         ledger,
         mempool,
         faults: chainFaults,
+        rule: AT_ONCE,
         random: random.fork('client'),
         process,
         chainId: SIMULATED_CHAIN_ID,

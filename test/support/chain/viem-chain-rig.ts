@@ -11,6 +11,7 @@ import { deployGaslessContracts, fundToken } from '../../../src/sandbox/evm/depl
 import { createRpc, type Rpc } from '../../../src/sandbox/evm/rpc.ts'
 import { sendOrThrow } from '../../../src/sandbox/evm/sender.ts'
 import type { ChainRig } from '../../contract/chain/chain.ts'
+import { AT_ONCE } from '../finality.ts'
 
 export type ViemChainRig = ChainRig & { readonly rpc: Rpc; readonly rpcUrl: string }
 
@@ -33,6 +34,7 @@ export async function makeViemChainRig(): Promise<ViemChainRig> {
   const chain = createChain({
     chainId: CHAIN_ID,
     rpcUrls: [anvil.rpcUrl],
+    rule: AT_ONCE,
     permit2,
     observe: () => undefined,
     clock: Date,

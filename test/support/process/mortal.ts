@@ -56,6 +56,9 @@ export class Mortal {
       simulate: (call) => this.#ask(() => chain.simulate(call)),
       trace: (hash) => this.#ask(() => chain.trace(hash)),
       callsWith: (query) => this.#ask(() => chain.callsWith(query)),
+      blocks: (query) => this.#ask(() => chain.blocks(query)),
+      lost: (query) => this.#ask(() => chain.lost(query)),
+      finalAccount: (query) => this.#ask(() => chain.finalAccount(query)),
     }
   }
 

@@ -112,8 +112,7 @@ export function callFor(
 }
 
 export function executionOf(intent: CallIntent): Execution {
-  const { txHash, blockNumber } = placeOf(intent)
-  return { txHash, blockNumber, via: 'aggregated', costs: { charged: 7n, direct: undefined } }
+  return { ...placeOf(intent), via: 'aggregated', costs: { charged: 7n, direct: undefined } }
 }
 
 export function opened(intent: Intent): EventOf<'slot-opened'> {
@@ -147,17 +146,17 @@ export function exposed(intent: SwapIntent, attempt = 1): JournalEvent {
 }
 
 /** A transaction of the intent's own. */
-function placeOf(intent: Intent): Pick<Fill, 'txHash' | 'blockNumber'> {
+function placeOf(intent: Intent): Pick<Fill, 'txHash' | 'blockNumber' | 'blockHash'> {
   const own = [...intent.strategy].reduce((sum, letter) => sum * 131 + letter.charCodeAt(0), 7)
   const txHash = bytes32((own % 2 ** 32) * 2 ** 16 + intent.slotSeconds + 1)
-  return { txHash, blockNumber: 12_350n }
+  return { txHash, blockNumber: 12_350n, blockHash: bytes32(1) }
 }
 
 export function fillOf(intent: SwapIntent): Fill {
-  const { txHash, blockNumber } = placeOf(intent)
+  const place = placeOf(intent)
+  const { txHash } = place
   return {
-    txHash,
-    blockNumber,
+    ...place,
     paid: baseUnits(24_900_000n),
     received: baseUnits(6_100_000_000_000_000n),
     transfers: [`${txHash}:3`, `${txHash}:4`],

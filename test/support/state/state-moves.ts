@@ -30,6 +30,7 @@ export function legalEvents(state: DaemonState, now: number): readonly JournalEv
     ...[...state.strategies].flatMap(([name, record]) => slotMoves(state, name, record, now)),
     ...[...state.intents.values()].flatMap((open) => orderMoves(state, open)),
     ...transactionMoves(state, now),
+    ...finalityMoves(state),
   ]
 }
 
@@ -96,6 +97,24 @@ function orderMoves(state: DaemonState, open: OpenIntent): JournalEvent[] {
     closed: [],
   }
   return moves[open.state]
+}
+
+function finalityMoves(state: DaemonState): JournalEvent[] {
+  const keys = [...state.unfinal.keys()]
+  const reopened = [...state.unfinal.values()]
+    .filter(({ open }) => !state.intents.has(open.intent.id))
+    .map(
+      ({ open: { intent, attempt } }): JournalEvent => ({
+        type: 'fill-reopened',
+        ...{ intentId: intent.id, attempt, blockNumber: 12_350n, blockHash: bytes32(2) },
+      }),
+    )
+  if (keys.length === 0) return []
+  const final = (orders: readonly string[]): JournalEvent => ({
+    type: 'fills-final',
+    ...{ orders, blockNumber: 13_000n },
+  })
+  return [...reopened, final(keys), final(keys.slice(0, 1))]
 }
 
 function recording(state: DaemonState, open: OpenIntent): JournalEvent {

@@ -203,6 +203,30 @@ describe('mistakes', () => {
       'rpc',
       '5:36 chains.base.rpcUrls[0]: this is no web address',
     ],
+    [
+      'a depth that is none',
+      'rpcUrls: ["https://rpc.example"]',
+      'rpcUrls: ["https://rpc.example"], finality: latest',
+      '5:70 chains.base.finality: this is no depth of blocks',
+    ],
+    [
+      'more nodes that have to agree than there are',
+      'rpcUrls: ["https://rpc.example"]',
+      'rpcUrls: ["https://rpc.example"], agree: 2',
+      '5:67 chains.base.agree: 2 nodes have to agree, and there is 1 node in rpcUrls',
+    ],
+    [
+      'no node that has to agree',
+      'rpcUrls: ["https://rpc.example"]',
+      'rpcUrls: ["https://rpc.example"], agree: 0',
+      '5:67 chains.base.agree: this number is out of range',
+    ],
+    [
+      'an explorer that is no address',
+      'rpcUrls: ["https://rpc.example"]',
+      'rpcUrls: ["https://rpc.example"], explorer: basescan',
+      '5:70 chains.base.explorer: this is no web address',
+    ],
     ['an empty value', 'wallet: trader', 'wallet:', '9:10 gasless.wallet: this value is empty'],
     ['a list for a section', 'limits:\n', 'limits: [1]\nhttp:\n', '18:9 limits: this is a list'],
     [

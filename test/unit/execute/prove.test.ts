@@ -25,7 +25,8 @@ function traceOf(
   changes: Partial<TransactionTrace> = {},
 ): TransactionTrace {
   const transfers = moved.map((transfer, logIndex) => ({ ...transfer, logIndex }))
-  return { hash: HASH, success: true, blockNumber: 7n, transfers, input: undefined, ...changes }
+  const place = { hash: HASH, blockNumber: 7n, blockHash: HASH }
+  return { ...place, success: true, transfers, input: undefined, ...changes }
 }
 
 /** Calldata with the nonces and deadlines of permits, in this order. */
@@ -108,6 +109,7 @@ describe('a transaction that settles several orders of the wallet', () => {
   const second = aPermit({
     nonce: 0xbeef_0001_0002_0003n,
     amount: usdc(60),
+    minAmountOut: milliWeth(23),
     deadlineSeconds: NOON_SECONDS + 45,
   })
   const trace = traceOf(
@@ -115,7 +117,7 @@ describe('a transaction that settles several orders of the wallet', () => {
     { input: inputOf(first, second) },
   )
 
-  test('proves each by its own share, in the order of the calldata', () => {
+  test('proves each by its own share', () => {
     expect(proof({ permit: first, trace, others: [second] })).toMatchObject({
       paid: usdc(25),
       transfers: [`${HASH}:0`, `${HASH}:1`],
@@ -124,6 +126,70 @@ describe('a transaction that settles several orders of the wallet', () => {
       paid: usdc(60),
       transfers: [`${HASH}:2`, `${HASH}:3`],
     })
+  })
+
+  test('proves the same behind transfers of nothing, whatever the order of the calldata', () => {
+    const shuffled = traceOf(
+      [paid(0n), paid(usdc(60)), received(milliWeth(24)), paid(0n), paid(usdc(25)), received(1n)],
+      { input: inputOf(first, second) },
+    )
+    const honest = traceOf([...shuffled.transfers, received(milliWeth(10))], {
+      input: inputOf(first, second),
+    })
+    expect(proof({ permit: first, trace: honest, others: [second] })).toMatchObject({
+      paid: usdc(25),
+      received: milliWeth(10),
+    })
+    expect(proof({ permit: second, trace: honest, others: [first] })).toMatchObject({
+      paid: usdc(60),
+    })
+    expect(proof({ permit: first, trace: shuffled, others: [second] })?.received).not.toBe(1n)
+  })
+
+  test('books each at the most that it may have paid and the least that it may have got', () => {
+    const exact = aPermit({
+      nonce: 0xd0d0_0001_0002_0003n,
+      amount: usdc(26),
+      deadlineSeconds: NOON_SECONDS + 40,
+    })
+    const both = traceOf(
+      [paid(usdc(24)), received(milliWeth(10)), paid(usdc(25)), received(milliWeth(11))],
+      { input: inputOf(exact, first) },
+    )
+    const one = proof({ permit: exact, trace: both, others: [first] })
+    expect(one).toMatchObject({ paid: usdc(25), received: milliWeth(10) })
+    const claimed = one?.transfers ?? []
+    // What the first one claims is booked a second time rather than the smaller one that is left.
+    expect(proof({ permit: first, trace: both, claimed })).toMatchObject({
+      paid: usdc(25),
+      received: milliWeth(11),
+      transfers: [`${HASH}:0`, `${HASH}:3`],
+    })
+  })
+
+  test('proves nothing where it names more orders than were paid', () => {
+    const alone = traceOf([paid(0n), paid(usdc(25)), received(milliWeth(10))], {
+      input: inputOf(first, second),
+    })
+    expect(proof({ permit: first, trace: alone, others: [second] })).toBeUndefined()
+  })
+
+  test('books an order beside one that nobody recognised at no more than its own permit', () => {
+    const unknown = traceOf([paid(usdc(60)), paid(usdc(25)), received(milliWeth(10))], {
+      input: inputOf(first),
+    })
+    expect(proof({ permit: first, trace: unknown })).toMatchObject({
+      paid: usdc(25),
+      transfers: [`${HASH}:1`, `${HASH}:2`],
+    })
+    expect(proof({ permit: first, trace: { ...unknown, input: undefined } })).toBeUndefined()
+  })
+
+  test('is named only by whole bytes of its calldata', () => {
+    const words = inputOf(second).slice(10)
+    const shifted: Hex = `0x5e771e000${words}0`
+    const trace = traceOf([paid(usdc(25)), received(milliWeth(10))], { input: shifted })
+    expect(proof({ permit: first, trace, others: [second] })).toMatchObject({ paid: usdc(25) })
   })
 
   test('proves the second by what the first left', () => {

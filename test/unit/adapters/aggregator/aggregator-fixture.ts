@@ -12,6 +12,7 @@ import type {
 } from '../../../../src/ports.ts'
 import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
 import { unpaced } from '../../../support/aggregator/unpaced.ts'
+import { AT_ONCE } from '../../../support/finality.ts'
 import { lateBooks, NO_FILES, signerWith } from '../../../support/signing.ts'
 
 export const SEPOLIA = 11_155_111
@@ -115,6 +116,9 @@ export function fakeAggregator({ key }: { key: Key }) {
     simulate: unasked,
     trace: unasked,
     callsWith: unasked,
+    blocks: unasked,
+    lost: unasked,
+    finalAccount: unasked,
   }
   const clock = sleepyClock()
   const stopping = new AbortController()
@@ -131,6 +135,7 @@ export function fakeAggregator({ key }: { key: Key }) {
       settings: SETTINGS,
       service: unpaced(service),
       chain,
+      finality: AT_ONCE,
       wallet: { chain, chainId: SEPOLIA, signer, turn: createTurns() },
       callTurn: createTurns(),
     },

@@ -33,7 +33,17 @@ async function rig(replyTo: (method: keyof typeof results, asked: number) => Scr
   const clock = createClock()
   const aggregator = { ...AGGREGATOR, rpcUrl: server.url }
   const chains = new Map([
-    ['sepolia', { name: 'sepolia', chainId: 11_155_111, rpcUrls: [server.url] }],
+    [
+      'sepolia',
+      {
+        name: 'sepolia',
+        chainId: 11_155_111,
+        rpcUrls: [server.url],
+        finality: 1,
+        agree: 1,
+        explorer: undefined,
+      } as const,
+    ],
   ])
   const composed = composeAggregator({
     settings: { aggregator, chains } as Partial<Settings> as Settings,

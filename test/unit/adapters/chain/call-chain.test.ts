@@ -9,6 +9,7 @@ import {
   type FakeRpcNode,
   startFakeRpcNode,
 } from '../../../support/chain/fake-rpc-node.ts'
+import { AT_ONCE } from '../../../support/finality.ts'
 
 const ACCOUNT: Address = `0x${'11'.repeat(20)}`
 const CONTRACT: Address = `0x${'22'.repeat(20)}`
@@ -28,6 +29,7 @@ beforeEach(async () => {
   chain = createCallChain({
     chainId: 1,
     rpcUrls: [node.url],
+    rule: AT_ONCE,
     observe: (event) => observed.push(event),
     clock: { now: () => 0 },
   })
@@ -147,7 +149,7 @@ describe('a trace', () => {
   const HASH = word(1)
   const receipt = {
     transactionHash: HASH,
-    blockNumber: '0x10',
+    ...{ blockNumber: '0x10', blockHash: word(900) },
     status: '0x1',
     logs: [],
     gasUsed: '0x5208',
@@ -164,6 +166,7 @@ describe('a trace', () => {
       from: ACCOUNT,
       to: CONTRACT,
       blockNumber: 16n,
+      blockHash: word(900),
       gasUsed: 21_000n,
       effectiveGasPrice: 3n,
       blobCost: 0n,
@@ -224,7 +227,10 @@ describe('a search for calls', () => {
     fromBlock: bigint,
     { untilSeconds = 2_000_000_000, isThorough = false } = {},
   ): ReturnType<typeof chain.callsWith> =>
-    chain.callsWith({ contract: CONTRACT, mark: MARK, fromBlock, untilSeconds, isThorough })
+    chain.callsWith({
+      ...{ contract: CONTRACT, mark: MARK, fromBlock, atLeastBlock: 0n },
+      ...{ untilSeconds, isThorough },
+    })
   const methods = (): readonly string[] =>
     node.batches.flatMap((batch) => batch.map(({ method }) => method))
   const filters = (): readonly Filter[] =>
@@ -232,6 +238,7 @@ describe('a search for calls', () => {
       batch.flatMap((item) => (item.method === 'eth_getLogs' ? [item.params[0] as Filter] : [])),
     )
   const log = (transaction: number, place: { block: number; index: number }) => ({
+    ...{ address: CONTRACT, topics: [], data: '0x', blockHash: word(900) },
     transactionHash: word(transaction),
     blockNumber: hex(place.block),
     logIndex: hex(place.index),
@@ -244,7 +251,7 @@ describe('a search for calls', () => {
       eth_getLogs: ([filter]: readonly unknown[]) => found(filter as Filter),
       eth_getTransactionReceipt: ([hash]: readonly unknown[]) => ({
         transactionHash: hash,
-        blockNumber: '0x10',
+        ...{ blockNumber: '0x10', blockHash: word(900) },
         status: '0x1',
         logs: [],
         gasUsed: '0x1',

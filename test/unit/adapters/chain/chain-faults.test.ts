@@ -7,6 +7,7 @@ import {
   type FakeRpcNode,
   startFakeRpcNode,
 } from '../../../support/chain/fake-rpc-node.ts'
+import { AT_ONCE } from '../../../support/finality.ts'
 
 const OWNER: Address = `0x${'11'.repeat(20)}`
 const TOKEN: Address = `0x${'22'.repeat(20)}`
@@ -37,6 +38,7 @@ beforeEach(async () => {
   chain = createChain({
     chainId: 8453,
     rpcUrls: [node.url],
+    rule: AT_ONCE,
     permit2: PERMIT2,
     observe: () => undefined,
     clock: { now: () => 0 },
@@ -201,12 +203,14 @@ const log = (fields: object = {}) => ({
   logIndex: '0x3',
   transactionHash: HASH,
   blockNumber: '0x10',
+  blockHash: word(900),
   ...fields,
 })
 const receipt = (fields: object = {}) => ({
   transactionHash: HASH,
   status: '0x1',
   blockNumber: '0x10',
+  blockHash: word(900),
   logs: [log()],
   ...fields,
 })
@@ -216,13 +220,16 @@ function scriptTrace(
 ): void {
   Object.assign(script, {
     eth_blockNumber: () => '0x20',
-    eth_getLogs: () => [log()],
+    eth_getLogs: ([{ address }]: [{ address: Hex }]) => (address === TOKEN ? [log()] : []),
     eth_getTransactionReceipt: () => found,
     eth_getTransactionByHash: () => transaction,
   })
 }
 const outgoing = (fromBlock = 1n, untilSeconds = 2_000_000_000) =>
-  chain.outgoing({ owner: OWNER, token: TOKEN, fromBlock, untilSeconds })
+  chain.outgoing({
+    ...{ owner: OWNER, token: TOKEN, nonce: 0n },
+    ...{ fromBlock, atLeastBlock: 0n, untilSeconds },
+  })
 
 test('a trace holds ERC-20 transfers in lower case and nothing else', async () => {
   scriptTrace(
@@ -237,21 +244,25 @@ test('a trace holds ERC-20 transfers in lower case and nothing else', async () =
   )
   expect(await outgoing()).toEqual({
     ok: true,
-    value: [
-      {
-        hash: HASH,
-        success: true,
-        blockNumber: 16n,
-        transfers: [{ token: TOKEN, from: OWNER, to: OTHER, amount: 12n, logIndex: 3 }],
-        input: '0xabcd',
-      },
-    ],
+    value: {
+      traces: [
+        {
+          hash: HASH,
+          success: true,
+          blockNumber: 16n,
+          blockHash: word(900),
+          transfers: [{ token: TOKEN, from: OWNER, to: OTHER, amount: 12n, logIndex: 3 }],
+          input: '0xabcd',
+        },
+      ],
+      cancelled: undefined,
+    },
   })
 })
 
 test('calldata that the node no longer has is left out of a trace', async () => {
   scriptTrace(receipt(), null)
-  expect(await outgoing()).toMatchObject({ ok: true, value: [{ input: undefined }] })
+  expect(await outgoing()).toMatchObject({ ok: true, value: { traces: [{ input: undefined }] } })
 })
 
 const unusable: readonly (readonly [string, unknown, unknown])[] = [
@@ -308,6 +319,8 @@ test('a receipt is asked for anew though one is under way, or it would be older 
   await early
 })
 
+const NOTHING = { traces: [], cancelled: undefined }
+
 function scriptLogs(
   head: number,
   logs: (from: number, to: number) => unknown[],
@@ -315,7 +328,8 @@ function scriptLogs(
   const ranges: [number, number][] = []
   Object.assign(script, {
     eth_blockNumber: () => hex(head),
-    eth_getLogs([filter]: [{ fromBlock: Hex; toBlock: Hex }]) {
+    eth_getLogs([filter]: [{ address: Hex; fromBlock: Hex; toBlock: Hex }]) {
+      if (filter.address !== TOKEN) return []
       const range: [number, number] = [Number(filter.fromBlock), Number(filter.toBlock)]
       ranges.push(range)
       return logs(...range)
@@ -328,7 +342,7 @@ function scriptLogs(
 
 test('a search covers every block once, in ranges that nodes answer', async () => {
   const ranges = scriptLogs(5_000, () => [])
-  expect(await outgoing(999n)).toEqual({ ok: true, value: [] })
+  expect(await outgoing(999n)).toEqual({ ok: true, value: NOTHING })
   expect(ranges).toEqual([
     [999, 2_998],
     [2_999, 4_998],
@@ -357,18 +371,80 @@ test('a search whose time was over long ago ends there, however far the chain ha
   const ranges = scriptLogs(900_000, () => [])
   script['eth_getBlockByNumber'] = ([number]) =>
     number === hex(100_006) ? { timestamp: hex(1_001) } : null
-  expect(await outgoing(7n, 1_000)).toEqual({ ok: true, value: [] })
+  expect(await outgoing(7n, 1_000)).toEqual({ ok: true, value: NOTHING })
   expect(ranges).toHaveLength(50)
   expect(ranges.at(-1)).toEqual([98_007, 100_006])
 })
 
-test('of very many transactions the oldest hundred are traced, whatever order the node lists them in', async () => {
-  scriptLogs(300, () =>
-    Array.from({ length: 150 }, (_, index) =>
-      log({ transactionHash: word(1_000 + index), blockNumber: hex(10 + index) }),
-    ).reverse(),
-  )
+test('a payment is found behind any number of transfers of nothing', async () => {
+  const nothing = (index: number) =>
+    log({ transactionHash: word(1_000 + index), blockNumber: hex(10 + index), data: word(0) })
+  scriptLogs(300, () => [
+    ...Array.from({ length: 250 }, (_, index) => nothing(index)).reverse(),
+    log({ transactionHash: word(7), blockNumber: hex(290) }),
+  ])
   const reply = await outgoing()
-  const hashes = reply.ok ? reply.value.map((trace) => trace.hash) : []
-  expect(hashes).toEqual(Array.from({ length: 100 }, (_, index) => word(1_000 + index)))
+  expect(reply.ok ? reply.value.traces.map((trace) => trace.hash) : []).toEqual([word(7)])
+})
+
+test('of more payments than there can be none are told, rather than some', async () => {
+  scriptLogs(300, () =>
+    Array.from({ length: 1_001 }, (_, index) => log({ transactionHash: word(1_000 + index) })),
+  )
+  expect(await outgoing()).toMatchObject({ ok: false, fault: { tag: 'unavailable' } })
+})
+
+test('a stretch with more logs than a node will answer is searched in halves', async () => {
+  const ranges = scriptLogs(999, () => [])
+  node.answer = (batch) =>
+    batch.map((item) => {
+      const [filter] = item.params as [{ fromBlock: Hex; toBlock: Hex }]
+      const isLong = Number(filter?.toBlock) - Number(filter?.fromBlock) > 300
+      if (item.method !== 'eth_getLogs' || !isLong) return answer(item)
+      return {
+        jsonrpc: '2.0',
+        id: item.id,
+        error: { code: -32005, message: 'query returned more than 10000 results' },
+      }
+    })
+  expect(await outgoing(0n)).toEqual({ ok: true, value: NOTHING })
+  expect(ranges).toEqual([
+    [0, 249],
+    [250, 499],
+    [500, 749],
+    [750, 999],
+  ])
+})
+
+test('a node that falls behind during a search is not believed to have no logs', async () => {
+  scriptLogs(999, () => [])
+  const heads = [999, 900]
+  script['eth_blockNumber'] = () => hex(heads.shift() ?? 900)
+  expect(await outgoing(999n)).toMatchObject({
+    fault: { tag: 'unavailable', message: expect.stringMatching(/block 900, behind 999/) },
+  })
+})
+
+function ofPermit2(filter: unknown, found: object): readonly object[] {
+  return (filter as { readonly address: Address }).address === PERMIT2 ? [found] : []
+}
+
+test('the invalidation of a nonce by its owner is found by its word and bit', async () => {
+  const nonce = (5n << 8n) | 3n
+  scriptLogs(300, () => [])
+  const invalidation = (mask: bigint) => ({
+    ...log({ transactionHash: word(7), blockNumber: hex(290) }),
+    ...{ address: PERMIT2, topics: [word(1), word(OWNER)] },
+    data: `0x${5n.toString(16).padStart(64, '0')}${mask.toString(16).padStart(64, '0')}`,
+  })
+  const search = () =>
+    chain.outgoing({
+      ...{ owner: OWNER, token: TOKEN, nonce, fromBlock: 1n },
+      ...{ atLeastBlock: 0n, untilSeconds: 0 },
+    })
+  script['eth_getLogs'] = ([filter]) => ofPermit2(filter, invalidation(0b1000n))
+  const place = { txHash: word(7), blockNumber: 290n, blockHash: word(900) }
+  expect(await search()).toMatchObject({ value: { cancelled: place } })
+  script['eth_getLogs'] = ([filter]) => ofPermit2(filter, invalidation(0b0100n))
+  expect(await search()).toMatchObject({ value: { cancelled: undefined } })
 })

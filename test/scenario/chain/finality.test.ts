@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
+import { World, type WorldOptions } from '../../../src/simulate/world.ts'
+import { callWorld, untilEvent, untilFirstSlot } from '../../support/aggregator/call-world.ts'
+import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+
+/** A world right after the signature of its first order, which is valid for a minute. */
+async function signed(options: Partial<WorldOptions> & { readonly seed: string }): Promise<World> {
+  const world = new World({ strategies: [aStrategy()], ...options })
+  world.start()
+  await world.runFor(HOUR - 1_000)
+  await untilSigned(world, 1)
+  return world
+}
+
+describe('a permit is not dead', () => {
+  test('by the word of a node whose clock is 90 s ahead', async () => {
+    const world = new World({ seed: 'ahead', strategies: [aStrategy()] })
+    Object.assign(world.serviceFaults, { silent: 1, silence: 'not-found', fillsLate: 1 })
+    world.start()
+    await world.runFor(HOUR - 1_000)
+    await untilSigned(world, 1)
+    world.chainFaults.aheadSeconds = 90
+    await world.runFor(20_000)
+    world.chainFaults.aheadSeconds = 0
+    await world.runFor(5 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expect(world.watch.signatures).toBe(1)
+    expectSound(world)
+  })
+
+  test('at the newest block: only as deep as the operator asks for', async () => {
+    const world = new World({
+      seed: 'deep death',
+      strategies: [aStrategy()],
+      rule: { finality: 30 },
+    })
+    world.serviceFaults.neverFills = 1
+    world.start()
+    await world.runFor(HOUR - 1_000)
+    await untilSigned(world, 1)
+    await world.runFor(100_000)
+    expect(eventTypes(world)).not.toContain('authorization-dead')
+    await world.runFor(MINUTE)
+    expect(eventTypes(world)).toContain('authorization-dead')
+    expectSound(world)
+  })
+
+  test('before a second node has come as far', async () => {
+    const world = await signed({ seed: 'behind', rule: { agree: 2 } })
+    world.serviceFaults.neverFills = 1
+    world.otherNodes.push({ ...noChainFaults(), lagSeconds: 100 })
+    await world.runFor(2 * MINUTE)
+    const dead = world.disk.events().find(({ type }) => type === 'authorization-dead')
+    if (dead !== undefined) throw new Error('a node that is behind has agreed')
+    await world.runFor(2 * MINUTE)
+    expect(eventTypes(world)).toContain('authorization-dead')
+    expectSound(world)
+  })
+
+  test('while the second node is silent, and then it is', async () => {
+    const world = await signed({ seed: 'alone', rule: { agree: 2 } })
+    world.serviceFaults.neverFills = 1
+    world.otherNodes.push({ ...noChainFaults(), down: true })
+    await world.runFor(10 * MINUTE)
+    expect(eventTypes(world)).not.toContain('authorization-dead')
+    expect(world.watch.signatures).toBe(1)
+    Object.assign(world.otherNodes[0] ?? {}, noChainFaults())
+    await world.runFor(2 * MINUTE)
+    expect(eventTypes(world)).toContain('authorization-dead')
+    expectSound(world)
+  })
+
+  test('while this machine, or the service, says that its time has not come', async () => {
+    const world = await signed({ seed: 'slow clock' })
+    world.serviceFaults.neverFills = 1
+    world.clock.offsetMs = -10 * MINUTE
+    await world.runFor(5 * MINUTE)
+    expect(eventTypes(world)).not.toContain('authorization-dead')
+    world.clock.offsetMs = 0
+    await world.runFor(2 * MINUTE)
+    expect(eventTypes(world)).toContain('authorization-dead')
+    expectSound(world)
+  })
+})
+
+test('nodes that say different things of a nonce are told, and nothing is concluded', async () => {
+  const world = await signed({ seed: 'forked', rule: { agree: 2 } })
+  world.serviceFaults.neverFills = 1
+  const [open] = world.state.intents.values()
+  const permit = open?.venue === 'gasless' ? open.permit : undefined
+  if (permit === undefined) throw new Error('no permit is open')
+  await world.runFor(70_000)
+  // The first node does not have the block with it yet.
+  world.chainFaults.lagSeconds = 8
+  world.otherNodes.push(noChainFaults())
+  world.ledger.invalidateNonce(permit.owner, permit.nonce)
+  await world.runFor(8_000)
+  expect(world.observations.some(({ type }) => type === 'nodes-disagree')).toBe(true)
+  expect(eventTypes(world)).not.toContain('authorization-dead')
+  world.chainFaults.lagSeconds = 0
+  await world.runFor(3 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['failed permit-cancelled'])
+  expectSound(world)
+})
+
+test('a fill is final once it lies deep enough for as many nodes as have to agree', async () => {
+  const world = new World({
+    seed: 'final',
+    strategies: [aStrategy()],
+    rule: { finality: 5, agree: 2 },
+  })
+  world.otherNodes.push({ ...noChainFaults(), lagSeconds: 60 })
+  world.start()
+  await world.runFor(HOUR - 1_000)
+  await untilEvent(world, 'slot-closed')
+  await world.runFor(40_000)
+  expect(eventTypes(world)).not.toContain('fills-final')
+  await world.runFor(2 * MINUTE)
+  expect(eventTypes(world).at(-1)).toBe('fills-final')
+  expect(world.state.unfinal.size).toBe(0)
+  const lags = world.observations.flatMap((event) =>
+    event.type === 'finality' ? [event.lagBlocks] : [],
+  )
+  expect(Math.max(...lags)).toBeGreaterThanOrEqual(5)
+  expectSound(world)
+})
+
+test('one order costs at most two looks at the chain until it is final', async () => {
+  const world = new World({ seed: 'cheap', strategies: [aStrategy()], rule: { finality: 30 } })
+  world.start()
+  await world.runFor(5 * HOUR + 5 * MINUTE)
+  const looks = world.observations.filter(({ type }) => type === 'finality')
+  expect(world.state.unfinal.size).toBe(0)
+  expect(world.state.strategies.get('hourly')?.fills).toBe(5)
+  expect(looks.length).toBeLessThanOrEqual(10)
+})
+
+test('a call is not dead by the word of a node whose clock is ahead', async () => {
+  const world = callWorld({ seed: 'call ahead' })
+  world.aggregation.faults.delayMs = 100_000
+  await untilFirstSlot(world)
+  await untilEvent(world, 'call-recorded')
+  await world.runFor(1_000)
+  world.aggregation.chainFaults.aheadSeconds = 900
+  await world.runFor(MINUTE)
+  world.aggregation.chainFaults.aheadSeconds = 0
+  await world.runFor(10 * MINUTE)
+  expect(eventTypes(world)).not.toContain('authorization-dead')
+  expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+  expect(world.aggregation.watch.signatures).toBe(1)
+  expectSound(world)
+})
