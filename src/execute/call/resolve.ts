@@ -59,6 +59,16 @@ export async function resolveCall(
   if (isProposer && view.nestedNonce === undefined) return { tag: 'unknown' }
   const isUnused = isProposer && view.nestedNonce !== undefined && view.nestedNonce <= call.nonce
   if (!isUnused) return findExecution(context, aggregator, open, { view, hint })
+  return expire(context, aggregator, open, { call, view })
+}
+
+/** An unused nonce at a final block past the deadline can never be used any more (rules A1, T6). */
+async function expire(
+  context: OrderContext,
+  aggregator: AggregatorContext,
+  open: OpenCall,
+  { call, view }: { readonly call: TrustlessCall; readonly view: AccountView },
+): Promise<Resolution<AccountView>> {
   if (view.blockTimeSeconds <= call.deadlineSeconds) return { tag: 'open', view }
   const final = await finalAccount(context, aggregator, call)
   const isDead = final?.nestedNonce !== undefined && final.nestedNonce <= call.nonce

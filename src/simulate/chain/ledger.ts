@@ -71,6 +71,7 @@ export class Ledger {
   readonly #again = new Map<Hex, Again>()
   readonly #byHash = new Map<Hex, MinedTransaction>()
   readonly #genesisMs: number
+  readonly #firstBlock: number
   readonly #clock: VirtualClock
   readonly #amounts = new Map<string, Timeline<bigint>>()
   readonly #nonces = new Map<string, number>()
@@ -81,6 +82,7 @@ export class Ledger {
   constructor(clock: VirtualClock) {
     this.#clock = clock
     this.#genesisMs = Math.floor(clock.trueMs / 1000) * 1000 - 3_600_000
+    this.#firstBlock = this.block
   }
 
   get block(): number {
@@ -107,7 +109,8 @@ export class Ledger {
    * still may be, or never; a wallet's own transactions always are, for every node has them.
    */
   reorg(change: { readonly blocks: number; readonly againAfterMs: number | undefined }): void {
-    const fork = this.block - change.blocks
+    // What the world began with stays.
+    const fork = Math.max(this.block - change.blocks, this.#firstBlock)
     const gone = this.transactions.filter(({ blockNumber }) => blockNumber > BigInt(fork))
     for (const { hash } of gone) this.#byHash.delete(hash)
     keepOnly(this.transactions, fork)

@@ -7,7 +7,7 @@ import { assetsOf, type Strategy } from '../../domain/strategy.ts'
 import type { Token } from '../../domain/token.ts'
 import type { Address } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
-import type { MinedTransaction } from '../chain/ledger.ts'
+import type { MinedTransaction, SettlementItem } from '../chain/ledger.ts'
 import type { World } from '../world.ts'
 import { recordedPermits } from './watch.ts'
 
@@ -20,7 +20,7 @@ type Spending = {
   /** What really left the wallet for it, and the most that it was permitted to take. */
   readonly amount: bigint
   readonly most: bigint
-  /** Whether it gave what it had to. */
+  /** Whether its transaction gave all that it had to: of one that cheats one order, another's share may be taken for its. */
   readonly isFair: boolean
   readonly timeMs: number
   readonly mined: MinedTransaction
@@ -47,12 +47,12 @@ function spendingsOf(world: World, events: readonly JournalEvent[]): readonly Sp
     recordedPermits(events).map(({ intentId, permit }) => [permit.nonce, intentId]),
   )
   return world.ledger.transactions.flatMap((mined) =>
-    mined.settled.map(({ permit, paid, received }) => {
-      const { nonce, token, minAmountOut } = permit
+    mined.settled.map(({ permit, paid }) => {
+      const { nonce, token } = permit
       const intentId = owners.get(nonce)
       const strategy = intentId?.split(':')[0] ?? ''
       const timeMs = mined.timeSeconds * 1000
-      const isFair = received >= minAmountOut
+      const isFair = mined.settled.every(isFairItem)
       return {
         intentId,
         strategy,
@@ -66,6 +66,10 @@ function spendingsOf(world: World, events: readonly JournalEvent[]): readonly Sp
       }
     }),
   )
+}
+
+function isFairItem({ permit, received }: SettlementItem): boolean {
+  return received >= permit.minAmountOut
 }
 
 function doubleFills(spendings: readonly Spending[]): string[] {

@@ -48,9 +48,12 @@ test('the last nonce that a proven call used is known, and the next is free', ()
   expect(firstFreeNonce(state, { ...first, account: `0x${'9'.repeat(40)}` })).toBe(0n)
 })
 
-test('a call is outrun by another that used its nonce, and by nothing else', () => {
+test('a call is outrun by another that used its nonce for good, and by nothing else', () => {
   const first = call(1_100, 4n)
   const second = call(1_102, 4n, { isProven: false })
+  expect(isOutrun(state, second)).toBe(false)
+  const orders = [first.clientOrderId]
+  applyEvent(state, { type: 'fills-final', orders, blockNumber: 13_000n }, 1_103)
   expect(isOutrun(state, second)).toBe(true)
   expect(isOutrun(state, first)).toBe(false)
   expect(isOutrun(state, { ...second, nonce: 5n })).toBe(false)
@@ -66,4 +69,15 @@ test('it is kept in a snapshot, and a snapshot from before it was kept is read',
   const { usedNonces: _, ...older } = image
   restoreState(again, older as StateImage)
   expect(firstFreeNonce(again, first)).toBe(0n)
+})
+
+test('a nonce is free again when a reorganisation takes the call away that used it', () => {
+  const first = call(1_100, 4n)
+  const { id: intentId } = callIntentOf(1_100, 'alpha')
+  const filled = { outcome: 'filled', reason: 'filled' } as const
+  applyEvent(state, { type: 'intent-closed', intentId, ...filled }, 1_101)
+  const place = { blockNumber: 12_350n, blockHash: `0x${'2'.repeat(64)}` } as const
+  applyEvent(state, { type: 'fill-reopened', intentId, attempt: 1, ...place }, 1_102)
+  expect(firstFreeNonce(state, first)).toBe(4n)
+  expect(isOutrun(state, first)).toBe(false)
 })
