@@ -404,9 +404,12 @@ export function isAbout(
   fact: Fact | JournalEvent,
   { strategy, slotSeconds }: { readonly strategy: string; readonly slotSeconds: number },
 ): boolean {
+  const own = `${strategy}:${slotSeconds}:`
   if (fact.type === 'fills-final')
-    return fact.orders.some(({ intentId }) => intentId.startsWith(`${strategy}:${slotSeconds}:`))
-  if ('intentId' in fact) return fact.intentId?.startsWith(`${strategy}:${slotSeconds}:`) ?? false
+    return fact.orders.some((order) =>
+      (typeof order === 'string' ? order : order.intentId).startsWith(own),
+    )
+  if ('intentId' in fact) return fact.intentId?.startsWith(own) ?? false
   if (!('slotSeconds' in fact) || fact.strategy !== strategy) return false
   const lastSeconds = 'lastSeconds' in fact ? fact.lastSeconds : fact.slotSeconds
   return fact.slotSeconds <= slotSeconds && slotSeconds <= lastSeconds
