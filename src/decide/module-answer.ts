@@ -84,6 +84,9 @@ function memoryOf(given: unknown, what: string): StrategyMemory | undefined {
   const kept = entries.map(([name, value]): [string, string] => {
     if (name.length > MEMORY_NAME_MAX)
       throw new ModuleFault(`${what} has a name of more than ${MEMORY_NAME_MAX} characters`)
+    // Whoever reads such a name before it was written finds what every object has.
+    if (name in Object.prototype)
+      throw new ModuleFault(`${what} has the name ${name}, which every object has; take another`)
     if (typeof value !== 'string' || value.length > MEMORY_TEXT_MAX)
       throw new ModuleFault(`${what}.${name} is no text of at most ${MEMORY_TEXT_MAX} characters`)
     return [name, value]

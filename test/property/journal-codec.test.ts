@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
@@ -28,7 +29,7 @@ const scalar = fc.oneof(
   fc.boolean(),
   fc.constant(null),
 )
-const key = fc.string().filter((name) => name !== '__proto__')
+const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'toString', '7'))
 const value = fc.letrec((tie) => ({
   any: fc.oneof(
     { maxDepth: 4 },
@@ -50,10 +51,25 @@ describe('exact JSON', () => {
   test('gives back any value of texts, bigints, numbers, lists and records', () => {
     fc.assert(
       fc.property(value, (before) => {
-        expect(exactParse(exactStringify(before))).toStrictEqual(before)
+        const after = exactParse(exactStringify(before))
+        // Vitest tells types by a field called `constructor`, which may be one of these.
+        expect(isDeepStrictEqual(after, before) || { before, after }).toBe(true)
       }),
       { numRuns: 1_000 },
     )
+  })
+
+  test('keeps a field called `__proto__`, and lets none become a prototype', () => {
+    const text = '{"memory":{"__proto__":"12n","seen":"\\\\1n"},"__proto__":{"polluted":"1n"}}'
+    const read = exactParse(text) as { memory: object; polluted?: unknown }
+    expect(exactStringify(read)).toBe(text)
+    expect(Object.entries(read.memory)).toEqual([
+      ['__proto__', 12n],
+      ['seen', '1n'],
+    ])
+    expect(read.polluted).toBeUndefined()
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype)
+    expect(exactStringify(exactParse(exactStringify(read)))).toBe(text)
   })
 
   test('leaves undefined fields out', () => {
@@ -71,7 +87,6 @@ describe('exact JSON', () => {
     ['undefined in a list', [undefined]],
     ['a hole', Array(1)],
     ['undefined itself', undefined],
-    ['a field that would become the prototype', JSON.parse('{"__proto__":{"a":1}}')],
   ])('refuses %s', (_, unfit) => {
     expect(() => exactStringify(unfit)).toThrow(TypeError)
     if (unfit !== undefined) expect(() => exactStringify({ unfit: [unfit] })).toThrow(TypeError)

@@ -40,15 +40,17 @@ function plainObject(value: object): unknown {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null)
     throw new TypeError(`JSON would lose what a ${value.constructor.name} is`)
-  const plain: Record<string, unknown> = {}
-  for (const [key, field] of Object.entries(value)) {
-    if (key === '__proto__') throw new TypeError('JSON field __proto__')
+  // Without a prototype, so that a field called `__proto__` is a field like any other.
+  const plain: Record<string, unknown> = Object.create(null)
+  for (const [key, field] of Object.entries(value))
     if (field !== undefined) plain[key] = toPlain(field)
-  }
   return plain
 }
 
-/** Works in place on what JSON.parse just made: half the time of a reviver. */
+/**
+ * Works in place on what JSON.parse just made: half the time of a reviver. Every key is its record's own by then, so that
+ * assigning to `__proto__` changes that field and no prototype.
+ */
 function fromPlain(value: unknown): unknown {
   if (typeof value === 'string') return fromText(value)
   if (typeof value !== 'object' || value === null) return value

@@ -187,6 +187,16 @@ describe('a module that fails', () => {
       { orders: [ORDER], memoryOnFill: { ['n'.repeat(129)]: '' } },
       'memoryOnFill has a name of more than 128 characters',
     ],
+    [
+      'memory under the name of a prototype',
+      { skip: 'no', memory: JSON.parse('{"seen":"4","__proto__":"x"}') },
+      'memory has the name __proto__, which every object has; take another',
+    ],
+    [
+      'memory under a name that every object has',
+      { orders: [ORDER], memoryOnFill: { toString: '1' } },
+      'memoryOnFill has the name toString, which every object has; take another',
+    ],
   ])('by returning %s skips the slot and says so', (_, answer, detail) => {
     expect(failure(answer)).toBe(detail)
   })
