@@ -129,7 +129,7 @@ export type ViewQuery = {
   readonly permitNonce?: bigint
 }
 
-/** One block's answers. A token or feed whose read reverted is absent. */
+/** One block's answers. A token or feed whose read reverted is absent: what was not read is not zero (rule T8). */
 export type ChainView = {
   readonly blockNumber: bigint
   readonly blockTimeSeconds: number

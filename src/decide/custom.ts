@@ -10,6 +10,7 @@ import {
   priceOf,
   type Skip,
   skip,
+  unreadable,
 } from './decision.ts'
 import { firstLine, type ModuleAnswer, readAnswer, type WantedOrder } from './module-answer.ts'
 import { NO_BOUNDS, notCovered, swapIntent } from './swap.ts'
@@ -59,13 +60,15 @@ function thrownText(error: unknown): string {
   }
 }
 
-/** What a strategy's module is asked with. */
-export function moduleView(strategy: CustomStrategy, view: MarketView): ModuleView {
+/** What a strategy's module is asked with; a skip where one of its balances is not known: it would take it for nothing. */
+export function moduleView(strategy: CustomStrategy, view: MarketView): ModuleView | Skip {
   const names = [...strategy.assets]
-  const balances = names.map(([name, asset]) => [
-    name,
-    { amount: maxOf(0n, availableOf(view, asset)), decimals: asset.token.decimals },
-  ])
+  const balances: [string, { readonly amount: bigint; readonly decimals: number }][] = []
+  for (const [name, asset] of names) {
+    const free = availableOf(view, asset)
+    if (free === undefined) return unreadable(asset)
+    balances.push([name, { amount: maxOf(0n, free), decimals: asset.token.decimals }])
+  }
   const prices = names.flatMap(([sellName, sell]) =>
     names.flatMap(([buyName, buy]) => {
       const answer = priceOf(view, sell.token, buy.token)

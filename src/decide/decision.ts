@@ -14,9 +14,9 @@ export type MarketView = {
   /** First slot of a schedule that counts its slots. */
   readonly startSeconds: number | undefined
   readonly owner: Address
-  /** Base units that are in the wallet and promised to no other order, by `assetKey`. */
+  /** Base units that are in the wallet and promised to no other order, by `assetKey`. What was not read is absent. */
   readonly available: ReadonlyMap<Address, bigint>
-  /** The same with what is promised to other orders: all that the wallet holds. */
+  /** The same with what is promised to other orders: all that the wallet holds. What was not read is absent. */
   readonly held: ReadonlyMap<Address, bigint>
   /** By `pairKey`: sell base units per buy base unit. */
   readonly prices: ReadonlyMap<string, PairPriceAnswer>
@@ -63,8 +63,15 @@ export function withinOrderCap(view: MarketView, token: Token, amount: bigint): 
   return cap === undefined ? amount : minOf(amount, cap)
 }
 
-export function availableOf(view: MarketView, asset: Asset): bigint {
-  return view.available.get(assetKey(asset)) ?? 0n
+/** What is free of an asset; undefined where its balance was not read, which is not zero. */
+export function availableOf(view: MarketView, asset: Asset): bigint | undefined {
+  return view.available.get(assetKey(asset))
+}
+
+/** Nothing is decided about what nobody could read. */
+export function unreadable({ token, native }: Asset): Skip {
+  const symbol = native ? 'ETH' : token.symbol
+  return skip('balance-unreadable', `the balance of ${symbol} could not be read`)
 }
 
 export function priceOf(view: MarketView, sell: Token, buy: Token): PairPriceAnswer {

@@ -9,6 +9,8 @@ export type Drawdown =
   /** `memory` holds the highest value so far; it is kept beside whatever the strategy itself remembers. */
   | { readonly tag: 'within'; readonly memory: StrategyMemory }
   | { readonly tag: 'tripped'; readonly detail: string }
+  /** One of its balances was not read: what the others are worth says nothing. */
+  | { readonly tag: 'unreadable'; readonly asset: Asset }
 
 const PEAK = 'drawdown.peak'
 const SINCE = 'drawdown.since'
@@ -26,6 +28,8 @@ export function drawdownOf(
   const { drawdownBps } = strategy.limits
   const portfolio = portfolioOf(strategy)
   if (drawdownBps === undefined || portfolio === undefined) return { tag: 'within', memory: {} }
+  const asset = portfolio.assets.find((each) => !view.held.has(assetKey(each)))
+  if (asset !== undefined) return { tag: 'unreadable', asset }
   const since = sinceText(portfolio, resumedAtMs)
   const known = view.memory[SINCE] === since ? view.memory[PEAK] : undefined
   const before = known === undefined ? 0n : BigInt(known)

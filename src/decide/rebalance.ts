@@ -8,6 +8,7 @@ import {
   noPrice,
   priceOf,
   skip,
+  unreadable,
   withinOrderCap,
 } from './decision.ts'
 import { settle } from './settlement.ts'
@@ -69,7 +70,9 @@ function valuePortfolio(strategy: RebalanceStrategy, view: MarketView): Portfoli
   for (const { token, weightBps } of strategy.targets) {
     const price = quotePrice(strategy, view, token)
     if (!price.ok) return noPrice(price)
-    const free = availableOf(view, { token, native: false })
+    const asset = { token, native: false }
+    const free = availableOf(view, asset)
+    if (free === undefined) return unreadable(asset)
     const held = free > 0n ? free : 0n
     const { ratio } = price.price
     const value = mulDivDown(held, ratio.num, ratio.den)

@@ -9,7 +9,7 @@ import {
   mulDivUp,
   type Ratio,
 } from '../domain/units.ts'
-import { availableOf, type MarketView, priceOf, type Skip, skip } from './decision.ts'
+import { availableOf, type MarketView, priceOf, type Skip, skip, unreadable } from './decision.ts'
 
 export const NO_BOUNDS: PriceBounds = { min: undefined, max: undefined }
 
@@ -71,9 +71,10 @@ export function outsideBounds(price: Ratio, { min, max }: PriceBounds): Skip | u
   )
 }
 
-/** The balance has to cover the most that an order may take. */
+/** The balance has to be known, and to cover the most that an order may take. */
 export function notCovered(view: MarketView, sell: Asset, maxSell: BaseUnits): Skip | undefined {
   const free = availableOf(view, sell)
+  if (free === undefined) return unreadable(sell)
   if (free >= maxSell) return undefined
   return skip('insufficient-balance', `${free} is free of what the order may take, ${maxSell}`)
 }

@@ -1,6 +1,14 @@
 import type { ThresholdStrategy } from '../domain/strategy.ts'
 import { type BaseUnits, BPS, baseUnits, maxOf, minOf, mulDivDown } from '../domain/units.ts'
-import { availableOf, type Decision, type MarketView, noPrice, priceOf, skip } from './decision.ts'
+import {
+  availableOf,
+  type Decision,
+  type MarketView,
+  noPrice,
+  priceOf,
+  skip,
+  unreadable,
+} from './decision.ts'
 import { memoryFired, memoryOf, triggerOf, type Watched, waitingText, watchRungs } from './rungs.ts'
 import { notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 
@@ -23,7 +31,9 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
     return skip('not-triggered', waitingText(strategy, watched, price), memory)
   const trade = tradePrice(strategy, view)
   if (!trade.ok) return { ...noPrice(trade), memory }
-  const amount = amountOf(firing, availableOf(view, sell))
+  const available = availableOf(view, sell)
+  if (available === undefined) return { ...unreadable(sell), memory }
+  const amount = amountOf(firing, available)
   const barred =
     amount === 0n
       ? skip('insufficient-balance', 'there is nothing to sell')

@@ -117,7 +117,8 @@ type Occurrence =
       readonly wallet: string
       /** Token symbol, or ETH for the native balance. */
       readonly token: string
-      readonly amount: bigint
+      /** Undefined where it was not read. */
+      readonly amount: bigint | undefined
       readonly decimals: number
     }
   | {

@@ -1,7 +1,7 @@
 import { decideCall } from '../decide/call.ts'
 import { decideCustom, moduleView } from '../decide/custom.ts'
 import { decideSwap, type OwnKind } from '../decide/decide.ts'
-import { type Decision, type MarketView, type Skip, skip } from '../decide/decision.ts'
+import { type Decision, type MarketView, type Skip, skip, unreadable } from '../decide/decision.ts'
 import { drawdownOf } from '../decide/drawdown.ts'
 import type { DecisionInputs, EventOf } from '../domain/book/journal.ts'
 import { limitHit, limitText } from '../domain/book/limits.ts'
@@ -102,8 +102,12 @@ export function consider(input: ConsiderInput): Considered | Question {
   const seen = lookAt(input)
   if ('decision' in seen) return seen
   const { strategy, market, inputs } = seen
-  if (strategy.kind === 'custom')
-    return { asks: strategy, view: moduleView(strategy, market), inputs }
+  if (strategy.kind === 'custom') {
+    const view = moduleView(strategy, market)
+    return 'tag' in view
+      ? { decision: view, inputs, alongside: [] }
+      : { asks: strategy, view, inputs }
+  }
   return { inputs, ...considerSwap(input, strategy, market) }
 }
 
@@ -155,6 +159,7 @@ function considerSwap(
 ): Omit<Considered, 'inputs'> {
   const record = input.state.strategies.get(strategy.name)
   const drawdown = drawdownOf(strategy, market, record?.resumedAtMs)
+  if (drawdown.tag === 'unreadable') return { decision: unreadable(drawdown.asset), alongside: [] }
   if (drawdown.tag === 'tripped') {
     const { detail } = drawdown
     const paused = {

@@ -1,4 +1,4 @@
-import { assetKey, type MarketView, pairKey } from '../decide/decision.ts'
+import { assetKey, availableOf, type MarketView, pairKey } from '../decide/decision.ts'
 import type { DecisionInputs, PriceInput } from '../domain/book/journal.ts'
 import { livePermits } from '../domain/book/limits.ts'
 import { NO_MEMORY } from '../domain/book/memory.ts'
@@ -56,12 +56,14 @@ export function viewOf(
 ): MarketView {
   const { state, owner, pricePath } = context
   const record = state.strategies.get(strategy.name)
-  const available = new Map(
-    assetsOf(strategy).map((asset) => [assetKey(asset), freeOf(context, chain, asset)]),
-  )
-  const held = new Map(
-    assetsOf(strategy).map((asset) => [assetKey(asset), heldOf(context, chain, asset)]),
-  )
+  const available = new Map<Address, bigint>()
+  const held = new Map<Address, bigint>()
+  for (const asset of assetsOf(strategy)) {
+    const amount = heldOf(context, chain, asset)
+    if (amount === undefined) continue
+    held.set(assetKey(asset), amount)
+    available.set(assetKey(asset), freeOf(context, amount, asset))
+  }
   const prices = new Map<string, PairPriceAnswer>()
   for (const { sell, buy } of pairsOf(strategy)) {
     const answer = acceptPath(pricePath(sell, buy), chain.readings, chain.blockTimeSeconds)
@@ -111,10 +113,10 @@ export function inputsOf(
   view: MarketView,
   chain: ChainView,
 ): DecisionInputs {
-  const symbols = assetsOf(strategy).map((asset): [string, bigint] => [
-    asset.native ? 'ETH' : asset.token.symbol,
-    view.available.get(assetKey(asset)) ?? 0n,
-  ])
+  const symbols = assetsOf(strategy).flatMap((asset): [string, bigint][] => {
+    const free = availableOf(view, asset)
+    return free === undefined ? [] : [[asset.native ? 'ETH' : asset.token.symbol, free]]
+  })
   const prices = [...view.prices].map(([pair, answer]): [string, PriceInput] => [
     pair,
     priceInput(answer),
@@ -134,9 +136,8 @@ function priceInput(answer: PairPriceAnswer): PriceInput {
   return { ...ratio, updatedAtSeconds, feeds: pairs }
 }
 
-/** What is in the wallet and promised to nobody: less live permits, less intents that are still to be signed. */
-function freeOf(context: ViewContext, chain: ChainView, asset: Asset): bigint {
-  const { state } = context
+/** Of what is in the wallet what is promised to nobody: less live permits, less intents that are still to be signed. */
+function freeOf({ state }: ViewContext, held: bigint, asset: Asset): bigint {
   let planned = 0n
   for (const open of openSwaps(state)) {
     if (open.state !== 'planned') continue
@@ -144,16 +145,15 @@ function freeOf(context: ViewContext, chain: ChainView, asset: Asset): bigint {
     if (sell.token.address !== asset.token.address) continue
     if (sell.native === asset.native) planned += open.intent.maxSell
   }
-  const held = heldOf(context, chain, asset)
   if (asset.native) return held - GAS_RESERVE_WEI - planned
   return held - livePermits(state, asset.token) - planned - heldForEth(state, asset.token)
 }
 
-/** What the wallet holds, with what dry-run has traded on paper. */
-function heldOf({ mode, state }: ViewContext, chain: ChainView, asset: Asset): bigint {
+/** What the wallet holds, with what dry-run has traded on paper; undefined where it was not read. */
+function heldOf({ mode, state }: ViewContext, chain: ChainView, asset: Asset): bigint | undefined {
   const paper = mode === 'dry-run' ? (state.paper.get(assetKey(asset)) ?? 0n) : 0n
-  if (asset.native) return chain.nativeBalance + paper
-  return (chain.balances.get(asset.token.address) ?? 0n) + paper
+  const held = asset.native ? chain.nativeBalance : chain.balances.get(asset.token.address)
+  return held === undefined ? undefined : held + paper
 }
 
 /** WETH that belongs to orders of strategies that name ETH: wrapped and not sold yet, or bought and not unwrapped yet. */
@@ -169,14 +169,19 @@ function heldForEth(state: DaemonState, token: Token): bigint {
   return held
 }
 
-/** Balances by symbol, for the wallet's metrics. */
+/** Balances by symbol, for the wallet's metrics; undefined where one was not read. */
 export function balancesOf(
   tokens: readonly Token[],
   chain: ChainView,
-): readonly { readonly symbol: string; readonly amount: bigint; readonly decimals: number }[] {
-  const held = tokens.flatMap(({ address, symbol, decimals }) => {
-    const amount = chain.balances.get(address)
-    return amount === undefined || address === NATIVE_TOKEN ? [] : [{ symbol, amount, decimals }]
-  })
+): readonly {
+  readonly symbol: string
+  readonly amount: bigint | undefined
+  readonly decimals: number
+}[] {
+  const held = tokens
+    .filter(({ address }) => address !== NATIVE_TOKEN)
+    .map(({ address, symbol, decimals }) => {
+      return { symbol, amount: chain.balances.get(address), decimals }
+    })
   return [{ symbol: 'ETH', amount: chain.nativeBalance, decimals: 18 }, ...held]
 }

@@ -14,6 +14,8 @@ export async function disturb(world: World, random: SeededRandom): Promise<void>
     losesLogs: often(0.15, random.next()),
     losesTransaction: often(0.3, 0.5),
     minesAfterBlocksMax: random.between(1, 30),
+    // Drawn apart, so that what a seed means beside it stays as it was.
+    subReadFails: random.fork(`reads at ${clock.trueMs}`).chance(0.15) ? 0.2 : 0,
   })
   // One that is behind and says that it is not makes up a chain of its own: that takes a second node to find out.
   chainFaults.aheadSeconds = chainFaults.lagSeconds > 0 ? 0 : often(0.15, random.between(1, 120))

@@ -51,9 +51,11 @@ export const SERVICES = {
     metrics.journalRecords.inc(records)
   },
 
-  /** A balance as read at a tick. */
+  /** A balance as read at a tick. One that was not read is none: what was shown last would only seem to hold still. */
   'wallet-balance'({ wallet, token, amount, decimals }, { metrics }) {
-    metrics.walletBalance.set({ wallet, token }, Number(formatAmount(amount, decimals)))
+    const { walletBalance } = metrics
+    if (amount === undefined) walletBalance.remove({ wallet, token })
+    else walletBalance.set({ wallet, token }, Number(formatAmount(amount, decimals)))
   },
 
   /** What is under way. */

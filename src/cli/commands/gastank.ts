@@ -121,9 +121,8 @@ function dataOf(sight: Sight) {
 function linesOf(sight: Sight): readonly (readonly [string, string])[] {
   const { service, onChain, chargedPerDay, isKnown } = sight
   const runwayMs = runwayOf(sight)
-  const held = (onChain?.balance ?? 0n) > 0n
-  const why = held ? 'what is on chain is not indexed' : 'nothing is deposited'
-  const stranger = isKnown === false ? ` (the service does not know it: ${why})` : ''
+  const stranger =
+    isKnown === false ? ` (the service does not know it: ${whyStrange(onChain?.balance)})` : ''
   return [
     ['account', `${sight.account}${stranger}`],
     ['GasTank', `${sight.gasTank} on ${sight.chain}`],
@@ -145,6 +144,12 @@ function linesOf(sight: Sight): readonly (readonly [string, string])[] {
     ['lasts', runwayMs === undefined ? 'unknown' : durationText(runwayMs)],
     ...sight.faults.map((fault) => ['trouble', fault] as const),
   ]
+}
+
+/** Why the service may not know an account, by the wei that the contract has for it; undefined where that was not read. */
+function whyStrange(onChain: bigint | undefined): string {
+  if (onChain === undefined) return 'what is on chain could not be read'
+  return onChain > 0n ? 'what is on chain is not indexed' : 'nothing is deposited'
 }
 
 /** What the contract's own figure stands for, by its generation. */

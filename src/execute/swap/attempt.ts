@@ -15,7 +15,14 @@ import type { OrderContext } from '../context.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
 import { tooCostly } from './cost.ts'
 import { paidFor, paperOf } from './paper.ts'
-import { ensureAllowance, isCovered, isPrepared, isUnwrapping, wrapIfNative } from './prepare.ts'
+import {
+  ensureAllowance,
+  isAllowanceUnread,
+  isCovered,
+  isPrepared,
+  isUnwrapping,
+  wrapIfNative,
+} from './prepare.ts'
 import { feedsOf, notTriggered, triggerPath } from './trigger.ts'
 
 /** One verified quote, ready to be recorded and signed. */
@@ -37,6 +44,9 @@ const STALE: Step = {
   otherwise: trouble('quote-stale', 'every quote was too old by the time it could be signed'),
 }
 const APPROVED: Step = { ...STALE }
+/** What one read left out the next may have; zero it is not. */
+const BALANCE_UNREAD = trouble('balance-unreadable', 'its balance could not be read before signing')
+const ALLOWANCE_UNREAD = trouble('allowance-unreadable', 'its allowance could not be read')
 const SAME_NONCE: Step = { tag: 'again', otherwise: refusal('nonce-live', NONCE_LIVE) }
 const STOPPED = { tag: 'stopped' } as const
 
@@ -199,12 +209,15 @@ async function signable(
     return verdict.reason === 'nonce-live' ? SAME_NONCE : refusal(verdict.reason, verdict.detail)
   const costly = tooCostly(intent, quote, { view, path })
   if (costly !== undefined) return costly
-  const balance = (view.balances.get(intent.sell.token.address) ?? 0n) + paperOf(context, intent)
+  const held = view.balances.get(intent.sell.token.address)
+  if (held === undefined) return BALANCE_UNREAD
+  const balance = held + paperOf(context, intent)
   if (balance < verdict.permit.amount)
     return failure(
       'insufficient-balance',
       `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
     )
+  if (isAllowanceUnread(context, intent, view)) return ALLOWANCE_UNREAD
   if (!isCovered(context, intent, view)) return { tag: 'unapproved', view }
   if (!isFresh(quote, time.nowMs)) return STALE
   ports.observe({
@@ -348,5 +361,6 @@ function coversLivePermits(
   { view, permit }: Signable,
 ): boolean {
   const promised = livePermits(context.ports.journal.state, intent.sell.token)
-  return (view.allowances.get(permit.token) ?? 0n) >= promised + permit.amount
+  const allowance = view.allowances.get(permit.token)
+  return allowance !== undefined && allowance >= promised + permit.amount
 }

@@ -62,12 +62,22 @@ export async function ensureAllowance(
   return prepared(outcome)
 }
 
+/** An allowance that was not read is none to judge by: another approval would replace it. */
+export function isAllowanceUnread(
+  { mode }: Pick<OrderContext, 'mode'>,
+  { sell }: SwapIntent,
+  { allowances }: ChainView,
+): boolean {
+  return mode !== 'dry-run' && !allowances.has(sell.token.address)
+}
+
 /** Whether the allowance is enough for an intent beside the permits that are live already. */
 export function isCovered(context: OrderContext, intent: SwapIntent, view: ChainView): boolean {
   if (context.mode === 'dry-run') return true
   const { token } = intent.sell
   const live = livePermits(context.ports.journal.state, token)
-  return (view.allowances.get(token.address) ?? 0n) >= live + intent.maxSell
+  const allowance = view.allowances.get(token.address)
+  return allowance !== undefined && allowance >= live + intent.maxSell
 }
 
 function plannedSells(state: DaemonState, token: Token): bigint {

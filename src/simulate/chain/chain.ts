@@ -37,6 +37,14 @@ export type ChainFaults = {
   losesLogs: number
   losesTransaction: number
   minesAfterBlocksMax: number
+  /** How likely each read within a batched one reverts for itself, as it does where a node cuts the gas of a call short. */
+  subReadFails: number
+  /** Reads within a batched one that always do: tokens and feeds by their addresses. */
+  unreadable: {
+    balances: readonly Address[]
+    allowances: readonly Address[]
+    feeds: readonly Address[]
+  }
 }
 
 export function noChainFaults(): ChainFaults {
@@ -50,6 +58,8 @@ export function noChainFaults(): ChainFaults {
     losesLogs: 0,
     losesTransaction: 0,
     minesAfterBlocksMax: 1,
+    subReadFails: 0,
+    unreadable: { balances: [], allowances: [], feeds: [] },
   }
 }
 
@@ -101,7 +111,7 @@ export function createSimulatedChain(options: NodeOptions): Chain {
       })),
     view: (query) =>
       ask(() => {
-        const view = viewAt(ledger, query, visible())
+        const view = partOf(viewAt(ledger, query, visible()), query, options)
         return { ok: true, value: { ...view, blockTimeSeconds: timeOf(visible()) } }
       }),
     permit: ({ owner, nonce, txHash }) =>
@@ -216,6 +226,28 @@ function viewAt(ledger: Ledger, query: ViewQuery, block: number): ChainView {
     readings: readingsAt(ledger, feeds, block),
     permitNonceUsed:
       permitNonce === undefined ? undefined : ledger.nonceUsed(owner, permitNonce, block),
+  }
+}
+
+/** A view without what the node's faults keep from it. */
+function partOf(
+  view: ChainView,
+  { feeds }: ViewQuery,
+  { faults, random }: Pick<NodeOptions, 'faults' | 'random'>,
+): ChainView {
+  const { unreadable, subReadFails } = faults
+  const isRead = (of: readonly Address[], address: Address | undefined): boolean =>
+    !random.chance(subReadFails) && (address === undefined || !of.includes(address))
+  const feedOf = (pair: Pair): Address | undefined => feeds.find((each) => each.pair === pair)?.feed
+  const read = <Key, Value>(
+    all: ReadonlyMap<Key, Value>,
+    isIn: (key: Key) => boolean,
+  ): ReadonlyMap<Key, Value> => new Map([...all].filter(([key]) => isIn(key)))
+  return {
+    ...view,
+    balances: read(view.balances, (token) => isRead(unreadable.balances, token)),
+    allowances: read(view.allowances, (token) => isRead(unreadable.allowances, token)),
+    readings: read(view.readings, (pair) => isRead(unreadable.feeds, feedOf(pair))),
   }
 }
 

@@ -50,6 +50,26 @@ describe('chain adapter on a local EVM node', () => {
     return rig.chain.draft({ from: rig.key.address, to: rig.token.address, data, value: 0n })
   }
 
+  test.each([
+    ['reverts', '0x60006000fd'],
+    ['answers no data', '0x00'],
+    ['answers less than a word', '0x601f6000f3'],
+  ] as const)(
+    'a token and a feed whose code %s are absent, and hide no other answer',
+    async (_, code) => {
+      const { key, token, otherToken, feed, tokenBalance } = rig
+      const query = { owner: key.address, tokens: [token, otherToken], feeds: [feed] }
+      const whole = answerOf(await viaProxy.view(query))
+      expect([...whole.balances.values()]).toEqual([tokenBalance, 0n])
+      await rig.rpc.call('anvil_setCode', [otherToken.address, code])
+      await rig.rpc.call('anvil_setCode', [feed.feed, code])
+      const part = answerOf(await viaProxy.view(query))
+      expect([...part.balances]).toEqual([[token.address, tokenBalance]])
+      expect([...part.allowances.keys()]).toEqual([token.address])
+      expect(part.readings.size).toBe(0)
+    },
+  )
+
   test('a view is one HTTP request, and a feed is asked for its decimals once', async () => {
     const query = {
       owner: rig.key.address,

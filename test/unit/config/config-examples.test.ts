@@ -105,13 +105,16 @@ describe('the example module', () => {
     memory: StrategyMemory = {},
   ) {
     const ratio = { num: BigInt(price) * 10n ** 6n, den: 10n ** 18n }
-    const [usdc] = [...strategy.assets.values()]
+    // The first of its tokens is the one that it sells.
+    const balances = [...strategy.assets.values()].map(
+      ({ token }, index) => [token.address, index === 0 ? 1_000_000_000n : 0n] as const,
+    )
     const market: MarketView = {
       slotSeconds: NOW,
       nowSeconds: NOW,
       startSeconds: undefined,
       owner: '0x00000000000000000000000000000000000000d1',
-      available: new Map(usdc === undefined ? [] : [[usdc.token.address, 1_000_000_000n]]),
+      available: new Map(balances),
       prices: new Map([
         ['USDC/WETH', { ok: true, price: { ratio, updatedAtSeconds: NOW, pairs: [] } }],
       ]),
@@ -120,7 +123,9 @@ describe('the example module', () => {
       memory,
       spent: new Map(),
     }
-    const reply = await modules.decide(strategy, moduleView(strategy, market))
+    const view = moduleView(strategy, market)
+    if ('tag' in view) throw new Error(view.detail)
+    const reply = await modules.decide(strategy, view)
     const decision = decideCustom(strategy, market, reply)
     return { decision, memory: decision.memory ?? memory }
   }

@@ -17,7 +17,10 @@ function aMarket(changes: Partial<MarketView> = {}): MarketView {
     owner: WALLET,
     nowSeconds: NOON_SECONDS + 2,
     startSeconds: undefined,
-    available: new Map([[USDC.address, usdc(100)]]),
+    available: new Map([
+      [USDC.address, usdc(100)],
+      [WETH.address, 0n],
+    ]),
     prices: new Map([['USDC/WETH', { ok: true, price }]]),
     held: new Map(),
     orderCaps: new Map(),
@@ -104,6 +107,15 @@ describe('what a module wants', () => {
       tag: 'skip',
       reason: 'price-stale',
       memory: { seen: '4' },
+    })
+  })
+
+  test('is not asked for while one of its balances cannot be read', () => {
+    const market = aMarket({ available: new Map([[USDC.address, usdc(100)]]) })
+    expect(moduleView(HOURLY, market)).toEqual({
+      tag: 'skip',
+      reason: 'balance-unreadable',
+      detail: 'the balance of WETH could not be read',
     })
   })
 

@@ -3,7 +3,7 @@ import type { MarketView } from '../../../src/decide/decision.ts'
 import { drawdownOf } from '../../../src/decide/drawdown.ts'
 import type { StrategyMemory } from '../../../src/domain/book/memory.ts'
 import type { RebalanceStrategy } from '../../../src/domain/strategy.ts'
-import type { Token } from '../../../src/domain/token.ts'
+import { NATIVE_TOKEN, type Token } from '../../../src/domain/token.ts'
 import { USDC, WETH } from '../../../src/simulate/stage.ts'
 import {
   aStrategy,
@@ -88,7 +88,9 @@ describe('the drawdown limit', () => {
   test('starts afresh when the portfolio is of other tokens', () => {
     const memory = peakAfter([2_500])
     const other = aThreshold({ limits: TEN_PERCENT, sell: ETH })
-    expect(drawdownOf(other, holding(2_500, memory), undefined)).toMatchObject({
+    const view = holding(2_500, memory)
+    const held = new Map([...view.held, [NATIVE_TOKEN, 0n] as const])
+    expect(drawdownOf(other, { ...view, held }, undefined)).toMatchObject({
       tag: 'within',
       memory: { 'drawdown.peak': `${usdc(500)}` },
     })
@@ -104,8 +106,21 @@ describe('the drawdown limit', () => {
     })
   })
 
+  test.each([
+    ['what is sold', WETH],
+    ['what is bought', USDC],
+  ])('concludes nothing while the balance of %s cannot be read', (_, { address }) => {
+    const view = holding(1_000, peakAfter([2_500]))
+    const held = new Map([...view.held].filter(([token]) => token !== address))
+    expect(drawdownOf(stop, { ...view, held }, undefined).tag).toBe('unreadable')
+  })
+
   test('trips on a wallet that was emptied, and not on one that was always empty', () => {
-    const empty = { ...holding(2_500), held: new Map() }
+    const nothing = new Map([
+      [USDC.address, 0n],
+      [WETH.address, 0n],
+    ])
+    const empty = { ...holding(2_500), held: nothing }
     expect(drawdownOf(stop, empty, undefined).tag).toBe('within')
     const memory = peakAfter([2_500])
     expect(drawdownOf(stop, { ...empty, memory }, undefined).tag).toBe('tripped')
@@ -129,7 +144,10 @@ describe('the drawdown limit', () => {
     const ratio = { num: 10n ** 18n, den: 2_000n * 10n ** 6n }
     const view = {
       ...holding(2_500),
-      held: new Map([[dai.address, usdc(100)]]),
+      held: new Map([
+        [dai.address, usdc(100)],
+        [WETH.address, 0n],
+      ]),
       prices: new Map([
         ['USDC/WETH', usdcPerWeth],
         ['WETH/DAI', { ok: true, price: { ...usdcPerWeth.price, ratio } } as const],

@@ -259,6 +259,15 @@ test('ids in a route or status never become label values', async () => {
   )
 })
 
+test('a balance that was not read has no gauge, neither 0 nor what it was before', async () => {
+  const { observe, metrics } = await rig()
+  const balance = { type: 'wallet-balance', wallet: 'trader', token: 'USDC', decimals: 6 } as const
+  observe({ ...balance, amount: 5_000_000n })
+  expect(await metrics.render()).toContain('tranched_wallet_balance{wallet="trader"')
+  observe({ ...balance, amount: undefined })
+  expect(await metrics.render()).not.toContain('tranched_wallet_balance{wallet="trader"')
+})
+
 test('balances are whole tokens as floats, negative waits are zero', async () => {
   const { observe, metrics } = await rig()
   observe({
