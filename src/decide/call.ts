@@ -1,5 +1,5 @@
 import { type Intent, intentId } from '../domain/intent.ts'
-import type { SlotSeconds } from '../domain/schedule/schedule.ts'
+import { latestStartMs, type SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { CallStrategy } from '../domain/strategy.ts'
 import type { Address } from '../domain/units.ts'
 import type { Decision } from './decision.ts'
@@ -18,8 +18,7 @@ export function decideCall(
     slotSeconds,
     leg,
     owner: view.caller,
-    startBeforeMs:
-      slotSeconds * 1000 + strategy.schedule.jitterMs + strategy.schedule.maxLatenessMs,
+    startBeforeMs: latestStartMs(strategy.schedule, slotSeconds),
     target: strategy.target,
     calldata: strategy.calldata,
     value: strategy.value,

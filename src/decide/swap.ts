@@ -1,4 +1,5 @@
 import { intentId, type SwapIntent, type Trigger } from '../domain/intent.ts'
+import { latestStartMs } from '../domain/schedule/schedule.ts'
 import type { OrderSize, PriceBounds, SwapStrategy } from '../domain/strategy.ts'
 import type { Asset } from '../domain/token.ts'
 import {
@@ -31,7 +32,6 @@ export function swapIntent(
   { leg, ...wanted }: Wanted & { readonly leg: number },
 ): SwapIntent {
   const { slotSeconds } = view
-  const { schedule } = strategy
   return {
     id: intentId({ strategy: strategy.name, slotSeconds, leg }),
     venue: 'gasless',
@@ -43,7 +43,7 @@ export function swapIntent(
     slippageBps: strategy.slippageBps,
     maxDeviationBps: strategy.maxDeviationBps,
     priceCheck: strategy.priceCheck,
-    startBeforeMs: slotSeconds * 1000 + schedule.jitterMs + schedule.maxLatenessMs,
+    startBeforeMs: latestStartMs(strategy.schedule, slotSeconds),
     ...wanted,
     maxCostBps: wanted.maxCostBps,
   }

@@ -4,7 +4,7 @@ import type { Fact } from './book/tell.ts'
 import type { Disbelief } from './disbelief.ts'
 import type { IntentId } from './intent.ts'
 import type { ServiceFault } from './quote.ts'
-import type { FailureReason } from './reason.ts'
+import type { FailureReason, SkipReason } from './reason.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
 /** Routes of the gasless service that are paced apart. */
@@ -56,6 +56,14 @@ type Occurrence =
       readonly nextSlotSeconds: number | undefined
       readonly lastFillAtMs: number | undefined
       readonly paused: boolean
+    }
+  | {
+      /** It stays owed, and is looked at again soon. */
+      readonly type: 'slot-waiting'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly reason: SkipReason
+      readonly detail: string
     }
   | (Subject & {
       readonly type: 'quote-verified'

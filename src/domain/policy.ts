@@ -105,6 +105,35 @@ export function latestBlockSeconds(localMs: number): number {
   return Math.floor((localMs + CLOCK_SKEW_MS_MAX) / 1000)
 }
 
+/**
+ * What of this machine's clock is believed where the chain is all there is to hold it against: no more than the newest block's
+ * time and the age that such a block may have. Epoch ms.
+ */
+export function believedMs(nowMs: number, blockTimeSeconds: number): number {
+  return Math.min(nowMs, blockTimeSeconds * 1000 + CHAIN_LAG_MS_MAX)
+}
+
+/** When something was seen, by both clocks, whether or not they agreed. Epoch ms; undefined where no block was read. */
+export type Sighting = { readonly clockMs: number; readonly chainMs: number | undefined }
+
+/**
+ * When something was seen, told once the clocks agree: the later of the two, for one may have been behind; but for one that
+ * is still to come, which was ahead.
+ */
+export function sightedAtMs({ clockMs, chainMs = clockMs }: Sighting, agreedMs: number): number {
+  const past = [clockMs, chainMs].filter((ms) => ms <= agreedMs)
+  return past.length === 0 ? agreedMs : Math.max(...past)
+}
+
+/**
+ * Time since a moment that was noted by this machine's clock. One that lies further ahead than clocks may differ was noted
+ * by a clock that was wrong: nobody knows how long ago it was, and nothing waits for it to come.
+ */
+export function agoMs(nowMs: number, notedMs: number): number {
+  const ago = nowMs - notedMs
+  return ago < -CHAIN_LAG_MS_MAX ? Number.POSITIVE_INFINITY : ago
+}
+
 function skew(source: string, offsetMs: number): TrustedTime {
   const detail = `the ${source}'s clock differs from this machine's by ${Math.round(offsetMs)} ms`
   return { ok: false, reason: 'clock-skew', detail }

@@ -53,13 +53,16 @@ function freeAgain(ms: number): string {
   return `free again in ${Math.ceil(ms / 1000)} s`
 }
 
-/** When a strategy, or any, last began an order or opened a slot whose order is still to come. */
+/**
+ * When a strategy, or any, last began an order or opened a slot whose order is still to come. Orders begin only while the
+ * clocks agree; a slot may be opened by one that is wrong, but never begins later than it may.
+ */
 function lastStartMs(state: DaemonState, strategy: string | undefined): number | undefined {
   let last =
     strategy === undefined ? state.lastOrderAtMs : state.strategies.get(strategy)?.lastOrderAtMs
   for (const open of state.intents.values()) {
     if (strategy === undefined || open.intent.strategy === strategy)
-      last = Math.max(last ?? 0, open.openedAtMs)
+      last = Math.max(last ?? 0, Math.min(open.openedAtMs, open.intent.startBeforeMs))
   }
   return last
 }

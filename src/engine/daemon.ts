@@ -1,9 +1,6 @@
-import { NOT_SCHEDULED } from '../domain/book/fold.ts'
 import { WrongStateError } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
-import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
-import { scheduleKey } from '../domain/schedule/schedule.ts'
 import type { AccountLimits, Mode } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
@@ -15,6 +12,7 @@ import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
+import { Enrolment } from './enrolment.ts'
 import { createErrands } from './errands.ts'
 import { createFinalityWatch } from './finality.ts'
 import { keepGasTank } from './gas-tank.ts'
@@ -103,6 +101,9 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     closing.abort('a fatal error')
     stop.abort()
   }
+  const unlessClosing = (error: unknown): void => {
+    if (!closing.signal.aborted) throw error
+  }
   const launch = (id: IntentId): void => {
     const done = executeIntent(context, id)
       .catch(fail)
@@ -116,7 +117,11 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     if (headSeconds === undefined)
       return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
     await noteHaltFile(context.ports)
-    await scheduleStrategies(context, headSeconds)
+    const enrolment = new Enrolment(context, {
+      begun: { clockMs: startedAtMs, chainMs: headSeconds * 1000 },
+      onEntered: () => errands.run(async () => agenda.recount()).catch(unlessClosing),
+    })
+    await attendStrategies(context, enrolment, headSeconds)
     observe({
       type: 'daemon-started',
       mode: input.mode,
@@ -133,13 +138,15 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     const agenda = createAgenda({
       context,
       strategies: input.strategies,
-      startedAtMs,
+      startedAtMs: () => enrolment.startedAtMs(),
       wallet: input.wallet,
       launch,
       wake: errands.wake,
       fail,
     })
     const watch = createFinalityWatch({ context, onReopened: launch, onFailure: fail })
+    const keepEnrolling = (): void => void enrolment.watch().catch(fail)
+    keepEnrolling()
     const fillTank = gasTankKeeper(context, fail)
     fillTank()
     tokens.keep().catch(fail)
@@ -162,8 +169,9 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
           strategies.clear()
           for (const strategy of files.strategies) strategies.set(strategy.name, strategy)
           Object.assign(input.context.account, files.account)
-          await scheduleStrategies(context, identity.value.blockTimeSeconds)
+          await attendStrategies(context, enrolment, identity.value.blockTimeSeconds)
           agenda.replace(files.strategies)
+          keepEnrolling()
           fillTank()
         }),
     })
@@ -249,30 +257,15 @@ async function bindState(
     )
 }
 
-/**
- * A new or changed schedule counts its slots from now on; so does one that was switched off in between. A clock far
- * ahead of the chain is not believed: its slots would be used up before they come.
- */
-async function scheduleStrategies(context: OrderContext, headSeconds: number): Promise<void> {
-  const { clock, journal } = context.ports
-  const schedules = [...context.strategies.values()].map(({ schedule }) => schedule)
-  clock.schedule(schedules.filter((schedule) => schedule.type === 'cron'))
-  const latestMs = headSeconds * 1000 + CHAIN_LAG_MS_MAX
-  const nowSeconds = Math.floor(Math.min(clock.now(), latestMs) / 1000)
-  const keys = new Map<string, string>()
-  for (const name of journal.state.strategies.keys()) keys.set(name, NOT_SCHEDULED)
-  for (const { name, schedule } of context.strategies.values())
-    keys.set(name, scheduleKey(schedule))
-  const changed = [...keys].filter(
-    ([name, key]) => journal.state.strategies.get(name)?.scheduleKey !== key,
-  )
-  await Promise.all(
-    changed.map(([strategy, scheduleKey]) => {
-      const last = journal.state.strategies.get(strategy)?.lastSlotSeconds ?? 0
-      const fromSeconds = Math.max(nowSeconds, last)
-      return journal.append({ type: 'strategy-scheduled', strategy, scheduleKey, fromSeconds })
-    }),
-  )
+/** Wakes at the slots of the strategies that the files name now, and enters those whose schedule is news. */
+function attendStrategies(
+  { ports, strategies }: OrderContext,
+  enrolment: Enrolment,
+  headSeconds: number,
+): Promise<void> {
+  const schedules = [...strategies.values()].map(({ schedule }) => schedule)
+  ports.clock.schedule(schedules.filter((schedule) => schedule.type === 'cron'))
+  return enrolment.replace(strategies.values(), headSeconds)
 }
 
 /** Starts keeping the tank once there is a strategy that makes calls: a deposit cannot be withdrawn. */

@@ -5,6 +5,7 @@ import {
   runwaySeconds,
   sampleAfter,
 } from '../domain/book/runway.ts'
+import { agoMs } from '../domain/policy.ts'
 import type { TopUp } from '../domain/settings.ts'
 import { ETHER } from '../domain/token.ts'
 import { formatAmount } from '../domain/units.ts'
@@ -126,6 +127,8 @@ function createFundsTeller(context: OrderContext, { settings }: AggregatorContex
     silent = 0
     const available = balance - outstanding
     const atMs = clock.now()
+    // A clock that was set back leaves samples behind that lie ahead: no line goes through those.
+    if ((samples.at(-1)?.atMs ?? atMs) > atMs) samples.length = 0
     samples.push(sampleAfter(samples.at(-1), { atMs, available }))
     while (atMs - (samples[0]?.atMs ?? atMs) > RUNWAY_WINDOW_MS) samples.shift()
     const wasLow = isLow
@@ -199,7 +202,7 @@ function whyUnseen(
   const isHeld = isUnknown && tank.balance > 0n
   if (unseen === undefined && !isHeld) return undefined
   const sinceMs = unseen === undefined ? (unknownSinceMs ?? nowMs) : minedAtMs(unseen)
-  if (nowMs - sinceMs < INDEXING_MS_MAX) return 'waiting'
+  if (agoMs(nowMs, sinceMs) < INDEXING_MS_MAX) return 'waiting'
   if (isHeld || unseen === undefined)
     return { barred: `${heldUnknown(tank)}. Nothing is added until it does` }
   const amount = formatAmount(unseen.amount, ETHER.decimals)

@@ -61,7 +61,19 @@ export type ConsiderInput = ViewContext & {
  * custom strategy, whose module takes its time: all is looked at again once it has answered.
  */
 export function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
-  const considered = consider(considerInput(input))
+  return recordSlot(input, considerNow(input))
+}
+
+/** What is made of a slot by what is true now. It is to be recorded before anything else is. */
+export function considerNow(input: SlotInput): Considered | Question {
+  return consider(considerInput(input))
+}
+
+/** Journals what was made of a slot, once its module has been asked where it has one; resolves when that is on disk. */
+export function recordSlot(
+  input: SlotInput,
+  considered: Considered | Question,
+): Promise<readonly IntentId[]> {
   return 'asks' in considered ? askAndTake(input, considered) : record(input, considered)
 }
 

@@ -1,15 +1,19 @@
+import type { Skip } from '../decide/decision.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
-import { CHAIN_LAG_MS_MAX } from '../domain/policy.ts'
+import { believedMs } from '../domain/policy.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
-import { readsMarket, type Strategy } from '../domain/strategy.ts'
+import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import { askChain } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 import { Asking } from './asking.ts'
-import { type SlotInput, takeSlot } from './slot.ts'
-import { type Owed, Upcoming } from './upcoming.ts'
-import { balancesOf, marketOf, type Wanted, wantedBy } from './view.ts'
+import { barredFrom } from './barred.ts'
+import { callsHead, type Heads, headOf, headsOf } from './enrolment.ts'
+import { considerNow, recordSlot } from './slot.ts'
+import { isEntered, type Owed, Upcoming } from './upcoming.ts'
+import { balancesOf, marketOf, scheduleOf, type Wanted, wantedBy } from './view.ts'
+import { waitMs } from './waiting.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
@@ -29,6 +33,8 @@ export type Agenda = {
   settled(): Promise<void>
   /** Attends these strategies from now on. Never during a tick, nor while a module is being asked. */
   replace(strategies: readonly Strategy[]): void
+  /** Looks at the calendar again, after strategies were entered into the journal. Never during a tick. */
+  recount(): void
   /**
    * Opens a slot of a strategy now, outside its schedule, after what is due of it. Limits and pauses hold for it as for
    * any other. Never during a tick. Begins it; `done` gives the slot and its intents, or why there is none.
@@ -45,7 +51,8 @@ export type Triggered =
 export type AgendaInput = {
   readonly context: OrderContext
   readonly strategies: readonly Strategy[]
-  readonly startedAtMs: number
+  /** When this process began, epoch ms; undefined until that is known. */
+  readonly startedAtMs: () => number | undefined
   readonly wallet: string
   /** Called for each intent of a module, once it is on disk. */
   readonly launch: (id: IntentId) => void
@@ -69,16 +76,24 @@ export function createAgenda(input: AgendaInput): Agenda {
     },
     settled: () => asking.settled(),
     replace: (others) => upcoming.replace(others),
+    recount() {
+      // What a module is being asked for is looked at again when it has answered.
+      for (const strategy of upcoming.strategies)
+        if (!asking.has(strategy.name)) upcoming.refresh(strategy)
+    },
     trigger: (name) => trigger({ context, upcoming, asking }, name),
-    nextDueMs: () => Math.max(upcoming.soonestMs(), attendant.retryAtMs),
+    nextDueMs: () => upcoming.soonestMs(),
     nextSlotOf: (strategy) => upcoming.nextOf(strategy),
   }
 }
 
+/** What a tick has read: the market, and the newest blocks. */
+type Sight = { readonly view: ChainView | undefined; readonly heads: Heads }
+
 /** Attends what is due with one read of the market, and keeps what could not be attended for later. */
 class Attendant {
-  /** When slots whose market could not be read, or that no block knows of yet, are looked at again. */
-  retryAtMs = 0
+  /** When the wallet is read again, after it could not be. */
+  #retryAtMs = 0
   #walletReadAtMs = Number.NEGATIVE_INFINITY
   readonly #input: AgendaInput
   readonly #upcoming: Upcoming
@@ -92,73 +107,148 @@ class Attendant {
 
   async attend(nowMs: number): Promise<readonly IntentId[]> {
     const { context } = this.#input
-    const due = this.#upcoming.dueAt(nowMs)
+    const due = this.#upcoming.dueAt(nowMs).filter((each) => !this.#waitsForTurn(each, nowMs))
     if (this.#mayWait(due, nowMs)) return []
-    this.retryAtMs = 0
-    const view = await this.#read(due, nowMs)
+    const sight = await this.#read(due, nowMs)
     // What is due by now stays owed: nobody would wait for it.
     if (context.closing.aborted) return []
-    const owed =
-      view === undefined
-        ? due.filter(({ strategy }) => !readsMarket(strategy))
-        : this.#believed(due, view, nowMs)
+    const owed = due.flatMap((each) => this.#believed(each, sight.heads, nowMs) ?? [])
     await Promise.all(owed.map((each) => recordMissed(context, each)))
     const own = owed.filter(({ strategy }) => strategy.kind !== 'custom')
-    const taken = own.flatMap(({ strategy, due: { attend } }) =>
-      attend.map((slotSeconds) => takeSlot({ context, strategy, slotSeconds, view, nowMs })),
-    )
-    for (const each of owed) if (each.strategy.kind === 'custom') this.#ask(each, { view, nowMs })
-    const started = (await Promise.all(taken)).flat()
-    for (const { strategy } of own) this.#upcoming.refresh(strategy)
-    return started
+    const taken = own.map((each) => ({ ...each, ...this.#take(each, sight.view) }))
+    for (const each of owed) if (each.strategy.kind === 'custom') this.#ask(each, sight.view)
+    const started = await Promise.all(taken.flatMap(({ records }) => records))
+    for (const { strategy, leftMs } of taken) {
+      this.#upcoming.refresh(strategy)
+      if (leftMs !== undefined) this.#leave(strategy, leftMs)
+    }
+    return started.flat()
   }
 
   /** The first slot that is owed: the others are after it, by what the market is then. */
-  #ask({ strategy, due }: Owed, at: Pick<SlotInput, 'view' | 'nowMs'>): void {
+  #ask({ strategy, due, atMs: nowMs }: Believed, view: ChainView | undefined): void {
     const { context, fail } = this.#input
     const [slotSeconds] = due.attend
     if (slotSeconds === undefined) this.#upcoming.refresh(strategy)
-    else this.#asking.take({ context, strategy, slotSeconds, ...at }).catch(fail)
+    else this.#asking.take({ context, strategy, slotSeconds, view, nowMs }).catch(fail)
   }
 
   #mayWait(due: readonly Owed[], nowMs: number): boolean {
-    const isIdle = due.length === 0 && Math.abs(nowMs - this.#walletReadAtMs) < WALLET_READ_MS
+    if (due.length > 0) return false
     // Set by a clock that has since been set back, a retry may seem far ahead.
-    const isRetrying = nowMs < this.retryAtMs && this.retryAtMs - nowMs <= VIEW_RETRY_MS
-    return isIdle || isRetrying
+    const isRetrying = nowMs < this.#retryAtMs && this.#retryAtMs - nowMs <= VIEW_RETRY_MS
+    return isRetrying || Math.abs(nowMs - this.#walletReadAtMs) < WALLET_READ_MS
   }
 
-  async #read(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
-    const { tokens } = this.#upcoming
+  /** Whether other orders are in the way of a slot that waits for them: nothing has to be read to know that. */
+  #waitsForTurn({ strategy, due }: Owed, nowMs: number): boolean {
+    const { ports, account } = this.#input.context
+    const { state } = ports.journal
+    const slotSeconds = due.attend[0]
+    const barred = barredFrom({ state, strategy, account, nowMs })
+    if (slotSeconds === undefined || barred === undefined) return false
+    const leftMs = this.#waitMs(strategy, { slotSeconds, nowMs, skip: barred })
+    if (leftMs !== undefined) this.#leave(strategy, leftMs)
+    return leftMs !== undefined
+  }
+
+  async #read(owed: readonly Owed[], nowMs: number): Promise<Sight> {
+    const { context } = this.#input
+    const hasCalls = owed.some(({ strategy }) => makesCalls(strategy))
+    const [view, calls] = await Promise.all([
+      this.#readMarket(owed, nowMs),
+      hasCalls ? callsHead(context) : undefined,
+    ])
+    return { view, heads: headsOf(context, { swaps: view?.blockTimeSeconds, calls }) }
+  }
+
+  async #readMarket(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
+    const { context } = this.#input
     // Nothing is decided when nothing is owed: only the wallet is looked at.
     const wanted =
-      owed.length === 0 ? { tokens, pairs: [] } : wantedBy(owed.map(({ strategy }) => strategy))
-    const view = await readMarket(this.#input.context, wanted)
-    if (view === undefined) this.#retrySoon()
+      owed.length === 0
+        ? { tokens: this.#upcoming.tokens, pairs: [] }
+        : wantedBy(owed.map(({ strategy }) => strategy))
+    const view = await readMarket(context, wanted)
+    if (view === undefined) this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
     else {
       this.#walletReadAtMs = nowMs
-      reportBalances(this.#input, tokens, view)
+      reportBalances(this.#input, wanted.tokens, view)
     }
     return view
   }
 
   /**
    * A clock that runs ahead must not use up slots whose time has not come: nothing is accounted for that the newest
-   * block does not nearly know of. What is left is owed, and looked at again soon.
+   * block of the strategy's own chain does not nearly know of, and nothing at all while no block can be read. What is
+   * left is owed, and looked at again soon.
    */
-  #believed(owed: readonly Owed[], view: ChainView, nowMs: number): readonly Owed[] {
-    const blockTimeMs = view.blockTimeSeconds * 1000
-    if (nowMs <= blockTimeMs + CHAIN_LAG_MS_MAX) return owed
-    this.#retrySoon()
-    const seconds = Math.round((nowMs - blockTimeMs) / 1000)
+  #believed(each: Owed, heads: Heads, nowMs: number): Believed | undefined {
+    const { strategy } = each
+    const head = headOf(heads, strategy)
+    if (head === undefined) {
+      this.#leave(strategy, VIEW_RETRY_MS)
+      return undefined
+    }
+    const atMs = believedMs(nowMs, head)
+    if (atMs === nowMs) return { ...each, atMs, leftMs: undefined }
     const { observe } = this.#input.context.ports
-    observe({ type: 'clock-trouble', detail: `the newest block is ${seconds} s old` })
-    return this.#upcoming.dueAt(blockTimeMs + CHAIN_LAG_MS_MAX)
+    observe({ type: 'clock-trouble', detail: ageText(nowMs, head) })
+    const owed = this.#upcoming.dueOf(strategy, atMs)
+    if (owed !== undefined) return { ...owed, atMs, leftMs: VIEW_RETRY_MS }
+    this.#leave(strategy, VIEW_RETRY_MS)
+    return undefined
   }
 
-  #retrySoon(): void {
-    this.retryAtMs = this.#input.context.ports.clock.now() + VIEW_RETRY_MS
+  /** Begins to record what is owed, slot by slot, up to one that waits. */
+  #take(
+    { strategy, due, atMs, leftMs }: Believed,
+    view: ChainView | undefined,
+  ): { readonly records: readonly Promise<readonly IntentId[]>[]; readonly leftMs?: number } {
+    const { context } = this.#input
+    const records: Promise<readonly IntentId[]>[] = []
+    for (const slotSeconds of due.attend) {
+      const slot = { context, strategy, slotSeconds, view, nowMs: atMs }
+      const considered = considerNow(slot)
+      const skip = 'asks' in considered ? undefined : considered.decision
+      const waitMs =
+        skip?.tag === 'skip'
+          ? this.#waitMs(strategy, { slotSeconds, nowMs: atMs, skip })
+          : undefined
+      if (waitMs !== undefined) return { records, leftMs: waitMs }
+      records.push(recordSlot(slot, considered))
+    }
+    return leftMs === undefined ? { records } : { records, leftMs }
   }
+
+  #waitMs(
+    strategy: Strategy,
+    barred: { readonly slotSeconds: SlotSeconds; readonly nowMs: number; readonly skip: Skip },
+  ): number | undefined {
+    const { journal, observe } = this.#input.context.ports
+    const { slotSeconds, nowMs, skip } = barred
+    const schedule = scheduleOf(journal.state, strategy)
+    const { reason, detail } = skip
+    const ms = waitMs({ strategy, schedule, slotSeconds, nowMs, reason })
+    if (ms !== undefined)
+      observe({ type: 'slot-waiting', strategy: strategy.name, slotSeconds, reason, detail })
+    return ms
+  }
+
+  #leave(strategy: Strategy, ms: number): void {
+    this.#upcoming.postpone(strategy, { nowMs: this.#input.context.ports.clock.now(), ms })
+  }
+}
+
+/** What is owed by a time that is believed, epoch ms: the time by which it is decided. */
+type Believed = Owed & {
+  readonly atMs: number
+  /** How long what is not believed is left alone, ms. */
+  readonly leftMs: number | undefined
+}
+
+function ageText(nowMs: number, blockTimeSeconds: number): string {
+  return `the newest block is ${Math.round(nowMs / 1000 - blockTimeSeconds)} s old`
 }
 
 async function trigger(
@@ -174,18 +264,24 @@ async function trigger(
   const { clock, journal } = context.ports
   const strategy = upcoming.strategies.find((each) => each.name === name)
   if (strategy === undefined) return refused(`no enabled strategy is named ${name}`)
+  const view = await readMarket(context, wantedBy([strategy]))
+  const calls = makesCalls(strategy) ? await callsHead(context) : undefined
+  const head = headOf(headsOf(context, { swaps: view?.blockTimeSeconds, calls }), strategy)
+  if (context.closing.aborted) return refused('the daemon is stopping')
+  if (head === undefined) return refused('the market could not be read')
   const nowMs = clock.now()
-  const last = journal.state.strategies.get(name)?.lastSlotSeconds ?? 0
+  // By a clock that runs ahead it would use up every slot until then.
+  if (believedMs(nowMs, head) < nowMs) return refused(ageText(nowMs, head))
+  const record = journal.state.strategies.get(name)
+  if (!isEntered(record, strategy))
+    return refused(`the slots of ${name} do not count yet: its clocks disagree`)
   // The second after one that is accounted for, where both are this one.
-  const slotSeconds = Math.max(Math.floor(nowMs / 1000), last + 1)
+  const slotSeconds = Math.max(Math.floor(nowMs / 1000), record.lastSlotSeconds + 1)
   const owedSlot = upcoming.nextOf(name)
   const isAhead = slotSeconds * 1000 - nowMs > 1_000
   const isOwed = owedSlot !== undefined && owedSlot <= slotSeconds
   if (isAhead || isOwed || asking.has(name))
     return refused(`${name} has a slot of its own at this very moment`)
-  const view = await readMarket(context, wantedBy([strategy]))
-  if (context.closing.aborted) return refused('the daemon is stopping')
-  if (view === undefined && readsMarket(strategy)) return refused('the market could not be read')
   const taken = asking.take({ context, strategy, slotSeconds, view, nowMs })
   return { done: taken.then((intents) => ({ ok: true, slotSeconds, intents })) }
 }

@@ -1,21 +1,37 @@
+import type { StrategyRecord } from '../domain/book/state.ts'
 import { nextSlot } from '../domain/schedule/calendar.ts'
 import { attendedAtMs, type Due, dueSlots } from '../domain/schedule/due.ts'
-import type { SlotSeconds } from '../domain/schedule/schedule.ts'
+import { type SlotSeconds, scheduleKey } from '../domain/schedule/schedule.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Ports } from '../ports.ts'
 import { scheduleOf, type Wanted, wantedBy } from './view.ts'
 
+/** Pause before it is asked again when this process began. */
+const START_LOOK_MS = 2_000
+
 /** A strategy's next slot, and when it is attended, epoch ms. */
 type Next = { readonly slot: SlotSeconds; readonly dueMs: number }
+
+/** While a strategy is left alone, epoch ms. */
+type Pause = { readonly sinceMs: number; readonly untilMs: number }
 
 /** What a strategy owes at a moment. */
 export type Owed = { readonly strategy: Strategy; readonly due: Due }
 
+/** Whether the journal counts the slots of a strategy as its file has them now. */
+export function isEntered(
+  record: StrategyRecord | undefined,
+  { schedule }: Strategy,
+): record is StrategyRecord {
+  return record?.scheduleKey === scheduleKey(schedule)
+}
+
 /** The next slot of every strategy, by the calendar and by what the journal has accounted for. */
 export class Upcoming {
   readonly #ports: Pick<Ports, 'journal' | 'observe'>
-  readonly #startedAtMs: number
+  readonly #startedAtMs: () => number | undefined
   readonly #next = new Map<string, Next>()
+  readonly #postponed = new Map<string, Pause>()
   #soonestMs: number | undefined
   #strategies: readonly Strategy[] = []
   #tokens: Wanted['tokens'] = []
@@ -23,7 +39,8 @@ export class Upcoming {
   constructor(input: {
     readonly ports: Pick<Ports, 'journal' | 'observe'>
     readonly strategies: readonly Strategy[]
-    readonly startedAtMs: number
+    /** When this process began, epoch ms; undefined until that is known. */
+    readonly startedAtMs: () => number | undefined
   }) {
     this.#ports = input.ports
     this.#startedAtMs = input.startedAtMs
@@ -43,17 +60,20 @@ export class Upcoming {
     this.#strategies = strategies
     this.#tokens = wantedBy(strategies).tokens
     this.#next.clear()
+    this.#postponed.clear()
     this.#soonestMs = undefined
     for (const strategy of strategies) this.refresh(strategy)
   }
 
-  /** Looks at the calendar again, after slots were accounted for. */
+  /** Looks at the calendar again, after slots were accounted for. A strategy that is not entered yet has none. */
   refresh(strategy: Strategy): void {
     const { journal, observe } = this.#ports
     const record = journal.state.strategies.get(strategy.name)
-    const after = record?.lastSlotSeconds ?? Math.floor(this.#startedAtMs / 1000)
-    const slot = nextSlot(scheduleOf(journal.state, strategy), after)
+    const slot = isEntered(record, strategy)
+      ? nextSlot(scheduleOf(journal.state, strategy), record.lastSlotSeconds)
+      : undefined
     this.#soonestMs = undefined
+    this.#postponed.delete(strategy.name)
     if (slot === undefined) this.#next.delete(strategy.name)
     else
       this.#next.set(strategy.name, {
@@ -79,33 +99,61 @@ export class Upcoming {
     return this.#next.get(strategy)?.slot
   }
 
-  /** Everything that is owed at a moment, by calendar alone. */
+  /** Leaves what a strategy owes alone for a while: it stays owed. */
+  postpone(
+    { name }: Strategy,
+    { nowMs, ms }: { readonly nowMs: number; readonly ms: number },
+  ): void {
+    this.#postponed.set(name, { sinceMs: nowMs, untilMs: nowMs + ms })
+    this.#soonestMs = undefined
+  }
+
+  /** Everything that is owed at a moment, by calendar alone, but for what is left alone. */
   dueAt(nowMs: number): readonly Owed[] {
+    this.#release(nowMs)
     if (nowMs < this.soonestMs()) return []
-    const { state } = this.#ports.journal
-    const startedAtMs = this.#startedAtMs
-    return this.#strategies.flatMap((strategy): readonly Owed[] => {
-      const next = this.#next.get(strategy.name)
-      if (next === undefined || next.dueMs > nowMs) return []
-      const lastSlotSeconds = state.strategies.get(strategy.name)?.lastSlotSeconds ?? next.slot - 1
-      const schedule = scheduleOf(state, strategy)
-      const due = dueSlots({
-        strategy: strategy.name,
-        schedule,
-        lastSlotSeconds,
-        nowMs,
-        startedAtMs,
-      })
-      return [{ strategy, due }]
+    return this.#strategies.flatMap((strategy) => {
+      if (this.#postponed.has(strategy.name)) return []
+      const owed = this.dueOf(strategy, nowMs)
+      if (owed === undefined || this.#canBeAttended(strategy)) return owed ?? []
+      this.postpone(strategy, { nowMs, ms: START_LOOK_MS })
+      return []
     })
   }
 
-  /** When the next slot of any strategy is due, epoch ms; infinity when there is none. */
+  /** What is from before this start is not made up for under `missed: skip`, so that its time has to be known. */
+  #canBeAttended({ schedule }: Strategy): boolean {
+    return schedule.missed !== 'skip' || this.#startedAtMs() !== undefined
+  }
+
+  /** A pause that was made by a clock which has since been set back would last for as long. */
+  #release(nowMs: number): void {
+    for (const [name, { sinceMs, untilMs }] of this.#postponed) {
+      if (nowMs >= sinceMs && nowMs < untilMs) continue
+      this.#postponed.delete(name)
+      this.#soonestMs = undefined
+    }
+  }
+
+  /** What one strategy owes at a moment; undefined where it owes nothing. */
+  dueOf(strategy: Strategy, nowMs: number): Owed | undefined {
+    const { state } = this.#ports.journal
+    const { name } = strategy
+    const next = this.#next.get(name)
+    if (next === undefined || next.dueMs > nowMs) return undefined
+    const lastSlotSeconds = state.strategies.get(name)?.lastSlotSeconds ?? next.slot - 1
+    const schedule = scheduleOf(state, strategy)
+    const startedAtMs = this.#startedAtMs() ?? nowMs
+    const due = dueSlots({ strategy: name, schedule, lastSlotSeconds, nowMs, startedAtMs })
+    return { strategy, due }
+  }
+
+  /** When the next slot of any strategy is looked at, epoch ms; infinity when there is none. */
   soonestMs(): number {
     if (this.#soonestMs === undefined) {
       this.#soonestMs = Number.POSITIVE_INFINITY
-      for (const { dueMs } of this.#next.values())
-        this.#soonestMs = Math.min(this.#soonestMs, dueMs)
+      for (const [name, { dueMs }] of this.#next)
+        this.#soonestMs = Math.min(this.#soonestMs, this.#postponed.get(name)?.untilMs ?? dueMs)
     }
     return this.#soonestMs
   }

@@ -209,8 +209,10 @@ async function sendAgain(sending: Sending, id: string, tries: Tries): Promise<vo
   const open = ports.journal.state.transactions.get(id)
   if (open === undefined) return
   const { triedAtMs } = tries
+  // The distance and not the difference: a clock that was set back must not keep a fee from being raised.
   const isOverdue =
-    triedAtMs !== undefined && ports.clock.now() - triedAtMs > policy.transactionPatienceMs
+    triedAtMs !== undefined &&
+    Math.abs(ports.clock.now() - triedAtMs) > policy.transactionPatienceMs
   const isOut = triedAtMs !== undefined && tries.broadcastFault === undefined
   if (isOut && !isOverdue) return
   let signed = await sign(sending, id)

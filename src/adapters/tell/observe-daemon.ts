@@ -76,6 +76,13 @@ export const DAEMON = {
     if (lastFillAtMs !== undefined) lastFill.set({ strategy }, lastFillAtMs / 1_000)
   },
 
+  /** Told once in a while: it is looked at every few seconds. */
+  'slot-waiting'({ type, strategy, slotSeconds, reason, detail }, { log }, { isNews }) {
+    const level = isNews(`waiting ${strategy}:${slotSeconds}`) ? 'info' : 'debug'
+    const text = `${strategy} ${instantText(slotSeconds)} waits (${reason}): ${detail}`
+    log[level](text, { event: type, strategy, slotSeconds, reason, detail })
+  },
+
   'slot-opened'({ type, strategy, slotSeconds, latenessMs, intents }, { log, metrics }) {
     const fields = { event: type, strategy, slotSeconds, latenessMs, intents }
     const many = intents === 1 ? '1 intent' : `${intents} intents`

@@ -90,7 +90,7 @@ function checkNonceIsFree(
 }
 
 export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atMs: number): void {
-  const { execution, intentId, attempt } = event
+  const { execution, intentId, attempt, blockTimeSeconds } = event
   const open = openCall(state, intentId)
   const { call, intent } = open
   if (call === undefined) throw new InvariantError(`${intentId}: a proof without a call`)
@@ -100,7 +100,9 @@ export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atM
   open.execution = execution
   if (call.trust === 'trustless') noteUsedNonce(state, call)
   const authorization = authorizationOf(call, intent)
-  settle(state, open, { authorization, paid: intent.value, claims, place: execution, atMs })
+  const provenAtMs = blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000
+  const proof = { paid: intent.value, claims, place: execution, atMs, provenAtMs }
+  settle(state, open, { authorization, ...proof })
 }
 
 /** What was signed of an open intent that is a call. */

@@ -206,6 +206,8 @@ export type JournalEvent =
       readonly intentId: IntentId
       readonly attempt: number
       readonly execution: Execution
+      /** Time of the newest block when it was proven, which this machine's clock cannot change; older records have none. */
+      readonly blockTimeSeconds?: number | undefined
     }
   | {
       /** The blocks that proved these orders lie as deep as the operator asks for: no reorganisation takes them back. */

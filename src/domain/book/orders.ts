@@ -135,10 +135,13 @@ export function settle(
     readonly claims: readonly string[]
     readonly place: Pick<Fill, 'blockNumber' | 'blockHash'>
     readonly atMs: number
+    /** By the chain's clock, where no deadline says when it can have executed at the latest. */
+    readonly provenAtMs?: number
   },
 ): void {
   const { deadlineSeconds, clientOrderId: key } = authorization
-  const spentAtMs = deadlineSeconds === undefined ? proof.atMs : deadlineSeconds * 1000
+  const { provenAtMs = proof.atMs } = proof
+  const spentAtMs = deadlineSeconds === undefined ? provenAtMs : deadlineSeconds * 1000
   countFill(state, open, proof.atMs)
   spend(state, open, { ...authorization, amount: proof.paid, atMs: spentAtMs })
   for (const claim of proof.claims) state.claimedTransfers.set(claim, spentAtMs)

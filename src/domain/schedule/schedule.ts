@@ -36,6 +36,14 @@ export type Schedule = Recurrence & {
 /** One occurrence of a schedule, in epoch seconds. */
 export type SlotSeconds = number
 
+/** The last moment at which a slot may begin, epoch ms. Lateness counts from the latest that jitter may put it at. */
+export function latestStartMs(
+  { jitterMs, maxLatenessMs }: Pick<Schedule, 'jitterMs' | 'maxLatenessMs'>,
+  slot: SlotSeconds,
+): number {
+  return slot * 1000 + jitterMs + maxLatenessMs
+}
+
 /** Names a recurrence: when it changes, slots are counted afresh. */
 export function scheduleKey(recurrence: Recurrence): string {
   if (recurrence.type === 'cron') return `${recurrence.cron} ${recurrence.timezone}`

@@ -11,6 +11,7 @@ import type {
   GasTankAccount,
   Journal,
 } from '../../ports.ts'
+import { trustedNow } from '../ask.ts'
 import { payloadOf } from '../authority/deeds.ts'
 import { haltedNow } from '../close.ts'
 import type { AggregatorContext, SendingContext } from '../context.ts'
@@ -147,11 +148,14 @@ async function readyFor(context: SendingContext, aggregator: AggregatorContext):
   if (!view.ok) return { ok: false, message: view.fault.message }
   const tank = gasTankOf(aggregator, view.value)
   if (tank === undefined) return { ok: false, message: noGasTank(aggregator) }
+  // The cap of a day counts deposits by this machine's clock.
+  const time = trustedNow(context, view.value)
+  if (!time.ok) return { ok: false, message: time.detail }
   const shown = shownBy(await service.accountInfo(account))
   if (!shown.ok) return shown
   const available = shown.account && availableOf(shown.account)
-  const { clock, journal } = context.ports
-  if (awaitedDeposit(journal.state, aggregator, { available, nowMs: clock.now() }) !== undefined)
+  const { state } = context.ports.journal
+  if (awaitedDeposit(state, aggregator, { available, nowMs: time.nowMs }) !== undefined)
     return { ok: false, message: `the service does not show an earlier deposit yet; ${LOOK}` }
   if (available === undefined && tank.balance > 0n)
     return { ok: false, message: `${heldUnknown(tank)}; ${LOOK}` }

@@ -5,6 +5,7 @@ import {
   minedAtMs,
 } from '../../domain/book/deposits.ts'
 import type { DaemonState, Deposit } from '../../domain/book/state.ts'
+import { agoMs } from '../../domain/policy.ts'
 import type { Journal } from '../../ports.ts'
 import type { AggregatorContext } from '../context.ts'
 
@@ -52,7 +53,7 @@ export function awaitedDeposit(
 }
 
 function isOfLate(deposit: Deposit, nowMs: number): boolean {
-  return nowMs - minedAtMs(deposit) < INDEXING_MS_MAX
+  return agoMs(nowMs, minedAtMs(deposit)) < INDEXING_MS_MAX
 }
 
 /** Keeps in the journal that the service shows the latest deposit: what is spent later makes its figure fall again. */

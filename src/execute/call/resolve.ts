@@ -46,7 +46,7 @@ export async function resolveCall(
   if (call.trust === 'trusted') {
     const orderId = open.orderId as Hex | undefined
     const { traces, isComplete } = await known(context, aggregator, { open, call, orderId, hint })
-    if (await proveIn(context, aggregator, open, traces)) return { tag: 'moved' }
+    if (await proveIn(context, aggregator, open, { traces, view })) return { tag: 'moved' }
     return isComplete ? { tag: 'open', view } : { tag: 'unknown' }
   }
   // Our own call at its nonce is what the nonce was used for: there is nothing to search.
@@ -141,7 +141,8 @@ async function findExecution(
   const final = isLate ? await finalAccount(context, aggregator, call) : undefined
   const orderId = open.orderId as Hex | undefined
   const named = await known(context, aggregator, { open, call, orderId, hint })
-  if (await proveIn(context, aggregator, open, named.traces)) return { tag: 'moved' }
+  const { traces } = named
+  if (await proveIn(context, aggregator, open, { traces, view })) return { tag: 'moved' }
   const found = await chain.callsWith({
     contract: settings.contracts.multicall,
     mark: callMark(call),
@@ -155,7 +156,8 @@ async function findExecution(
     context.ports.observe({ type: 'chain-trouble', doing: 'searching a call', message })
     return { tag: 'open', view }
   }
-  if (await proveIn(context, aggregator, open, found.value)) return { tag: 'moved' }
+  const searched = { traces: found.value, view }
+  if (await proveIn(context, aggregator, open, searched)) return { tag: 'moved' }
   if (final === undefined || !named.isComplete) return { tag: 'open', view }
   // Used at the newest block alone it may still be unused for good.
   const isUnused = final.nestedNonce !== undefined && final.nestedNonce <= call.nonce
@@ -169,7 +171,7 @@ async function proveIn(
   context: OrderContext,
   aggregator: AggregatorContext,
   open: OpenCall,
-  traces: readonly CallTrace[],
+  { traces, view }: { readonly traces: readonly CallTrace[]; readonly view: AccountView },
 ): Promise<boolean> {
   const { call, intent } = open
   if (call === undefined) return false
@@ -190,6 +192,7 @@ async function proveIn(
       via,
       costs,
     },
+    blockTimeSeconds: view.blockTimeSeconds,
   })
   if (open.ended !== undefined && via === 'aggregated') {
     const detail = `the service said ${open.ended.status}, and the chain shows it executed in ${trace.hash}`

@@ -14,6 +14,8 @@ const FEE_PER_GAS = 10n ** 9n
 export type CallChainFaults = {
   down: boolean
   unavailable: number
+  /** How far behind true time, or ahead of it where below zero, the node says that its newest block is. */
+  lagSeconds: number
   /** Answers about the account that are still to be late, and how late they may be: they were true when they were given. */
   lateAccounts: number
   accountLateMs: number
@@ -36,6 +38,7 @@ export function noCallChainFaults(): CallChainFaults {
   return {
     down: false,
     unavailable: 0,
+    lagSeconds: 0,
     lateAccounts: 0,
     accountLateMs: 0,
     nonceBehind: false,
@@ -79,7 +82,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
   const accountNow = (): ChainReply<AccountView> =>
     value({
       blockNumber: ledger.block,
-      blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds,
+      blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds - faults.lagSeconds,
       baseFeePerGas: FEE_PER_GAS,
       balance: ledger.balance,
       transactionCount: ledger.transactionCount,
@@ -110,7 +113,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         value({
           chainId,
           genesisHash: fingerprint(`genesis ${chainId}`),
-          blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds,
+          blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds - faults.lagSeconds,
         }),
       ),
     blocks: (query) => agreed(() => assembly.blocks(query)),

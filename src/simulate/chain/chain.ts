@@ -229,7 +229,7 @@ function viewAt(ledger: Ledger, query: ViewQuery, block: number): ChainView {
   }
 }
 
-/** A view without what the node's faults keep from it. */
+/** A view without what the node's faults keep from it, and with the time that they make of it. */
 function partOf(
   view: ChainView,
   { feeds }: ViewQuery,
@@ -245,6 +245,7 @@ function partOf(
   ): ReadonlyMap<Key, Value> => new Map([...all].filter(([key]) => isIn(key)))
   return {
     ...view,
+    blockTimeSeconds: view.blockTimeSeconds + faults.aheadSeconds,
     balances: read(view.balances, (token) => isRead(unreadable.balances, token)),
     allowances: read(view.allowances, (token) => isRead(unreadable.allowances, token)),
     readings: read(view.readings, (pair) => isRead(unreadable.feeds, feedOf(pair))),

@@ -99,11 +99,9 @@ describe('a call is not signed', () => {
 
   test('by another wallet than the one it was decided for', async () => {
     const world = callWorld({ seed: 'another wallet' })
-    world.aggregation.chainFaults.down = true
     await untilFirstSlot(world)
     await untilEvent(world, 'slot-opened')
     world.crash()
-    world.aggregation.chainFaults.down = false
     world.aggregation.wallet = '0x00000000000000000000000000000000000000cc'
     world.start()
     await world.runFor(MINUTE)

@@ -17,9 +17,10 @@ describe('clocks that disagree', () => {
   ])('%s: nothing is signed', async (_name, skewMs, offsetMs) => {
     const world = new World({ seed: 'skew', strategies: [aStrategy()] })
     world.serviceFaults.skewMs = skewMs
-    world.clock.offsetMs = offsetMs
     world.start()
-    await world.runFor(HOUR + MINUTE)
+    await world.runFor(MINUTE)
+    world.clock.offsetMs = offsetMs
+    await world.runFor(HOUR)
     expect(world.watch.signatures).toBe(0)
     expect(waits(world)[0]).toMatch(/^(clock-skew|chain-stale)$/)
     expectSound(world)

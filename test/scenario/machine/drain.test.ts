@@ -120,9 +120,9 @@ test('calls whose account cannot be read are let go at once, and made after the 
     seed: 'calls',
     strategies: names.map((name) => aCallStrategy({ name })),
   })
-  world.aggregation.chainFaults.down = true
   await untilFirstSlot(world)
   await until(world, () => world.state.intents.size === 2)
+  world.aggregation.chainFaults.down = true
   await world.runFor(2_000)
   world.stop('SIGTERM')
   await world.runFor(AT_ONCE_MS)

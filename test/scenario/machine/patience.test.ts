@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest'
 import type { Observation } from '../../../src/domain/observation.ts'
 import type { World } from '../../../src/simulate/world.ts'
 import { World as SimulatedWorld } from '../../../src/simulate/world.ts'
-import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
+import {
+  aCallStrategy,
+  callWorld,
+  executed,
+  untilEvent,
+} from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
 
@@ -171,6 +176,7 @@ describe('a call before its record', () => {
   test.each([9_000, 20 * MINUTE])('waits for a node that is gone for %d ms', async (awayMs) => {
     const world = calls(`call ${awayMs}`)
     await untilSlot(world)
+    await untilEvent(world, 'slot-opened')
     world.aggregation.chainFaults.down = true
     await world.runFor(awayMs)
     world.aggregation.chainFaults.down = false
@@ -184,6 +190,7 @@ describe('a call before its record', () => {
   test('ends with its slot', async () => {
     const world = calls('call too late')
     await untilSlot(world)
+    await untilEvent(world, 'slot-opened')
     world.aggregation.chainFaults.down = true
     await world.runFor(31 * MINUTE)
     expect(outcomes(world, 'claim')).toEqual(['expired too-late'])

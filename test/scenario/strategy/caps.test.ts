@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { MissedPolicy } from '../../../src/domain/schedule/schedule.ts'
 import { USDC } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
@@ -88,19 +89,45 @@ describe('caps', () => {
   })
 })
 
-test('a cooldown holds between slots that are caught up with at once', async () => {
-  const strategy = aStrategy({
-    schedule: aSchedule('*/10 * * * *', { missed: 'all' }),
-    limits: { ...OPEN, cooldownMs: 30 * MINUTE, maxOpenIntents: 10 },
+describe('slots that are caught up with at once, under a cooldown', () => {
+  /** Slots at 00:10, 00:20, 00:30 and 00:40, all found at 00:45. */
+  async function stalled(missed: MissedPolicy): Promise<World> {
+    const strategy = aStrategy({
+      schedule: aSchedule('10,20,30,40 0 * * *', { missed }),
+      limits: { ...OPEN, cooldownMs: 30 * MINUTE, maxOpenIntents: 10 },
+    })
+    const world = new World({ seed: 'cooldown', strategies: [strategy] })
+    world.start()
+    await world.runFor(5 * MINUTE)
+    world.clock.stall(40 * MINUTE)
+    await world.runFor(45 * MINUTE)
+    return world
+  }
+
+  test('wait for it one after the other, as long as each may be late', async () => {
+    const world = await stalled('all')
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    await world.runFor(20 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    await world.runFor(HOUR)
+    // The second at 01:15, the third would be at 01:45 and may begin until 01:30.
+    expect(outcomes(world, 'hourly')).toEqual([
+      'filled filled',
+      'filled filled',
+      'skipped cooldown',
+      'skipped cooldown',
+    ])
+    const opened = world.disk
+      .records()
+      .flatMap(({ event, atMs }) => (event.type === 'slot-opened' ? [atMs] : []))
+    expect((opened[1] ?? 0) - (opened[0] ?? 0)).toBeGreaterThanOrEqual(30 * MINUTE)
+    expectSound(world)
   })
-  const world = new World({ seed: 'cooldown', strategies: [strategy] })
-  world.start()
-  await world.runFor(5 * MINUTE)
-  world.clock.stall(40 * MINUTE)
-  await world.runFor(45 * MINUTE)
-  expect(outcomes(world, 'hourly').sort()).toEqual([
-    'filled filled',
-    ...Array(3).fill('skipped cooldown'),
-  ])
-  expectSound(world)
+
+  test('are one where only the latest counts', async () => {
+    const world = await stalled('latest')
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'hourly')).toEqual(['missed 3', 'filled filled'])
+    expectSound(world)
+  })
 })

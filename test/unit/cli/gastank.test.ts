@@ -31,7 +31,13 @@ async function rig() {
   })
   onTestFinished(() => opened.close())
   const { journal } = opened
-  fake.tools.signBy(journal)
+  const { account, clock, tools } = fake
+  tools.signBy(journal)
+  const chainClock = { aheadMs: 0 }
+  tools.aggregator.chain.account = async () => {
+    const blockTimeSeconds = Math.floor((clock.now() + chainClock.aheadMs) / 1_000)
+    return { ok: true, value: { ...account, blockTimeSeconds } }
+  }
   const stop = fake.stopping.signal
   const context = {
     ports: {
@@ -52,7 +58,7 @@ async function rig() {
       if (event.type === 'transaction-recorded') found.push(event.transaction)
     return found
   }
-  return { ...fake, journal, deposit, recorded }
+  return { ...fake, journal, deposit, recorded, chainClock }
 }
 
 /** A deposit of an earlier process that was recorded and perhaps broadcast. */
@@ -123,6 +129,23 @@ describe('a deposit', () => {
     await clock.sleep(10 * 60_000)
     expect(await deposit(ETHER)).toMatchObject({ ok: true })
   })
+
+  test.each([
+    ['ahead of', -30 * DAY_MS],
+    ['behind', DAY_MS],
+  ])(
+    'is not made by a clock that is far %s the chain, by which a day is counted',
+    async (_, ms) => {
+      const { deposit, broadcast, chainClock } = await rig()
+      chainClock.aheadMs = ms
+      const refused = {
+        ok: false,
+        message: expect.stringMatching(/^nothing was sent: the .*(old|clock)/),
+      }
+      expect(await deposit(ETHER)).toMatchObject(refused)
+      expect(broadcast).toEqual([])
+    },
+  )
 
   test('waits for nothing that the service shows, however much the contract says', async () => {
     const { deposit, account, answers } = await rig()

@@ -1,11 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  agoMs,
   backoffMs,
+  believedMs,
+  CHAIN_LAG_MS_MAX,
   DEFAULT_POLICY,
   isFresh,
   lessBps,
   pollDelayMs,
+  sightedAtMs,
   silenceMs,
   trustedTime,
 } from '../../../src/domain/policy.ts'
@@ -93,4 +97,31 @@ test('an amount less basis points is rounded down', () => {
   expect(lessBps(10_000n, 50)).toBe(9_950n)
   expect(lessBps(9_999n, 50)).toBe(9_949n)
   expect(lessBps(7n, 10_000)).toBe(0n)
+})
+
+describe('a moment that two clocks saw', () => {
+  const minutes = (count: number): number => NOW_MS + count * 60_000
+
+  test.each([
+    ['is the later where one was behind', { clockMs: minutes(0), chainMs: minutes(-60) }, 0],
+    ['whichever of them that was', { clockMs: minutes(-60), chainMs: minutes(0) }, 0],
+    ['is the other where one was ahead', { clockMs: minutes(600), chainMs: minutes(-1) }, -1],
+    ['whichever of them that was', { clockMs: minutes(-1), chainMs: minutes(600) }, -1],
+    ['is now where both were', { clockMs: minutes(600), chainMs: minutes(60) }, 5],
+    ['is what the one said that could be read', { clockMs: minutes(2), chainMs: undefined }, 2],
+  ] as const)('%s', (_name, sighting, after) => {
+    expect(sightedAtMs(sighting, minutes(5))).toBe(minutes(after))
+  })
+})
+
+test('a clock is believed up to the age that the newest block may have', () => {
+  expect(believedMs(NOW_MS, NOW_MS / 1000 - 120)).toBe(NOW_MS)
+  expect(believedMs(NOW_MS + 1, NOW_MS / 1000 - 120)).toBe(NOW_MS)
+  expect(believedMs(NOW_MS, NOW_MS / 1000 + 999)).toBe(NOW_MS)
+})
+
+test('a moment that lies further ahead than clocks may differ is long ago', () => {
+  expect(agoMs(NOW_MS, NOW_MS - 5)).toBe(5)
+  expect(agoMs(NOW_MS, NOW_MS + CHAIN_LAG_MS_MAX)).toBe(-CHAIN_LAG_MS_MAX)
+  expect(agoMs(NOW_MS, NOW_MS + CHAIN_LAG_MS_MAX + 1)).toBe(Number.POSITIVE_INFINITY)
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
+import { scheduleKey } from '../../../src/domain/schedule/schedule.ts'
 import type { Strategy } from '../../../src/domain/strategy.ts'
 import { Upcoming } from '../../../src/engine/upcoming.ts'
 import { aSchedule, aStrategy } from '../../support/builders.ts'
@@ -13,12 +14,14 @@ const MINUTELY = aStrategy({ name: 'minutely', schedule: aSchedule('* * * * *') 
 /** Strategies that were first seen at FROM. */
 function upcomingOf(...strategies: readonly Strategy[]) {
   const state = emptyState()
-  for (const strategy of ['hourly', 'minutely'])
+  for (const { name: strategy, schedule } of [HOURLY, MINUTELY]) {
+    const key = scheduleKey(schedule)
     applyEvent(
       state,
-      { type: 'strategy-scheduled', strategy, scheduleKey: 'k', fromSeconds: FROM },
+      { type: 'strategy-scheduled', strategy, scheduleKey: key, fromSeconds: FROM },
       0,
     )
+  }
   const close = (strategy: string, slotSeconds: number): void =>
     applyEvent(
       state,
@@ -26,7 +29,7 @@ function upcomingOf(...strategies: readonly Strategy[]) {
       0,
     )
   const ports = { journal: { state } as never, observe: () => undefined }
-  return { upcoming: new Upcoming({ ports, strategies, startedAtMs: FROM * 1_000 }), close }
+  return { upcoming: new Upcoming({ ports, strategies, startedAtMs: () => FROM * 1_000 }), close }
 }
 
 const names = (owed: ReturnType<Upcoming['dueAt']>) => owed.map(({ strategy }) => strategy.name)

@@ -2,7 +2,11 @@ import { expect, test } from 'vitest'
 import { createKey } from '../../../src/adapters/keys/key.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
 import type { Deposit } from '../../../src/domain/book/state.ts'
-import { INDEXING_MS_MAX, unseenDeposit } from '../../../src/execute/account/indexing.ts'
+import {
+  awaitedDeposit,
+  INDEXING_MS_MAX,
+  unseenDeposit,
+} from '../../../src/execute/account/indexing.ts'
 import { fakeAggregator } from '../adapters/aggregator/aggregator-fixture.ts'
 
 const MINED: Deposit = {
@@ -27,4 +31,16 @@ test.each([
     unseenDeposit(state, tools.aggregator, { available: 10n, nowMs })
   expect(unseen(INDEXING_MS_MAX - 1)?.id).toBe('a')
   expect(unseen(INDEXING_MS_MAX)?.id).toBe(isAwaited ? 'a' : undefined)
+})
+
+test('a deposit that was mined by a clock far ahead is not waited for until that time comes', () => {
+  const { tools } = fakeAggregator({ key: createKey(new Uint8Array(32).fill(7)) })
+  const state = emptyState()
+  const seen = { available: 10n, nowMs: 60_000 }
+  state.deposits.set('a', { ...MINED, minedAtMs: 60_000 })
+  expect(awaitedDeposit(state, tools.aggregator, seen)?.id).toBe('a')
+  state.deposits.set('a', { ...MINED, minedAtMs: 30 * 86_400_000 })
+  expect(awaitedDeposit(state, tools.aggregator, seen)).toBeUndefined()
+  // What nobody has seen yet is not added to all the same.
+  expect(unseenDeposit(state, tools.aggregator, seen)?.id).toBe('a')
 })
