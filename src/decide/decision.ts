@@ -24,8 +24,10 @@ export type MarketView = {
   readonly orderCaps: ReadonlyMap<Address, BaseUnits>
   /** What the strategy's last slots left behind. */
   readonly memory: StrategyMemory
-  /** What the strategy has spent since the beginning, and what its live orders may still take, by token. */
+  /** What the strategy has spent since the beginning, and what its orders in flight may still take, by token. */
   readonly spent: ReadonlyMap<Address, BaseUnits>
+  /** Of that, what its orders in flight may still take. */
+  readonly promised: ReadonlyMap<Address, BaseUnits>
 }
 
 /** What a strategy wants for a slot. Limits are applied afterwards, to every kind alike. */

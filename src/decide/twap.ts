@@ -7,20 +7,28 @@ import { notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 
 /**
  * Sells a total in slices of equal time. `drop`: slice i is what lies between two exact parts of the total, so that all
- * of them sum to it. `spread`: what earlier slices did not sell is shared by those that are left, the last taking all.
- * An order that a per-order cap cuts short counts as one that did not sell the rest.
+ * of them sum to it. `spread`: what earlier slices did not sell is shared by those that are left, the last taking all, and
+ * so does a slot that an operator asks for afterwards. What orders in flight may still take counts as sold until they are
+ * proven dead. An order that a per-order cap cuts short counts as one that did not sell the rest.
  */
 export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
-  const { sell, buy, price: bounds, total } = strategy
-  const { memory, base } = programOf(strategy, view)
-  const left = total - ((view.spent.get(sell.token.address) ?? 0n) - base)
+  const { sell, buy, price: bounds, total, unsold } = strategy
+  const spent = view.spent.get(sell.token.address) ?? 0n
+  const known = baseOf(strategy, view.memory)
+  // What an order of the program before takes would else be told apart from this one's neither now nor when it dies.
+  if (known === undefined && (view.promised.get(sell.token.address) ?? 0n) > 0n)
+    return skip('too-many-open', 'an order of the program before is still in flight')
+  const base = known ?? spent
+  const memory = { program: programKey(strategy), base: base.toString() }
+  const left = total - (spent - base)
   const index = sliceOf(strategy, view)
   if (index === 'before')
     return skip('not-triggered', 'the first slice is not due before `start`', memory)
-  if (index === 'after' || left <= 0n) return skip('finished', soldText(strategy, left), memory)
+  if (left <= 0n || (index === 'after' && unsold === 'drop'))
+    return skip('finished', soldText(strategy, left), memory)
   const answer = tradePrice(strategy, view)
   if (!answer.ok) return { ...noPrice(answer), memory }
-  const slice = sliceAmount(strategy, index, left)
+  const slice = index === 'after' ? left : sliceAmount(strategy, index, left)
   const amount = baseUnits(withinOrderCap(view, sell.token, slice))
   if (amount === 0n) return skip('below-minimum', 'this slice comes to no base unit', memory)
   const barred = outsideBounds(answer.price.ratio, bounds) ?? notCovered(view, sell, amount)
@@ -28,6 +36,20 @@ export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
   const size = { side: 'sell', amount } as const
   const wanted = { leg: 0, sell, buy, size, maxSell: amount, price: bounds }
   return { tag: 'trade', intents: [swapIntent(strategy, view, wanted)], memory }
+}
+
+/** What of a program's total nobody has sold, by what its strategy remembers and has spent; never below nothing. */
+export function unsoldOf(
+  strategy: TwapStrategy,
+  { memory, spent }: { readonly memory: StrategyMemory; readonly spent: bigint },
+): bigint {
+  const left = strategy.total - (spent - (baseOf(strategy, memory) ?? spent))
+  return left > 0n ? left : 0n
+}
+
+/** Names a program: another token, total, count or start is one of its own. */
+export function programKey({ schedule, total, sell }: TwapStrategy): string {
+  return `${total} ${sell.token.symbol} ${scheduleKey(schedule)}`
 }
 
 function sliceAmount(
@@ -54,15 +76,10 @@ function sliceOf({ schedule }: TwapStrategy, view: MarketView): number | 'before
   return index < schedule.count ? index : 'after'
 }
 
-/** What had been sold when this program began: another token, total, count or start is a program of its own. */
-function programOf(
-  { schedule, total, sell }: TwapStrategy,
-  view: MarketView,
-): { readonly memory: StrategyMemory; readonly base: bigint } {
-  const program = `${total} ${sell.token.symbol} ${scheduleKey(schedule)}`
-  const known = view.memory['program'] === program ? view.memory['base'] : undefined
-  const base = known ?? (view.spent.get(sell.token.address) ?? 0n).toString()
-  return { memory: { program, base }, base: BigInt(base) }
+/** What had been sold when this program began; undefined where it has not. */
+function baseOf(strategy: TwapStrategy, memory: StrategyMemory): bigint | undefined {
+  const { program, base } = memory
+  return program === programKey(strategy) && base !== undefined ? BigInt(base) : undefined
 }
 
 function soldText({ total, sell }: TwapStrategy, left: bigint): string {

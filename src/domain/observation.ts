@@ -58,6 +58,14 @@ type Occurrence =
       readonly paused: boolean
     }
   | {
+      /** What a program of slices that is over has not sold by now, base units. */
+      readonly type: 'unsold'
+      readonly strategy: string
+      readonly token: string
+      readonly amount: bigint
+      readonly decimals: number
+    }
+  | {
       /** It stays owed, and is looked at again soon. */
       readonly type: 'slot-waiting'
       readonly strategy: string

@@ -10,6 +10,7 @@ import type { ChainView } from '../ports.ts'
 import { Asking } from './asking.ts'
 import { barredFrom } from './barred.ts'
 import { callsHead, type Heads, headOf, headsOf } from './enrolment.ts'
+import { Programs } from './programs.ts'
 import { considerNow, recordSlot } from './slot.ts'
 import { isEntered, type Owed, Upcoming } from './upcoming.ts'
 import { balancesOf, marketOf, scheduleOf, type Wanted, wantedBy } from './view.ts'
@@ -69,9 +70,11 @@ export function createAgenda(input: AgendaInput): Agenda {
   const upcoming = new Upcoming({ ports, strategies, startedAtMs })
   const asking = new Asking({ ...input, upcoming })
   const attendant = new Attendant(input, upcoming, asking)
+  const programs = new Programs(ports, upcoming)
   return {
-    tick() {
+    async tick() {
       reportOpen(context)
+      await programs.tell()
       return attendant.attend(ports.clock.now())
     },
     settled: () => asking.settled(),

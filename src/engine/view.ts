@@ -3,7 +3,7 @@ import type { DecisionInputs, PriceInput } from '../domain/book/journal.ts'
 import { livePermits } from '../domain/book/limits.ts'
 import { NO_MEMORY } from '../domain/book/memory.ts'
 import type { DaemonState } from '../domain/book/state.ts'
-import { openSwaps } from '../domain/book/swaps.ts'
+import { openSwaps, promisedBy } from '../domain/book/swaps.ts'
 import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/price.ts'
 import { anchored, type Schedule, type SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
@@ -69,10 +69,13 @@ export function viewOf(
     const answer = acceptPath(pricePath(sell, buy), chain.readings, chain.blockTimeSeconds)
     prices.set(pairKey(sell, buy), answer)
   }
-  const spent = new Map<Asset['token']['address'], BaseUnits>()
+  const spent = new Map<Address, BaseUnits>()
+  const promised = new Map<Address, BaseUnits>()
   for (const { token } of assetsOf(strategy)) {
     const used = record?.spent.get(token.address) ?? 0n
-    spent.set(token.address, baseUnits(used + livePermits(state, token, strategy.name)))
+    const inFlight = promisedBy(state, token, strategy.name)
+    promised.set(token.address, baseUnits(inFlight))
+    spent.set(token.address, baseUnits(used + inFlight))
   }
   return {
     slotSeconds,
@@ -85,6 +88,7 @@ export function viewOf(
     orderCaps: orderCapsOf(strategy, context.account),
     memory: record?.memory ?? NO_MEMORY,
     spent,
+    promised,
   }
 }
 

@@ -65,6 +65,7 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'slot-closed': true,
   'slots-missed': true,
   'strategy-paused': true,
+  'program-ended': true,
   'strategy-resumed': true,
   halted: true,
   'halt-lifted': true,

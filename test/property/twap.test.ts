@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decideTwap } from '../../src/decide/twap.ts'
+import { decideTwap, unsoldOf } from '../../src/decide/twap.ts'
 import type { StrategyMemory } from '../../src/domain/book/memory.ts'
 import { baseUnits } from '../../src/domain/units.ts'
 import { USDC } from '../../src/simulate/stage.ts'
@@ -115,5 +115,100 @@ test('slices that were not filled are not made up for under `drop`', () => {
       expect(soldUnder({ ...each, unsold: 'drop' }, slices)).toBe(due)
     }),
     { numRuns: 300 },
+  )
+})
+
+/** One thing that happens to a program: a slot comes up, or an order in flight is filled, filled in part, or proven dead. */
+type Step =
+  | { readonly type: 'slot'; readonly cap: bigint | undefined }
+  | { readonly type: 'fill' | 'part' | 'die'; readonly which: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('slot' as const),
+      cap: fc.option(fc.bigInt({ min: 1n, max: 10n ** 9n }), { nil: undefined }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constantFrom('fill', 'part', 'die' as const),
+      which: fc.nat(),
+    }),
+  },
+)
+
+/** A program with what became of its orders so far. */
+class Run {
+  sold = 0n
+  readonly strategy: ReturnType<typeof aTwap>
+  readonly #before: bigint
+  readonly #inFlight: bigint[] = []
+  #memory: StrategyMemory = {}
+  #slot = 0
+
+  constructor({ total, unsold, before }: Program, count: number) {
+    const recurrence = { everySeconds: EVERY, count, startSeconds: NOON_SECONDS }
+    this.strategy = aTwap({ total: baseUnits(total), unsold }, recurrence)
+    this.#before = before
+  }
+
+  get promised(): bigint {
+    return this.#inFlight.reduce((sum, amount) => sum + amount, 0n)
+  }
+
+  get unsold(): bigint {
+    return unsoldOf(this.strategy, { memory: this.#memory, spent: this.#spent })
+  }
+
+  get #spent(): bigint {
+    return this.#before + this.sold + this.promised
+  }
+
+  take(step: Step): void {
+    if (step.type === 'slot') this.#decide(step.cap)
+    else this.#end(step)
+  }
+
+  #decide(cap: bigint | undefined): void {
+    const decision = decideTwap(
+      this.strategy,
+      aMarket({
+        slotSeconds: NOON_SECONDS + this.#slot * EVERY,
+        startSeconds: NOON_SECONDS,
+        available: new Map([[USDC.address, 10n ** 20n]]),
+        prices: feedAt(2_600),
+        memory: this.#memory,
+        orderCaps: new Map(cap === undefined ? [] : [[USDC.address, baseUnits(cap)]]),
+        spent: new Map([[USDC.address, baseUnits(this.#spent)]]),
+        promised: new Map([[USDC.address, baseUnits(this.promised)]]),
+      }),
+    )
+    this.#slot += 1
+    this.#memory = remembered(this.#memory, decision, false)
+    const wanted = soldBy(decision)
+    if (wanted > 0n) this.#inFlight.push(wanted)
+  }
+
+  #end({ type, which }: Exclude<Step, { type: 'slot' }>): void {
+    const [amount = 0n] = this.#inFlight.splice(which % (this.#inFlight.length || 1), 1)
+    if (type === 'fill') this.sold += amount
+    if (type === 'part') this.sold += amount / 2n
+  }
+}
+
+test('what is sold, what is in flight and what is told as unsold are the total, in whatever order slots and orders end', () => {
+  fc.assert(
+    fc.property(program, fc.array(step, { maxLength: 60 }), (each, steps) => {
+      const run = new Run(each, steps.filter(({ type }) => type === 'slot').length + 1)
+      for (const next of steps) {
+        run.take(next)
+        expect(run.sold + run.promised).toBeLessThanOrEqual(each.total)
+        expect(run.sold + run.promised + run.unsold).toBe(each.total)
+      }
+    }),
+    { numRuns: 500 },
   )
 })

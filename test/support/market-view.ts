@@ -41,6 +41,7 @@ export function aMarketView(
     orderCaps: new Map<Address, BaseUnits>(),
     memory: {},
     spent: new Map<Address, BaseUnits>(),
+    promised: new Map<Address, BaseUnits>(),
     ...changes,
   }
 }

@@ -149,6 +149,11 @@ function tradingMetrics(make: Make) {
       help: 'When the last fill was proven, in epoch seconds.',
       labelNames: ['strategy'],
     }),
+    unsold: make.gauge({
+      name: 'tranched_unsold',
+      help: 'What a program of slices that is over has not sold, in whole tokens; absent until one is over.',
+      labelNames: ['strategy', 'token'],
+    }),
     nextSlot: make.gauge({
       name: 'tranched_next_slot_timestamp_seconds',
       help: 'When the next slot is due, in epoch seconds; absent when none is.',

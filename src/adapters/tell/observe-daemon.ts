@@ -1,3 +1,4 @@
+import { formatAmount } from '../../domain/units.ts'
 import { instantText, type Observed, type Observers, seconds, type Tellers } from './observers.ts'
 
 /** The daemon, its strategies and their slots. */
@@ -74,6 +75,26 @@ export const DAEMON = {
     if (nextSlotSeconds === undefined) nextSlot.remove({ strategy })
     else nextSlot.set({ strategy }, nextSlotSeconds)
     if (lastFillAtMs !== undefined) lastFill.set({ strategy }, lastFillAtMs / 1_000)
+  },
+
+  /** What did not add up: an alarm where it was to, and told where the file gives it up. */
+  'program-ended'(event, to) {
+    const { type, strategy, slotSeconds, token, rule } = event
+    const [unsold, total] = [event.unsold, event.total].map((amount) =>
+      formatAmount(amount, token.decimals),
+    )
+    const then =
+      rule === 'drop'
+        ? 'which `unsold: drop` gives up'
+        : `and no slice is left; \`tranched trigger ${strategy}\` sells it now`
+    const text = `${strategy} is over: ${unsold} of ${total} ${token.symbol} are not sold, ${then}`
+    const details = { slotSeconds, token: token.symbol, unsold: `${unsold}`, total: `${total}` }
+    to.log.warn(text, { event: type, strategy, ...details, rule })
+    if (rule === 'spread') to.notify({ event: 'failed', text, strategy, details })
+  },
+
+  unsold({ strategy, token, amount, decimals }, { metrics }) {
+    metrics.unsold.set({ strategy, token }, Number(formatAmount(amount, decimals)))
   },
 
   /** Told once in a while: it is looked at every few seconds. */

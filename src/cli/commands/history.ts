@@ -26,6 +26,8 @@ export type SlotHistory = {
   readonly count: number | null
   /** Without those that a reorganisation took away. */
   fills: SlotFill[]
+  /** After the last slot of a program of slices: what it has not sold. */
+  unsold?: string
 }
 
 /** `tranched history`: every slot and its outcome, from the journal. */
@@ -77,6 +79,11 @@ function note(slots: Slots, fact: Fact): void {
       const slot = slotOf(slots, fact)
       if (slot === undefined) return
       Object.assign(slot, { outcome: 'open', reason: 'fill-reopened', fills: [] })
+      return
+    }
+    case 'program-ended': {
+      const last = [...slots.values()].findLast(({ strategy }) => strategy === fact.strategy)
+      if (last !== undefined) last.unsold = amountText(fact.unsold, fact.token)
       return
     }
     case 'authorization-recorded': {
@@ -134,6 +141,7 @@ function lineOf(slot: SlotHistory): string {
   const at = new Date(slot.slotSeconds * 1000).toISOString().replace('.000', '')
   const reason = slot.reason === slot.outcome ? '' : ` (${slot.reason})`
   const many = slot.count === 1 ? '' : ` x${slot.count ?? 'many'}`
+  const unsold = slot.unsold === undefined ? '' : `  it is over, ${slot.unsold} are not sold`
   const fills = slot.fills.map((fill) => `  ${fillText(fill)}  ${fill.txHash}`)
-  return `${at}  ${slot.strategy}:${slot.slotSeconds}  ${slot.outcome}${reason}${many}${fills.join('')}`
+  return `${at}  ${slot.strategy}:${slot.slotSeconds}  ${slot.outcome}${reason}${many}${fills.join('')}${unsold}`
 }

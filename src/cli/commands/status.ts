@@ -1,5 +1,6 @@
 import type { JournalView } from '../../adapters/state/journal-file.ts'
-import type { OpenIntent, Pause } from '../../domain/book/state.ts'
+import { programKey, unsoldOf } from '../../decide/twap.ts'
+import type { OpenIntent, Pause, StrategyRecord } from '../../domain/book/state.ts'
 import { deadlineOf } from '../../domain/book/venues.ts'
 import { nextSlot } from '../../domain/schedule/calendar.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -118,11 +119,21 @@ function strategyReport(
     failureStreak: record?.failureStreak ?? 0,
     spent,
     openSlots: record?.openSlots.length ?? 0,
+    unsold: record === undefined ? null : unsoldReport(strategy, record),
     lastFillAtMs: record?.lastFillAtMs ?? null,
     nextSlotSeconds: strategy.enabled
       ? (nextSlot(scheduleOf(view.state, strategy), after) ?? null)
       : null,
   }
+}
+
+/** What a program of slices that is over has not sold, in whole tokens; null for any other. */
+function unsoldReport(strategy: Strategy, record: StrategyRecord) {
+  if (strategy.kind !== 'twap' || record.endedProgram !== programKey(strategy)) return null
+  const { address, symbol, decimals } = strategy.sell.token
+  const { memory } = record
+  const unsold = unsoldOf(strategy, { memory, spent: record.spent.get(address) ?? 0n })
+  return unsold === 0n ? null : { token: symbol, amount: formatAmount(unsold, decimals) }
 }
 
 function textOf(report: Report, nowMs: number): string {
@@ -157,11 +168,13 @@ function sinceText({ atMs, detail }: Pause, nowMs: number): string {
 function strategyLine(each: Report['strategies'][number], nowMs: number): string {
   const spent = each.spent.map(({ token, amount }) => `${amount} ${token}`).join(', ')
   const paused = each.paused === null ? '' : `; PAUSED ${sinceText(each.paused, nowMs)}`
+  const unsold =
+    each.unsold === null ? '' : `; NOT SOLD ${each.unsold.amount} ${each.unsold.token}, it is over`
   const next =
     each.nextSlotSeconds === null
       ? 'not scheduled'
       : `next in ${durationText(each.nextSlotSeconds * 1000 - nowMs)}`
   const last =
     each.lastFillAtMs === null ? '' : `, last fill ${durationText(nowMs - each.lastFillAtMs)} ago`
-  return `${each.name}: ${each.does}; ${each.fills} fills${spent === '' ? '' : `, spent ${spent}`}${last}; ${next}${paused}`
+  return `${each.name}: ${each.does}; ${each.fills} fills${spent === '' ? '' : `, spent ${spent}`}${last}; ${next}${unsold}${paused}`
 }

@@ -35,7 +35,7 @@ export const twapSchema = section({
     .describe('When the first slice is due; as soon as the file is first seen unless given'),
   unsold: oneOf(['spread', 'drop'])
     .prefault('spread')
-    .describe('What missed slices did not sell: shared by the later ones, or given up'),
+    .describe('What slices did not sell: shared by the later ones, or given up'),
   schedule: section({ missed, maxLateness, jitter })
     .prefault({})
     .describe('What happens to slices that passed while the daemon was down'),

@@ -71,6 +71,9 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     case 'slots-missed':
       missSlots(strategyOf(state, event.strategy), event)
       return
+    case 'program-ended':
+      endProgram(strategyOf(state, event.strategy), event)
+      return
     case 'permit-recorded':
       recordPermit(state, event, atMs)
       return
@@ -189,6 +192,13 @@ function missSlots(record: StrategyRecord, run: EventOf<'slots-missed'>): void {
   if (run.firstSeconds <= record.lastSlotSeconds || run.lastSeconds < run.firstSeconds)
     throw new InvariantError(`slots ${run.firstSeconds} to ${run.lastSeconds} are accounted for`)
   advanceSlot(record, run.lastSeconds)
+}
+
+/** A program that may still sell something is not over. */
+function endProgram(record: StrategyRecord, event: EventOf<'program-ended'>): void {
+  if (record.openSlots.length > 0)
+    throw new InvariantError(`${event.strategy}: a program with slots in flight is not over`)
+  record.endedProgram = event.program
 }
 
 function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: number): void {

@@ -3,6 +3,8 @@ import type { Intent, IntentId, Outcome } from '../intent.ts'
 import type { PermitRecord } from '../permit.ts'
 import type { FailureReason, RefusalReason, SkipReason } from '../reason.ts'
 import type { Mode } from '../settings.ts'
+import type { TwapStrategy } from '../strategy.ts'
+import type { Token } from '../token.ts'
 import type { Address, BaseUnits, Hex } from '../units.ts'
 import type { StrategyMemory } from './memory.ts'
 
@@ -157,6 +159,19 @@ export type JournalEvent =
       readonly lastSeconds: number
       /** Undefined when the run is too long to count. */
       readonly count: number | undefined
+    }
+  | {
+      /** No slice of a program is left, nothing of it is in flight, and its total is not sold. */
+      readonly type: 'program-ended'
+      readonly strategy: string
+      /** The last slot that is accounted for. */
+      readonly slotSeconds: number
+      /** Names it: another total, token, count or start is another program. */
+      readonly program: string
+      readonly token: Token
+      readonly total: BaseUnits
+      readonly unsold: bigint
+      readonly rule: TwapStrategy['unsold']
     }
   | { readonly type: 'permit-recorded'; readonly intentId: IntentId; readonly permit: PermitRecord }
   | { readonly type: 'call-recorded'; readonly intentId: IntentId; readonly call: CallRecord }

@@ -71,6 +71,8 @@ export type StrategyRecord = {
   resumedAtMs: number | undefined
   /** Slots in a row that ended failed, refused or expired. */
   failureStreak: number
+  /** The program of slices whose end, and what it did not sell, was told; undefined before, and in older snapshots. */
+  endedProgram?: string | undefined
   fills: number
   lastOrderAtMs: number | undefined
   lastFillAtMs: number | undefined

@@ -1,8 +1,9 @@
 import { InvariantError } from '../errors.ts'
 import type { Intent, IntentId, SwapIntent } from '../intent.ts'
 import { hasLiveAuthorization } from '../order.ts'
-import { type Asset, NATIVE_TOKEN } from '../token.ts'
+import { type Asset, NATIVE_TOKEN, type Token } from '../token.ts'
 import { formatAmount } from '../units.ts'
+import { liveSum } from './exposures.ts'
 import type { EventOf } from './journal.ts'
 import {
   type Authorization,
@@ -58,6 +59,16 @@ export function isSwap(intent: Intent): intent is SwapIntent {
 /** Swaps among the open intents. */
 export function openSwaps(state: DaemonState): readonly OpenSwap[] {
   return [...state.intents.values()].filter((open) => open.venue === 'gasless')
+}
+
+/** Base units that orders of a strategy which are in flight may still take of a token: what is signed, and what is to be. */
+export function promisedBy(state: DaemonState, token: Token, strategy: string): bigint {
+  let planned = 0n
+  for (const { intent, state: at } of openSwaps(state)) {
+    if (at !== 'planned' || intent.strategy !== strategy) continue
+    if (intent.sell.token.address === token.address) planned += intent.maxSell
+  }
+  return planned + liveSum(state, token.address, strategy)
 }
 
 /**

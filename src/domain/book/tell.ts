@@ -62,6 +62,16 @@ export type Fact =
       readonly count: number | undefined
     }
   | {
+      /** Of the total of a program of slices, base units; `rule` says what was to become of what slices did not sell. */
+      readonly type: 'program-ended'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly token: Token
+      readonly total: BaseUnits
+      readonly unsold: bigint
+      readonly rule: EventOf<'program-ended'>['rule']
+    }
+  | {
       /** Of one strategy, or of everything where none is named: a halt. */
       readonly type: 'pause'
       readonly strategy: string | undefined
@@ -210,6 +220,15 @@ const TELLINGS: {
     outcome: 'missed',
     reason: 'missed',
     count,
+  }),
+  'program-ended': ({ type, strategy, slotSeconds, token, total, unsold, rule }) => ({
+    type,
+    strategy,
+    slotSeconds,
+    token,
+    total,
+    unsold,
+    rule,
   }),
   'strategy-paused': ({ strategy, cause, detail }) => paused(strategy, cause, detail),
   'strategy-resumed': ({ strategy }) => resumed(strategy),

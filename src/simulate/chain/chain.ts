@@ -245,7 +245,6 @@ function partOf(
   ): ReadonlyMap<Key, Value> => new Map([...all].filter(([key]) => isIn(key)))
   return {
     ...view,
-    blockTimeSeconds: view.blockTimeSeconds + faults.aheadSeconds,
     balances: read(view.balances, (token) => isRead(unreadable.balances, token)),
     allowances: read(view.allowances, (token) => isRead(unreadable.allowances, token)),
     readings: read(view.readings, (pair) => isRead(unreadable.feeds, feedOf(pair))),

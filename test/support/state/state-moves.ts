@@ -60,6 +60,7 @@ function slotMoves(
     { ...opened(intentOf(now, strategy)), memory, memoryOnFill: { filled: String(now) } },
     { ...closed, slotSeconds: now, memory },
     { type: 'slots-missed', strategy, firstSeconds: now, lastSeconds: now, count: undefined },
+    ...(record.openSlots.length === 0 ? [ended(strategy, now)] : []),
     record.paused === undefined ? paused : { type: 'strategy-resumed', strategy },
     ...record.openSlots
       .filter(({ slotSeconds }) => !busy.has(slotSeconds))
@@ -72,6 +73,13 @@ function slotMoves(
         }),
       ),
   ]
+}
+
+function ended(strategy: string, slotSeconds: number): JournalEvent {
+  const { sell, maxSell: total } = intentOf(slotSeconds, strategy)
+  const program = `program ${slotSeconds % 3}`
+  const what = { program, token: sell.token, total, unsold: total / 3n, rule: 'spread' } as const
+  return { type: 'program-ended', strategy, slotSeconds, ...what }
 }
 
 function orderMoves(state: DaemonState, open: OpenIntent): JournalEvent[] {

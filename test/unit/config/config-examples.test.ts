@@ -122,6 +122,7 @@ describe('the example module', () => {
       orderCaps: new Map(),
       memory,
       spent: new Map(),
+      promised: new Map(),
     }
     const view = moduleView(strategy, market)
     if ('tag' in view) throw new Error(view.detail)

@@ -26,6 +26,7 @@ function aMarket(changes: Partial<MarketView> = {}): MarketView {
     orderCaps: new Map(),
     memory: { seen: '3' },
     spent: new Map(),
+    promised: new Map(),
     ...changes,
   }
 }

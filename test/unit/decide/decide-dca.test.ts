@@ -33,6 +33,7 @@ function aMarket(changes: Partial<MarketView> = {}): MarketView {
     orderCaps: new Map(),
     memory: {},
     spent: new Map(),
+    promised: new Map(),
     ...changes,
   }
 }

@@ -57,6 +57,7 @@ export function aMarket(changes: Partial<MarketView> = {}): MarketView {
     orderCaps: new Map(),
     memory: {},
     spent: new Map(),
+    promised: new Map(),
     held:
       changes.available ??
       new Map([

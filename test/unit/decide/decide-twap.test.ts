@@ -73,6 +73,13 @@ describe('slices', () => {
     })
   })
 
+  test('of which something is left unsold are made up for by a slot that is asked for afterwards', () => {
+    const strategy = tenUnits('spread')
+    const { memory = {} } = decideTwap(strategy, viewAfter(0))
+    expect(soldBy(decideTwap(strategy, viewAfter(4, 5n, { memory })))).toBe(5n)
+    expect(reasonOf(decideTwap(strategy, viewAfter(4, 10n, { memory })))).toBe('finished')
+  })
+
   test('do not begin before the start', () => {
     expect(reasonOf(decideTwap(aTwap(), viewAfter(-1)))).toBe('not-triggered')
   })
@@ -137,5 +144,14 @@ describe('a program', () => {
     const decision = decideTwap(weth, viewAfter(0, usdc(500), { memory: spentBefore }))
     expect(decision.memory).toMatchObject({ base: '0' })
     expect(soldBy(decision)).toBe(usdc(100))
+  })
+
+  test('does not begin while an order of the one before is in flight, which may still die', () => {
+    const inFlight = new Map([[USDC.address, usdc(50)]])
+    const other = aTwap({ total: usdc(1_200) })
+    const view = viewAfter(1, usdc(150), { memory: begun, promised: inFlight })
+    expect(reasonOf(decideTwap(other, view))).toBe('too-many-open')
+    // Its own orders in flight count as sold, and hold nothing up.
+    expect(soldBy(decideTwap(aTwap(), view))).toBe((usdc(2_400) - usdc(150) + 22n) / 23n)
   })
 })

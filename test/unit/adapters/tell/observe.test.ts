@@ -259,6 +259,30 @@ test('ids in a route or status never become label values', async () => {
   )
 })
 
+test.each([
+  [
+    'spread',
+    /are not sold, and no slice is left; `tranched trigger slices` sells it now$/,
+    ['failed'],
+  ],
+  ['drop', /are not sold, which `unsold: drop` gives up$/, []],
+] as const)(
+  'a program that ended short is a warning, and under %s told as such',
+  async (rule, text, events) => {
+    const { observe, metrics, notices, lines } = await rig()
+    const amounts = { token: usdc, total: baseUnits(60_000_007n), unsold: 1_500_000n }
+    observe({ type: 'program-ended', strategy: 'slices', slotSeconds: SLOT, ...amounts, rule })
+    expect(lines()).toEqual([
+      expect.objectContaining({ level: 'warn', msg: expect.stringMatching(text), unsold: '1.5' }),
+    ])
+    expect(lines()[0]?.['msg']).toContain('1.5 of 60.000007 USDC')
+    expect(notices.map(({ event }) => event)).toEqual(events)
+    const unsold = { type: 'unsold', strategy: 'slices', token: 'USDC', decimals: 6 } as const
+    observe({ ...unsold, amount: 1_500_000n })
+    expect(await metrics.render()).toContain('tranched_unsold{strategy="slices",token="USDC"} 1.5')
+  },
+)
+
 test('a balance that was not read has no gauge, neither 0 nor what it was before', async () => {
   const { observe, metrics } = await rig()
   const balance = { type: 'wallet-balance', wallet: 'trader', token: 'USDC', decimals: 6 } as const
