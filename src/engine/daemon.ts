@@ -104,10 +104,14 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
   const unlessClosing = (error: unknown): void => {
     if (!closing.signal.aborted) throw error
   }
+  let onOrderEnd = (): void => undefined
   const launch = (id: IntentId): void => {
     const done = executeIntent(context, id)
       .catch(fail)
-      .finally(() => running.delete(id))
+      .finally(() => {
+        running.delete(id)
+        onOrderEnd()
+      })
     running.set(id, done)
   }
 
@@ -145,6 +149,9 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       fail,
     })
     const watch = createFinalityWatch({ context, onReopened: launch, onFailure: fail })
+    onOrderEnd = () => {
+      if (!closing.signal.aborted && agenda.orderEnded()) errands.wake()
+    }
     const keepEnrolling = (): void => void enrolment.watch().catch(fail)
     keepEnrolling()
     const fillTank = gasTankKeeper(context, fail)

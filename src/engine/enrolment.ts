@@ -8,7 +8,7 @@ import type { OrderContext } from '../execute/context.ts'
 import type { Chain } from '../ports.ts'
 
 /** Pause before clocks that disagreed are looked at again. */
-const RETRY_MS = 2_000
+const RETRY_MS = 10_000
 
 /** Times of the newest blocks, epoch seconds: of the chain that swaps settle on, and of the one that calls are made on. */
 export type Heads = {

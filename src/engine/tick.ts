@@ -34,6 +34,8 @@ export type Agenda = {
   settled(): Promise<void>
   /** Attends these strategies from now on. Never during a tick, nor while a module is being asked. */
   replace(strategies: readonly Strategy[]): void
+  /** An order has ended: what waits for its turn is looked at with the next tick. Gives whether anything waits. */
+  orderEnded(): boolean
   /** Looks at the calendar again, after strategies were entered into the journal. Never during a tick. */
   recount(): void
   /**
@@ -79,6 +81,7 @@ export function createAgenda(input: AgendaInput): Agenda {
     },
     settled: () => asking.settled(),
     replace: (others) => upcoming.replace(others),
+    orderEnded: () => upcoming.releaseAll(),
     recount() {
       // What a module is being asked for is looked at again when it has answered.
       for (const strategy of upcoming.strategies)

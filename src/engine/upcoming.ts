@@ -7,7 +7,7 @@ import type { Ports } from '../ports.ts'
 import { scheduleOf, type Wanted, wantedBy } from './view.ts'
 
 /** Pause before it is asked again when this process began. */
-const START_LOOK_MS = 2_000
+const START_LOOK_MS = 10_000
 
 /** A strategy's next slot, and when it is attended, epoch ms. */
 type Next = { readonly slot: SlotSeconds; readonly dueMs: number }
@@ -106,6 +106,14 @@ export class Upcoming {
   ): void {
     this.#postponed.set(name, { sinceMs: nowMs, untilMs: nowMs + ms })
     this.#soonestMs = undefined
+  }
+
+  /** Looks at what is left alone at once. Gives whether there is any. */
+  releaseAll(): boolean {
+    const isAny = this.#postponed.size > 0
+    this.#postponed.clear()
+    if (isAny) this.#soonestMs = undefined
+    return isAny
   }
 
   /** Everything that is owed at a moment, by calendar alone, but for what is left alone. */

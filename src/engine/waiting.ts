@@ -27,8 +27,11 @@ const MARKET: ReadonlySet<SkipReason> = new Set([
   'limit-account-per-week',
 ])
 
-const TURN_LOOK_MS = 1_000
-const MARKET_LOOK_MS = 15_000
+/** What waits for an order is looked at when one ends as well. */
+const LOOK_MS = 10_000
+
+/** Kept for the last look: a slot that is found too late is missed, and nobody learns what barred it. */
+const DECIDE_MS = 2_000
 
 /** A slot that something bars, at a time that is believed, epoch ms. */
 export type BarredSlot = {
@@ -47,19 +50,16 @@ export type BarredSlot = {
  * None waits longer than it may be late.
  */
 export function waitMs(slot: BarredSlot): number | undefined {
-  const lookMs = lookMsOf(slot)
-  if (lookMs === undefined) return undefined
+  if (!mayWait(slot)) return undefined
   const { schedule, slotSeconds, nowMs } = slot
-  return nowMs + lookMs < latestStartMs(schedule, slotSeconds) ? lookMs : undefined
+  const leftMs = latestStartMs(schedule, slotSeconds) - nowMs - DECIDE_MS
+  return leftMs > 0 ? Math.min(LOOK_MS, leftMs) : undefined
 }
 
-function lookMsOf({ strategy, schedule, slotSeconds, reason }: BarredSlot): number | undefined {
-  if (!isSpread(strategy)) {
-    return schedule.missed === 'all' && TURN.has(reason) ? TURN_LOOK_MS : undefined
-  }
-  if (nextSlot(schedule, slotSeconds) !== undefined) return undefined
-  if (TURN.has(reason)) return TURN_LOOK_MS
-  return MARKET.has(reason) ? MARKET_LOOK_MS : undefined
+function mayWait({ strategy, schedule, slotSeconds, reason }: BarredSlot): boolean {
+  if (!isSpread(strategy)) return schedule.missed === 'all' && TURN.has(reason)
+  const isLast = nextSlot(schedule, slotSeconds) === undefined
+  return isLast && (TURN.has(reason) || MARKET.has(reason))
 }
 
 function isSpread(strategy: Strategy): boolean {

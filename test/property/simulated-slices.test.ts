@@ -14,7 +14,7 @@ import { aTwap, usdcPerWeth } from '../unit/decide/decide-fixture.ts'
 const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 16)
 const TOTAL = baseUnits(usdc(200) + 13n)
 const SLICES = 30
-const TROUBLES = 8
+const TROUBLES = 5
 
 function programOf(random: SeededRandom): TwapStrategy {
   function pick<Value>(first: Value, ...others: readonly Value[]): Value {
@@ -24,7 +24,7 @@ function programOf(random: SeededRandom): TwapStrategy {
     {
       total: TOTAL,
       unsold: pick<TwapStrategy['unsold']>('spread', 'drop', 'spread'),
-      price: { min: undefined, max: usdcPerWeth(2_560) },
+      price: { min: undefined, max: usdcPerWeth(2_600) },
     },
     { everySeconds: pick(10, 60, 180), count: SLICES, startSeconds: undefined },
   )

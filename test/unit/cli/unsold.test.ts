@@ -1,0 +1,75 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { history } from '../../../src/cli/commands/history.ts'
+import { status } from '../../../src/cli/commands/status.ts'
+import { why } from '../../../src/cli/commands/why.ts'
+import type { Io } from '../../../src/cli/io.ts'
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { scheduleKey } from '../../../src/domain/schedule/schedule.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
+import { CONFIG, loadTexts, settingsOf } from '../config/config-fixture.ts'
+
+const FILE = `name: slices
+kind: twap
+sell: USDC
+buy: WETH
+amount: "100"
+slices: 4
+every: 1h
+`
+const FROM = 1_800_000_000
+const LAST = FROM + 1 + 3 * 3_600
+
+/** What a command prints over the journal of a program that is over and has sold nothing. */
+async function printed(command: (options: { config: string }, io: Io) => Promise<unknown>) {
+  const dir = temporaryDirectory()
+  mkdirSync(join(dir, 'strategies'))
+  writeFileSync(join(dir, 'strategies', 'slices.yaml'), FILE)
+  const config = join(dir, 'config.yaml')
+  writeFileSync(config, `stateDir: ${dir}/data\nstrategiesDir: ${dir}/strategies\n${CONFIG}`)
+  const loaded = loadTexts({ 'slices.yaml': FILE }, settingsOf())
+  const [strategy] = loaded.ok ? loaded.strategies : []
+  if (strategy?.kind !== 'twap') throw new Error('the file is no twap')
+  const { sell, total, schedule } = strategy
+  const program = `${total} USDC ${scheduleKey(schedule)}`
+  const skipped = { outcome: 'skipped', reason: 'price-stale' } as const
+  const memory = { program, base: '0' }
+  const events: readonly JournalEvent[] = [
+    {
+      type: 'strategy-scheduled',
+      strategy: 'slices',
+      scheduleKey: scheduleKey(schedule),
+      fromSeconds: FROM,
+    },
+    { type: 'slot-closed', strategy: 'slices', slotSeconds: LAST, ...skipped, memory },
+    {
+      ...{ type: 'program-ended', strategy: 'slices', slotSeconds: LAST, program },
+      ...{ token: sell.token, total, unsold: baseUnits(62_500_000n), rule: 'spread' },
+    },
+  ]
+  mkdirSync(join(dir, 'data'))
+  const { journal, close } = await openForTest(join(dir, 'data'))
+  await journal.append(...events)
+  await close()
+  const parts: string[] = []
+  const stdout = { write: (part: string) => void parts.push(part) }
+  const io = { env: {}, stdout, stderr: { write: () => undefined } } as unknown as Io
+  await command({ config }, io)
+  return parts.join('')
+}
+
+test('`status` says what a program that is over has not sold, by its books as they are now', async () => {
+  expect(await printed((options, io) => status(options, io, FROM * 1_000))).toContain(
+    '; NOT SOLD 100 USDC, it is over',
+  )
+})
+
+test('`history` says it beside the last slot, and `why` in its record', async () => {
+  const shown = await printed((options, io) => history({ ...options, limit: 10 }, io))
+  expect(shown).toMatch(/skipped \(price-stale\) {2}it is over, 62\.5 USDC are not sold\n$/)
+  expect(await printed((options, io) => why(`slices:${LAST}`, options, io))).toMatch(
+    /program-ended .*total=100000000 unsold=62500000 rule=spread/,
+  )
+})
