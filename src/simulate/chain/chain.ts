@@ -229,16 +229,16 @@ function viewAt(ledger: Ledger, query: ViewQuery, block: number): ChainView {
   }
 }
 
-/** A view without what the node's faults keep from it, and with the time that they make of it. */
+/** A view without what the node's faults keep from it. */
 function partOf(
   view: ChainView,
   { feeds }: ViewQuery,
   { faults, random }: Pick<NodeOptions, 'faults' | 'random'>,
 ): ChainView {
-  const { unreadable, subReadFails, aheadSeconds } = faults
+  const { unreadable, subReadFails } = faults
   const isWhole = subReadFails === 0 && Object.values(unreadable).every((of) => of.length === 0)
   // A world reads a million views, nearly all of them whole.
-  if (isWhole && aheadSeconds === 0) return view
+  if (isWhole) return view
   const isRead = (of: readonly Address[], address: Address | undefined): boolean =>
     !random.chance(subReadFails) && (address === undefined || !of.includes(address))
   const feedOf = (pair: Pair): Address | undefined => feeds.find((each) => each.pair === pair)?.feed
