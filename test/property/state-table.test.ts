@@ -60,6 +60,10 @@ const onFatal = (error: Error) => {
 /** Every kind of event; a new one is a compile error here, and then the random daemons have to make it. */
 const EVENTS: Record<JournalEvent['type'], true> = {
   bound: true,
+  'state-named': true,
+  anchored: true,
+  'begun-anew': true,
+  'loss-accepted': true,
   'strategy-scheduled': true,
   'slot-opened': true,
   'slot-closed': true,

@@ -35,6 +35,23 @@ export const DAEMON = {
     log.debug(`state bound to ${mode} mode, chain ${chainId} and wallet ${owner}`, fields)
   },
 
+  'state-named'({ type, stateId }, { log }) {
+    log.debug(`the state is ${stateId} from now on`, { event: type, stateId })
+  },
+
+  anchored({ type, wallet, chainId }, { log }) {
+    const fields = { event: type, wallet, chainId }
+    log.info(`the state is anchored outside its directory for wallet ${wallet}`, fields)
+  },
+
+  'begun-anew'({ type, detail }, { log }) {
+    log.warn(`began afresh at an operator's word: ${detail}`, { event: type })
+  },
+
+  'loss-accepted'({ type, detail }, { log }) {
+    log.warn(`went on at an operator's word although records are lost: ${detail}`, { event: type })
+  },
+
   pause(event, to) {
     const { type, strategy, paused, cause, detail } = event
     const what = strategy ?? 'everything'

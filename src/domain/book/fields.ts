@@ -34,6 +34,8 @@ type Kept<Held, Image> = {
  */
 const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateImage[Field]> } = {
   bound: value(undefined),
+  stateId: value(undefined),
+  anchored: map(),
   halted: value(undefined),
   failureStreak: value(0),
   lastOrderAtMs: value(undefined),
@@ -99,7 +101,10 @@ function restoreField<Field extends StateField>(
   image: StateImage,
   field: Field,
 ): void {
-  state[field] = FIELDS[field].restored(state[field], image[field])
+  const kept = FIELDS[field]
+  // A snapshot of an older version does not have the fields that were added since.
+  const imageOfField: StateImage[Field] | undefined = image[field]
+  state[field] = kept.restored(state[field], imageOfField ?? kept.imageOf(kept.empty()))
 }
 
 /** A value that is replaced, never changed. */

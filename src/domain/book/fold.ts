@@ -38,6 +38,16 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
         owner: event.owner,
       }
       return
+    case 'state-named':
+      if (state.stateId !== undefined) throw new InvariantError('the state has a name already')
+      state.stateId = event.stateId
+      return
+    case 'anchored':
+      state.anchored.set(event.wallet, event.chainId)
+      return
+    case 'begun-anew':
+    case 'loss-accepted':
+      return
     case 'strategy-scheduled':
       scheduleStrategy(state, event)
       return

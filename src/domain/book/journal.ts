@@ -109,6 +109,27 @@ export type JournalEvent =
       readonly owner: Address
     }
   | {
+      /** The state directory is told from every other from here on. */
+      readonly type: 'state-named'
+      readonly stateId: string
+    }
+  | {
+      /** The wallet has an anchor outside the state directory, which names this state. */
+      readonly type: 'anchored'
+      readonly wallet: Address
+      readonly chainId: number
+    }
+  | {
+      /** An operator's word: what was known before is forgotten. */
+      readonly type: 'begun-anew'
+      readonly detail: string
+    }
+  | {
+      /** An operator's word: records that the wallet's anchor vouches for are gone, and it goes on without them. */
+      readonly type: 'loss-accepted'
+      readonly detail: string
+    }
+  | {
       /** The slots of a strategy count from here on. Written when its schedule is first seen or changes. */
       readonly type: 'strategy-scheduled'
       readonly strategy: string

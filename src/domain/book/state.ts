@@ -128,6 +128,10 @@ export type DaemonState = ExposureBook & {
         readonly owner: Address
       }
     | undefined
+  /** Tells this state from every other; undefined where no anchor was ever made of it. */
+  stateId: string | undefined
+  /** Wallets that have an anchor of this state, with the chain that it is for. */
+  readonly anchored: Map<Address, number>
   /** Set while nothing may be signed. */
   halted: Pause | undefined
   /** Slots in a row, of whatever strategy, that ended failed, refused or expired. */

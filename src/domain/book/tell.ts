@@ -42,6 +42,13 @@ export type Fact =
       readonly strategy: string
       readonly fromSeconds: number
     }
+  | { readonly type: 'state-named'; readonly stateId: string }
+  | { readonly type: 'anchored'; readonly wallet: Address; readonly chainId: number }
+  | {
+      /** An operator's word about what is known. */
+      readonly type: 'begun-anew' | 'loss-accepted'
+      readonly detail: string
+    }
   | {
       readonly type: 'slot-opened'
       readonly strategy: string
@@ -194,6 +201,10 @@ const TELLINGS: {
   readonly [Type in JournalEvent['type']]: (event: EventOf<Type>, before: Before) => Fact
 } = {
   bound: ({ type, mode, chainId, owner }) => ({ type, mode, chainId, owner }),
+  'state-named': ({ type, stateId }) => ({ type, stateId }),
+  anchored: ({ type, wallet, chainId }) => ({ type, wallet, chainId }),
+  'begun-anew': ({ type, detail }) => ({ type, detail }),
+  'loss-accepted': ({ type, detail }) => ({ type, detail }),
   'strategy-scheduled': ({ type, strategy, fromSeconds }) => ({ type, strategy, fromSeconds }),
   'slot-opened': ({ type, strategy, slotSeconds, intents }, { atMs }) => ({
     type,

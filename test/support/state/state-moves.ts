@@ -35,7 +35,14 @@ export function legalEvents(state: DaemonState, now: number): readonly JournalEv
 }
 
 function settingUp(state: DaemonState): readonly JournalEvent[] {
-  const unknown = NAMES.filter((name) => !state.strategies.has(name)).map((name) => scheduled(name))
+  const unknown: JournalEvent[] = NAMES.filter((name) => !state.strategies.has(name)).map((name) =>
+    scheduled(name),
+  )
+  unknown.push({ type: 'loss-accepted', detail: '3 records' })
+  if (state.stateId === undefined)
+    unknown.push({ type: 'state-named', stateId: 'ab' }, { type: 'begun-anew', detail: 'asked to' })
+  else if (state.anchored.size === 0)
+    unknown.push({ type: 'anchored', wallet: OWNER, chainId: 8453 })
   if (state.bound !== undefined) return unknown
   return [...unknown, BOUND, { ...BOUND, mode: 'dry-run' }]
 }

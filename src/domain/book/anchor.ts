@@ -1,0 +1,97 @@
+import type { Address, Hex } from '../units.ts'
+import type { JournalEvent } from './journal.ts'
+import type { DaemonState } from './state.ts'
+
+/** A record of the journal, by its number and by the hash that covers all before it. */
+export type Position = { readonly seq: number; readonly hash: Hex }
+
+/** What a wallet's anchor, outside the state directory, says of the wallet's state (rule T3). */
+export type Anchor = {
+  readonly wallet: Address
+  readonly chainId: number
+  /** Undefined before the state was bound to its chain, and for a wallet whose chain the state is not bound to. */
+  readonly genesisHash: Hex | undefined
+  readonly stateId: string
+  /** For words only: directories are moved and mounted elsewhere. */
+  readonly stateDir: string
+  /** A record that was on disk when it, or one before it, was about to be signed for. */
+  readonly position: Position
+  /** When it was written, for words. */
+  readonly atMs: number
+}
+
+/** What a state directory holds, as far as an anchor tells. */
+export type StateSight = {
+  readonly state: Pick<DaemonState, 'stateId' | 'anchored' | 'bound'>
+  readonly head: Position
+  /** Of the record that the anchor names, if it is there. */
+  readonly hashes: ReadonlyMap<number, Hex>
+}
+
+export type AnchorFault =
+  /** The state says that there was one. */
+  | { readonly tag: 'anchor-missing' }
+  | { readonly tag: 'anchor-of-other-wallet'; readonly anchor: Anchor }
+  | { readonly tag: 'anchor-of-other-chain'; readonly anchor: Anchor }
+  | { readonly tag: 'state-missing'; readonly anchor: Anchor }
+  /** The wallet trades from another one. */
+  | { readonly tag: 'other-state'; readonly anchor: Anchor }
+  | { readonly tag: 'state-behind'; readonly anchor: Anchor; readonly head: Position }
+  /** It is as long, and its records are not those that were signed for. */
+  | { readonly tag: 'state-differs'; readonly anchor: Anchor; readonly head: Position }
+
+export type AnchorVerdict = { readonly tag: 'agrees' } | { readonly tag: 'none-yet' } | AnchorFault
+
+/** Whose anchor it is to be: the wallet as the operator's files name it now. */
+export type AnchorOwner = { readonly wallet: Address; readonly chainId: number }
+
+/** Holds a state against the anchor of its wallet; `anchor` is undefined where there is no such file. */
+export function judgeAnchor(
+  anchor: Anchor | undefined,
+  owner: AnchorOwner,
+  { state, head, hashes }: StateSight,
+): AnchorVerdict {
+  if (anchor === undefined)
+    return { tag: state.anchored.has(owner.wallet) ? 'anchor-missing' : 'none-yet' }
+  if (anchor.wallet !== owner.wallet) return { tag: 'anchor-of-other-wallet', anchor }
+  const isOtherGenesis =
+    state.bound?.owner === owner.wallet &&
+    anchor.genesisHash !== undefined &&
+    anchor.genesisHash !== state.bound.genesisHash
+  if (anchor.chainId !== owner.chainId || isOtherGenesis)
+    return { tag: 'anchor-of-other-chain', anchor }
+  if (head.seq === 0) return { tag: 'state-missing', anchor }
+  if (anchor.stateId !== state.stateId) return { tag: 'other-state', anchor }
+  if (head.seq < anchor.position.seq) return { tag: 'state-behind', anchor, head }
+  if (hashes.get(anchor.position.seq) !== anchor.position.hash)
+    return { tag: 'state-differs', anchor, head }
+  return { tag: 'agrees' }
+}
+
+/** The wallets that sign with a state, by what for; undefined where there is none, or where it signs nothing now. */
+export type SigningWallets = {
+  readonly trader: Address | undefined
+  /** Of the aggregation service's account. */
+  readonly operator: Address | undefined
+}
+
+/**
+ * Whose anchor has to reach a record before anything may follow from it: what may be signed for it, and what forbids to sign.
+ * What merely follows from an authorization is found again on chain.
+ */
+export function anchorsOf(event: JournalEvent, wallets: SigningWallets): readonly Address[] {
+  const { trader, operator } = wallets
+  switch (event.type) {
+    case 'permit-recorded':
+      return [trader ?? []].flat()
+    case 'call-recorded':
+      return [operator ?? []].flat()
+    case 'transaction-recorded':
+      return [event.transaction.from]
+    case 'halted':
+    case 'strategy-paused':
+      return [trader ?? [], operator ?? []].flat()
+    default:
+      return []
+  }
+}
