@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { createClock } from '../../src/adapters/clock.ts'
 import { createHttpServer } from '../../src/adapters/control/http-server.ts'
 import { openHaltFile } from '../../src/adapters/state/halt-file.ts'
-import { openJournal } from '../../src/adapters/state/journal-file.ts'
 import { readSecretFile, readWalletKey } from '../../src/adapters/keys/keystore.ts'
 import { createLog } from '../../src/adapters/tell/log.ts'
 import { createMetrics } from '../../src/adapters/tell/metrics.ts'
@@ -16,8 +15,10 @@ import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
 import { createKey } from '../../src/adapters/keys/key.ts'
 import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { createWebhooks } from '../../src/adapters/tell/webhooks.ts'
+import { openAnchors } from '../../src/cli/compose/anchors.ts'
 import { composeGuard } from '../../src/cli/compose/guard.ts'
 import { compose } from '../../src/cli/compose/services.ts'
+import { openState } from '../../src/cli/compose/state.ts'
 import { createWatch } from '../../src/cli/daemon/watch.ts'
 import { keepHeapSmall } from '../../src/cli/heap.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
@@ -120,7 +121,7 @@ async function main() {
     gasless: { ...written.gasless, requestsPerSecond: REQUESTS_PER_SECOND },
   }
   const { strategies } = loaded(loadStrategies({ dir: settings.strategiesDir, settings }))
-  const release = await acquireLock(settings.stateDir, {
+  const lock = await acquireLock(settings.stateDir, {
     pid: process.pid,
     command: 'bench',
     startedAtMs: Date.now(),
@@ -146,8 +147,12 @@ async function main() {
     if (SURPRISES.includes(event.type))
       surprises.set(event.type, (surprises.get(event.type) ?? 0) + 1)
   }
-  const opened = await openJournal({
+  const wallets = { trader: trader.address, operator: undefined }
+  const anchors = await openAnchors(settings, wallets, clock)
+  const opened = await openState(settings.mode, {
     dir: settings.stateDir,
+    lock,
+    anchors,
     clock,
     key: journalKey,
     observe,
@@ -156,10 +161,11 @@ async function main() {
     },
   })
   const { journal } = opened
+  await anchors.keep(journal)
   const server = await createHttpServer({ ...settings.http, metrics, ...watch.probes })
   const policy = { ...DEFAULT_POLICY, pollMsMin: POLL_MS_MIN, backoffMsMin: 5 }
   const haltFile = openHaltFile(settings.stateDir)
-  const guard = composeGuard(haltFile.barred)
+  const guard = composeGuard(haltFile.barred, lock.lostLately, () => anchors.lost())
   const ports = { clock, journal, guard, haltFile, trader, observe }
   const composed = compose({ settings, strategies, policy, ...ports })
   const never = new AbortController().signal
@@ -184,7 +190,7 @@ async function main() {
   await server.close()
   await composed.close()
   await clock.close()
-  release()
+  lock.release()
   rmSync(dir, { recursive: true, force: true })
   const report = { ...result, records, surprises: Object.fromEntries(surprises) }
   process.stdout.write(`${JSON.stringify(report)}\n`)

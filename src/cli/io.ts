@@ -10,6 +10,8 @@ export type Io = {
   readonly stderr: NodeJS.WriteStream
   readonly env: Readonly<Record<string, string | undefined>>
   readonly pid: number
+  /** Asks a person for a yes or no; undefined where there is nobody to ask. */
+  readonly confirm: (question: string) => Promise<boolean | undefined>
   /** Tells a supervisor that the daemon is up (pm2's wait_ready). */
   readonly signalReady: () => void
   /** Calls back with the name of each termination signal. */

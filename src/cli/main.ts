@@ -15,6 +15,17 @@ const io: Io = {
   stderr: process.stderr,
   env: process.env,
   pid: process.pid,
+  async confirm(question) {
+    if (process.stdin.isTTY !== true) return undefined
+    const { createInterface } = await import('node:readline/promises')
+    // Not to stdout, which may be going into a file.
+    const asking = createInterface({ input: process.stdin, output: process.stderr })
+    try {
+      return /^y(es)?$/i.test((await asking.question(`${question} [y/N] `)).trim())
+    } finally {
+      asking.close()
+    }
+  },
   signalReady: () => process.send?.('ready'),
   onHangup: signals.onHangup,
   onSignal: signals.onSignal,
@@ -246,6 +257,8 @@ function delegationCommand(root: Command): void {
 const ARCHIVE =
   "where finished files of the journal were moved to, besides the state directory's own"
 
+const YES = ['--yes', 'do not ask'] as const
+
 function stateCommand(root: Command): void {
   const state = root.command('state').description("look after the daemon's state directory")
   const loaded = () => import('./commands/state.ts')
@@ -278,6 +291,24 @@ function stateCommand(root: Command): void {
     )
     .action((backup, options) => {
       exitCode = loaded().then(({ stateRestore }) => stateRestore(backup, options, io))
+    })
+  configured(state.command('new'))
+    .description(
+      'begin afresh: what is there is kept aside and forgotten; the daemon must not be running',
+    )
+    .option(...YES)
+    .action((options) => {
+      exitCode = import('./commands/state-new.ts').then(({ stateNew }) => stateNew(options, io))
+    })
+  configured(state.command('accept-loss'))
+    .description(
+      'go on with the state as it is although its anchor says that there was more; the daemon must not be running',
+    )
+    .option(...YES)
+    .action((options) => {
+      exitCode = import('./commands/state-accept-loss.ts').then(({ stateAcceptLoss }) =>
+        stateAcceptLoss(options, io),
+      )
     })
 }
 

@@ -31,7 +31,7 @@ type Owner = { readonly uid: number }
 
 /**
  * What others than the daemon's own user and root could change of that which says what is signed, or read of its keys
- * (rule T11): config, strategies, modules, keys and state, with every directory on the way to them, links followed. Each
+ * (rule T11): config, strategies, modules, keys, anchors and state, with every directory on the way to them, links followed. Each
  * with its remedy; nothing where the system knows no such rights. What is not there is not loose.
  */
 export function looseFiles(
@@ -50,6 +50,7 @@ export function looseFiles(
     search.tree(dirname(strategy.module), WRITTEN_BY_OTHERS)
   }
   for (const secret of secretsOf(settings)) search.file(secret, SEEN_BY_OTHERS)
+  for (const anchor of settings.anchors.values()) search.file(anchor, WRITTEN_BY_OTHERS)
   search.tree(settings.stateDir, SEEN_BY_OTHERS, HALT)
   return [...search.found.values()]
 }

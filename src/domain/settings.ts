@@ -123,6 +123,8 @@ export type Settings = {
   readonly mode: Mode
   readonly file: string
   readonly stateDir: string
+  /** By wallet: the file outside the state directory that says how far the wallet's state has come. */
+  readonly anchors: ReadonlyMap<string, string>
   readonly strategiesDir: string
   readonly http: { readonly host: string; readonly port: number }
   readonly log: { readonly level: string; readonly format: 'auto' | 'json' | 'pretty' }

@@ -37,6 +37,8 @@ export type DaemonInput = {
   readonly drainMs: number
   /** Aborted, with the cause as its reason, to make the daemon drain and return. */
   readonly shutdown: AbortSignal
+  /** Called once the state is known to belong to this chain and wallet, before anything is decided or followed. */
+  readonly onBound?: () => Promise<void> | undefined
   readonly onReady: (agenda: Agenda, control: DaemonControl) => void
   /** Called after each turn of the loop, for the health check. */
   readonly onTick: () => void
@@ -120,6 +122,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     const headSeconds = await bind(input, context)
     if (headSeconds === undefined)
       return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+    await input.onBound?.()
     await noteHaltFile(context.ports)
     const enrolment = new Enrolment(context, {
       begun: { clockMs: startedAtMs, chainMs: headSeconds * 1000 },

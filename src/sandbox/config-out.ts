@@ -17,6 +17,8 @@ export type ConfigPlaces = {
   readonly keyFile: string
   /** File that holds the operator's; default `operator.key` beside the trader's. */
   readonly operatorKeyFile?: string | undefined
+  /** The trader's anchor; by default beside its key. */
+  readonly stateAnchor?: string | undefined
   readonly httpPort?: number | undefined
 }
 
@@ -40,6 +42,8 @@ type ConfigSource = {
 }
 
 const HTTP_PORT_DEFAULT = 9464
+/** Beside the config, and named from there, so that a copy of the folder has an anchor of its own. */
+const ANCHOR = 'trader.anchor'
 /** Of a sandbox whose quotes live no longer than usual. */
 const QUOTE_SECONDS_MAX = 600
 
@@ -52,6 +56,7 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
   return {
     mode: 'live',
     stateDir: places.stateDir,
+    ...(places.stateAnchor === undefined ? {} : { stateAnchor: places.stateAnchor }),
     strategiesDir: places.strategiesDir,
     http: { host: '127.0.0.1', port: places.httpPort ?? HTTP_PORT_DEFAULT },
     log: { level: 'info' },
@@ -149,18 +154,28 @@ export function operatorKeyFileOf({
   return operatorKeyFile ?? join(dirname(keyFile), 'operator.key')
 }
 
-/** The files that a written config consists of: the config itself and, beside it, both keys. */
+/** The files that a written config consists of: the config itself and, beside it, both keys and their anchors. */
 export type SandboxConfigFiles = {
   readonly file: string
   readonly keyFile: string
   readonly operatorKeyFile: string
+  /** Made by the first daemon that trades with the keys. */
+  readonly anchor: string
+  readonly operatorAnchor: string
 }
 
 /** Absolute paths of what `writeSandboxConfig` writes for a config at `file`. */
 export function sandboxConfigFiles(file: string): SandboxConfigFiles {
   const config = resolve(file)
-  const keyFile = join(dirname(config), 'trader.key')
-  return { file: config, keyFile, operatorKeyFile: operatorKeyFileOf({ keyFile }) }
+  const beside = (name: string): string => join(dirname(config), name)
+  const keyFile = beside('trader.key')
+  return {
+    file: config,
+    keyFile,
+    operatorKeyFile: operatorKeyFileOf({ keyFile }),
+    anchor: beside(ANCHOR),
+    operatorAnchor: beside('operator.anchor'),
+  }
 }
 
 /** A file that would have been overwritten. */
@@ -189,7 +204,7 @@ export function requireNewFiles(files: SandboxConfigFiles): void {
  * are taken from the working directory, so that the config means the same wherever it is read from. A file that is there
  * already stays, and nothing is written, unless `existing` says `replace`.
  *
- * @throws {FileExistsError} if one of the three files is there already
+ * @throws {FileExistsError} if one of the files is there already
  */
 export async function writeSandboxConfig(options: {
   readonly sandbox: SandboxKeys & { config(places: ConfigPlaces): Record<string, unknown> }
@@ -206,10 +221,13 @@ export async function writeSandboxConfig(options: {
     stateDir: resolve(options.stateDir),
     strategiesDir: resolve(options.strategiesDir),
     keyFile: files.keyFile,
+    stateAnchor: `./${ANCHOR}`,
     httpPort: options.httpPort,
   })
   await mkdir(dirname(files.file), { recursive: true, mode: 0o700 })
   await writeSandboxKeys(options.sandbox, files, existing)
+  // What they were of is gone: the chain of a run before, and the keys that it traded with.
+  for (const each of [files.anchor, files.operatorAnchor]) await rm(each, { force: true })
   await writePrivately(files.file, stringify(config), existing)
   return files
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /** Files of the state directory can name wallets and orders: nobody but their owner reads them. */
@@ -7,9 +7,9 @@ export const PRIVATE_FILE = 0o600
 const PRIVATE_DIRECTORY = 0o700
 const TEMPORARY = '.tmp'
 
-/** Makes the names inside a directory survive a power cut; syncing a file alone does not keep its name. */
-export async function syncDirectory(dir: string): Promise<void> {
-  const handle = await open(dir, 'r')
+/** Makes a file's content survive a power cut or, of a directory, the names inside it: a file alone does not keep its name. */
+export async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r')
   try {
     await handle.sync()
   } finally {
@@ -24,10 +24,10 @@ export async function ensureDirectory(dir: string): Promise<void> {
   const stopAt = dirname(firstMade)
   let parent = dirname(dir)
   while (parent.length > stopAt.length) {
-    await syncDirectory(parent)
+    await syncFile(parent)
     parent = dirname(parent)
   }
-  await syncDirectory(stopAt)
+  await syncFile(stopAt)
 }
 
 /** Creates an empty file, 0600, that is still there after a power cut. Fails with EEXIST if there is one. */
@@ -38,7 +38,7 @@ export async function createFile(file: string): Promise<void> {
   } finally {
     await handle.close()
   }
-  await syncDirectory(dirname(file))
+  await syncFile(dirname(file))
 }
 
 /** Writes a new file, 0600, durably; its name is durable once its directory is synced. Fails with EEXIST if there is one. */
@@ -55,8 +55,8 @@ export async function writeNewFile(file: string, data: string | Uint8Array): Pro
 /** Gives a file or a directory another name on the same disk, durably. It replaces a file that has that name. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await rename(from, to)
-  await syncDirectory(dirname(to))
-  if (dirname(from) !== dirname(to)) await syncDirectory(dirname(from))
+  await syncFile(dirname(to))
+  if (dirname(from) !== dirname(to)) await syncFile(dirname(from))
 }
 
 /**
@@ -72,7 +72,7 @@ export async function replaceFile(file: string, data: string | Uint8Array): Prom
     await rm(temporary, { force: true })
     throw error
   }
-  await syncDirectory(dirname(file))
+  await syncFile(dirname(file))
 }
 
 /** Cuts a file to `bytes`, durably. */
@@ -109,4 +109,21 @@ export async function fileSize(file: string): Promise<number | undefined> {
 /** Whether a file operation failed because there is no such file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}
+
+/**
+ * Puts a copy of a file in its place. What somebody still has open is not in that place from then on: whatever is written to
+ * it, later or under way, changes nothing here.
+ */
+export async function severFile(file: string): Promise<void> {
+  const copy = `${file}.${randomBytes(6).toString('hex')}${TEMPORARY}`
+  try {
+    await copyFile(file, copy)
+    await syncFile(copy)
+    await rename(copy, file)
+  } catch (error) {
+    await rm(copy, { force: true })
+    if (!isMissing(error)) throw error
+  }
+  await syncFile(dirname(file))
 }

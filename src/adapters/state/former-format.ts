@@ -5,10 +5,10 @@ import type { DaemonState } from '../../domain/book/state.ts'
 import { StateCorruptError, WrongStateError } from '../../domain/errors.ts'
 import type { Clock } from '../../ports.ts'
 import type { JournalKey } from '../keys/journal-key.ts'
-import { fileSize, moveDurably, replaceFile, syncDirectory, writeNewFile } from './durable-file.ts'
+import { fileSize, moveDurably, replaceFile, syncFile, writeNewFile } from './durable-file.ts'
 import { GENESIS, type JournalHead, relink } from './journal-codec.ts'
 import { JournalWalk } from './journal-reader.ts'
-import { Fold, recover, warningsOf } from './journal-recovery.ts'
+import { Fold, type Recovered, recover, warningsOf } from './journal-recovery.ts'
 import { listSegments, segmentFile } from './segments.ts'
 import { SnapshotFile } from './snapshot.ts'
 import { damagedJournal } from './state-faults.ts'
@@ -34,6 +34,8 @@ export type UpgradeOptions = {
   readonly clock: Pick<Clock, 'now'>
   readonly mayUpgrade?: boolean | undefined
   readonly segmentBytes?: number | undefined
+  /** Judges what was found, before anything is written. Throws to refuse it. */
+  readonly admit?: (found: Recovered) => void
 }
 
 /** Upgrades a journal of format 1 where there is one; gives what the operator is to know of it. Throws StateCorruptError. */
@@ -48,6 +50,7 @@ export async function upgradeFormer(
   await requireFree(files)
   const recovered = await recover(sight)
   requireOwn(recovered.state, options.key)
+  options.admit?.(recovered)
   await keepSnapshot(sight)
   const { head, state } = await writeAnew(sight, options)
   const snapshot = { ...head, atMs: options.clock.now(), state: imageOf(state) }
@@ -82,7 +85,9 @@ function upgradeBarred({ former, journal }: StateFiles): StateCorruptError {
     file: former,
     detail:
       'it is a journal of format 1, which nobody signed, and this wallet has signed records since',
-    remedy: `Move it away: the journal that this wallet's daemon has written is in ${journal}, or in a backup`,
+    remedy:
+      `Move it away: the journal that this wallet's daemon has written is in ${journal}, or in a backup. If it is ` +
+      'what the version before this one has gone on with, `tranched state accept-loss` believes it',
   })
 }
 
@@ -100,7 +105,7 @@ async function requireFree({ former, formerKept }: StateFiles): Promise<void> {
 async function keepSnapshot({ files, snapshotFile, snapshot }: StateSight): Promise<void> {
   if (snapshot.tag === 'missing' || snapshotFile !== files.snapshot) return
   await mkdir(files.formerKept, { recursive: true, mode: 0o700 })
-  await syncDirectory(files.dir)
+  await syncFile(files.dir)
   await replaceFile(join(files.formerKept, 'state.json'), await readFile(snapshotFile))
 }
 
@@ -121,7 +126,7 @@ async function writeAnew(sight: StateSight, options: UpgradeOptions) {
     }
   }
   const head = await writer.end()
-  await syncDirectory(temporary)
+  await syncFile(temporary)
   await putInPlace(temporary, files)
   return { head, state }
 }
@@ -175,7 +180,7 @@ async function putInPlace(temporary: string, { journal, former }: StateFiles): P
   const there = await listSegments(journal)
   if (there.length === 0) {
     await rename(temporary, journal)
-    await syncDirectory(dirname(journal))
+    await syncFile(dirname(journal))
     return
   }
   const made = await listSegments(temporary)

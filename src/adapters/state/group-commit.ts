@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { OperatorError, StateCorruptError } from '../../domain/errors.ts'
+import { type ErrorMeaning, OperatorError, StateCorruptError } from '../../domain/errors.ts'
 import type { JournalHead } from './journal-codec.ts'
 
 /** One open file; a test can put a failing disk here. */
@@ -45,23 +45,12 @@ export type CommitFile = Pick<LogFile, 'write' | 'datasync' | 'close'> & {
 /** The disk did not take a record, or the journal is closed. Whether a record rejected with it is on disk is unknown. */
 export class JournalStoppedError extends OperatorError {
   override readonly name = 'JournalStoppedError'
-  readonly means = 'failed'
-}
+  readonly means: ErrorMeaning
 
-const FULL = new Set(['ENOSPC', 'EDQUOT'])
-
-/** What an operator has to know and do about a disk that takes no more. */
-function diskText(file: string, cause: unknown): string {
-  if (cause instanceof StateCorruptError)
-    return `${cause.message}. Nothing more is recorded or signed until a restart`
-  const detail = cause instanceof Error ? cause.message : String(cause)
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const dir = dirname(file)
-  const what = FULL.has(code) ? `the disk is full (${detail})` : `cannot be written: ${detail}`
-  const remedy = FULL.has(code)
-    ? `make room on the file system of ${dir} (df -h ${dir}), then start again`
-    : 'repair the disk first'
-  return `${file}: ${what}. Nothing was signed whose record is not on disk, and nothing more is recorded or signed until a restart, which follows what was signed before: ${remedy}`
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options)
+    this.means = options.cause instanceof OperatorError ? options.cause.means : 'failed'
+  }
 }
 
 type Batch = {
@@ -69,6 +58,10 @@ type Batch = {
   records: number
   /** Of its last record. */
   head: JournalHead
+  /** When its write began. */
+  startedMs: number
+  /** What has to follow the write before anybody hears of it, of the last append that asked for it. */
+  after: (() => Promise<void>) | undefined
   readonly done: Promise<void>
   readonly resolve: () => void
   readonly reject: (error: Error) => void
@@ -90,6 +83,9 @@ export class GroupCommit {
   readonly #options: GroupCommitOptions
   #waiting: Batch | undefined
   #flushing: Promise<void> | undefined
+  /** On disk, and still to be followed by something. */
+  #written: Batch[] = []
+  #settling: Promise<void> | undefined
   #failure: JournalStoppedError | undefined
   #closed = false
 
@@ -108,8 +104,16 @@ export class GroupCommit {
     return new JournalStoppedError(`${this.#options.name}: is closed`)
   }
 
-  /** Resolves when the text, whose last record is `head`, is on disk. */
-  append(text: string, records: number, head: JournalHead): Promise<void> {
+  /**
+   * Resolves when the text, whose last record is `head`, is on disk and `after`, if there is one, is done. Writes that wait for
+   * the same moment are followed by the last one's `after` alone.
+   */
+  append(
+    text: string,
+    records: number,
+    head: JournalHead,
+    after?: () => Promise<void>,
+  ): Promise<void> {
     const { stopped } = this
     if (stopped !== undefined) return Promise.reject(stopped)
     this.#waiting ??= newBatch(head)
@@ -117,6 +121,7 @@ export class GroupCommit {
     batch.text += text
     batch.records += records
     batch.head = head
+    batch.after = after ?? batch.after
     this.#flushing ??= this.#flushAll()
     return batch.done
   }
@@ -124,7 +129,7 @@ export class GroupCommit {
   /** Ends it as a failed write does: what waits is rejected, `onFatal` is called. Only the first call counts. */
   fail(cause: unknown): JournalStoppedError {
     if (this.#failure !== undefined) return this.#failure
-    const error = new JournalStoppedError(diskText(this.#options.name, cause), { cause })
+    const error = new JournalStoppedError(whyStopped(this.#options.name, cause), { cause })
     this.#failure = error
     this.#waiting?.reject(error)
     this.#waiting = undefined
@@ -136,6 +141,7 @@ export class GroupCommit {
   async close(): Promise<void> {
     this.#closed = true
     await this.#flushing
+    await this.#settling
     await this.#options.file.close()
   }
 
@@ -153,12 +159,12 @@ export class GroupCommit {
   #take(): Batch | undefined {
     const batch = this.#waiting
     this.#waiting = undefined
+    if (batch !== undefined) batch.startedMs = performance.now()
     return batch
   }
 
   async #flush(batch: Batch): Promise<void> {
     const { file } = this.#options
-    const startedMs = performance.now()
     try {
       await file.prepare()
       const data = Buffer.from(batch.text)
@@ -169,8 +175,32 @@ export class GroupCommit {
       batch.reject(this.fail(error))
       return
     }
-    batch.resolve()
-    this.#options.onCommit({ records: batch.records, durationMs: performance.now() - startedMs })
+    if (batch.after === undefined && this.#settling === undefined) this.#resolve(batch)
+    else {
+      this.#written.push(batch)
+      this.#settling ??= this.#settleAll()
+    }
+  }
+
+  /** Does what has to follow the writes, beside the next write, and lets nobody hear of one before those ahead of it. */
+  async #settleAll(): Promise<void> {
+    for (let batches = this.#written; batches.length > 0; batches = this.#written) {
+      this.#written = []
+      try {
+        await batches.findLast(({ after }) => after !== undefined)?.after?.()
+      } catch (error) {
+        const failure = this.fail(error)
+        for (const batch of [...batches, ...this.#written.splice(0)]) batch.reject(failure)
+        break
+      }
+      for (const batch of batches) this.#resolve(batch)
+    }
+    this.#settling = undefined
+  }
+
+  #resolve({ resolve, records, startedMs }: Batch): void {
+    resolve()
+    this.#options.onCommit({ records, durationMs: performance.now() - startedMs })
   }
 
   async #write(data: Uint8Array): Promise<void> {
@@ -182,6 +212,23 @@ export class GroupCommit {
   }
 }
 
+const FULL = new Set(['ENOSPC', 'EDQUOT'])
+
+/** What an operator has to know and do about a disk that takes no more. What is no fault of the disk is told as it is. */
+function whyStopped(file: string, cause: unknown): string {
+  if (cause instanceof StateCorruptError)
+    return `${cause.message}. Nothing more is recorded or signed until a restart`
+  const detail = cause instanceof Error ? cause.message : String(cause)
+  if (cause instanceof OperatorError) return detail
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const dir = dirname(file)
+  const what = FULL.has(code) ? `the disk is full (${detail})` : `cannot be written: ${detail}`
+  const remedy = FULL.has(code)
+    ? `make room on the file system of ${dir} (df -h ${dir}), then start again`
+    : 'repair the disk first'
+  return `${file}: ${what}. Nothing was signed whose record is not on disk, and nothing more is recorded or signed until a restart, which follows what was signed before: ${remedy}`
+}
+
 function newBatch(head: JournalHead): Batch {
   let resolve = () => {}
   let reject: (error: Error) => void = () => {}
@@ -189,5 +236,5 @@ function newBatch(head: JournalHead): Batch {
     resolve = onDone
     reject = onError
   })
-  return { text: '', records: 0, head, done, resolve, reject }
+  return { text: '', records: 0, head, startedMs: 0, after: undefined, done, resolve, reject }
 }

@@ -37,9 +37,29 @@ export type JournalOptions = {
   readonly snapshotEvery?: number
   /** Length from which on a file of the journal is finished, default 4 MiB. */
   readonly segmentBytes?: number | undefined
+  /** What stands beside the journal; without it nothing does. */
+  readonly fence?: JournalFence
   /** For tests of a failing disk. */
   readonly openLog?: (file: string) => Promise<LogFile>
 }
+
+/** What stands beside the journal: a lock that may be lost, anchors that must not fall behind. */
+export type JournalFence = {
+  /** Asked right before anything is written. Throws where this process may not write any more, which ends the journal. */
+  beforeFlush(): void
+  /**
+   * What has to follow records up to `head` once they are on disk and before their append resolves; undefined where nothing
+   * has to. The last one's that was given stands for those before it.
+   */
+  afterFlush?(head: JournalHead, events: readonly JournalEvent[]): (() => Promise<void>) | undefined
+  /** Records whose hashes `admit` is shown. */
+  readonly positions?: readonly number[]
+  /** Judges what was found, before anything is repaired or written. Throws to refuse it. */
+  admit?(found: FoundState): void
+}
+
+/** What the files of a state directory say. */
+export type FoundState = Pick<Recovered, 'state' | 'head' | 'hashes' | 'provenFrom'>
 
 export type OpenedJournal = {
   readonly journal: Journal
@@ -62,10 +82,16 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   const files = stateFiles(dir)
   await ensureDirectory(dir)
   await removeLeftovers(files.snapshot)
-  const upgraded = await upgradeFormer(dir, options)
+  const { fence } = options
+  const admit = (found: FoundState): void => {
+    fence?.admit?.(found)
+    fence?.beforeFlush()
+  }
+  const upgraded = await upgradeFormer(dir, { ...options, admit })
   const sight = await lookAt(dir, { key })
-  const recovered = await recover(sight, key)
+  const recovered = await recover(sight, { key, positions: fence?.positions })
   requireSameAuthor(files, recovered, key)
+  admit(recovered)
   const { head, state } = recovered
   const end = await repairTail(files, recovered)
   const snapshots = new SnapshotFile(files.snapshot, key)
@@ -78,6 +104,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
     ...end,
     head,
     openLog: options.openLog ?? openLogFile,
+    requireHeld: fence && (() => fence.beforeFlush()),
     segmentBytes: options.segmentBytes,
   })
   const log = new GroupCommit({
@@ -89,15 +116,32 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   const journal = new JournalFile({ files, recovered, snapshots, file, log, options })
   return {
     journal,
-    warnings: [...upgraded, ...warningsOf(sight, recovered)],
+    warnings: [
+      ...upgraded,
+      ...warningsOf(sight, recovered),
+      ...unprovenWarnings(files, recovered, fence?.positions ?? []),
+    ],
     firstStart: head.seq === 0,
     close: () => journal.close(),
   }
 }
 
+/** The chain cannot say that a record is still the one that was signed for when its file is not there. */
+function unprovenWarnings(
+  { journal }: StateFiles,
+  { provenFrom, head }: Recovered,
+  positions: readonly number[],
+): readonly string[] {
+  return [...new Set(positions)]
+    .filter((seq) => seq > 0 && seq < provenFrom && seq <= head.seq)
+    .map(
+      (seq) =>
+        `record ${seq}, up to which an anchor says that this state was signed with, is not in ${journal} (moved to an archive?): that it is the same is taken from the length of the journal alone`,
+    )
+}
+
 /** A journal as it is on disk now, for commands that only look. */
-export type JournalView = {
-  readonly state: DaemonState
+export type JournalView = FoundState & {
   readonly warnings: readonly string[]
   /** Without `onMissing`, records that are in no file here are a fault. */
   records(onMissing?: (missing: MissingRecords) => void): AsyncIterable<JournalRecord>
@@ -107,14 +151,20 @@ export type JournalView = {
  * Reads beside a running daemon: takes no lock, writes nothing, and needs no key: who wrote the records is not checked.
  * Throws StateCorruptError.
  */
-export async function readJournal(dir: string): Promise<JournalView> {
+export async function readJournal(
+  dir: string,
+  positions?: readonly number[],
+): Promise<JournalView> {
   const sight = await lookAt(dir)
-  const recovered = await recover(sight)
-  const { state, end } = recovered
+  const recovered = await recover(sight, { positions })
+  const { state, head, hashes, provenFrom, end } = recovered
   const { segments, genesis: start } = sight
   const { bytes = 0 } = end ?? {}
   return {
     state,
+    head,
+    hashes,
+    provenFrom,
     warnings: warningsOf(sight, recovered),
     records: (onMissing) => readRecords(segments, { start, bytes, onMissing }),
   }
@@ -157,6 +207,7 @@ class JournalFile implements Journal {
   readonly #clock: Pick<Clock, 'now'>
   readonly #observe: (event: Observation) => void
   readonly #snapshotEvery: number
+  readonly #fence: JournalFence | undefined
   #head: JournalHead
   /** The state before the events of `#since`: undoes an append that the state refuses half-way. */
   #base: StateImage
@@ -180,6 +231,7 @@ class JournalFile implements Journal {
     this.#key = options.key
     this.#clock = options.clock
     this.#observe = options.observe ?? (() => undefined)
+    this.#fence = options.fence
     this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
   }
 
@@ -193,7 +245,8 @@ class JournalFile implements Journal {
     this.#head = head
     const names = events.flatMap((event) => recordName(event) ?? [])
     for (const name of names) this.#unwritten.set(name, (this.#unwritten.get(name) ?? 0) + 1)
-    this.#lastAppend = this.#log.append(text, events.length, head).then(() => {
+    const after = this.#fence?.afterFlush?.(head, events)
+    this.#lastAppend = this.#log.append(text, events.length, head, after).then(() => {
       for (const name of names) this.#written(name)
       for (const fact of facts) this.#observe(fact)
     })

@@ -3,19 +3,35 @@ import { applyEvent } from '../../domain/book/fold.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { StateCorruptError, WrongStateError } from '../../domain/errors.ts'
+import type { Hex } from '../../domain/units.ts'
 import type { JournalKey } from '../keys/journal-key.ts'
-import { fileSize } from './durable-file.ts'
+import { fileSize, severFile } from './durable-file.ts'
 import { type CheckedLine, decodeRecord, type JournalHead } from './journal-codec.ts'
-import { JournalWalk, placeOf, type WalkEnd } from './journal-reader.ts'
-import { type Segment, segmentsFrom } from './segments.ts'
+import { type ChainStart, JournalWalk, placeOf, type WalkEnd } from './journal-reader.ts'
+import { listSegments, type Segment, segmentsFrom } from './segments.ts'
 import type { Snapshot } from './snapshot.ts'
 import { badSnapshot, damagedJournal } from './state-faults.ts'
-import type { StateFiles, StateSight } from './state-files.ts'
+import { type StateFiles, type StateSight, stateFiles } from './state-files.ts'
+
+/**
+ * Cuts off a writer that was overtaken and may still have a write under way: it goes into a file that is no part of the state
+ * any more. Only the last one is ever written to.
+ */
+export async function severJournal(dir: string): Promise<void> {
+  const { journal, former } = stateFiles(dir)
+  const last = (await listSegments(journal)).at(-1)
+  for (const file of [former, last?.file ?? []].flat())
+    if ((await fileSize(file)) !== undefined) await severFile(file)
+}
 
 /** What the files say, checked as far as they had to be read. */
 export type Recovered = {
   readonly state: DaemonState
   readonly head: JournalHead
+  /** Of the records that were asked for and are there; record 0 is what the first one follows. */
+  readonly hashes: ReadonlyMap<number, Hex>
+  /** The first record that this follows the chain from. For those before it the snapshot alone stands. */
+  readonly provenFrom: number
   /** Last record in the snapshot; undefined where there is none to go by, and a new one has to be written. */
   readonly snapshotSeq: number | undefined
   /** What is wrong with the snapshot that is there. */
@@ -38,6 +54,12 @@ export function warningsOf(
   return [`${snapshotFile}: ${snapshotFault}; ${made}`, ...tornWarnings]
 }
 
+export type RecoverOptions = {
+  readonly key?: JournalKey | undefined
+  /** Records whose hashes are asked for. */
+  readonly positions?: readonly number[] | undefined
+}
+
 /**
  * Follows a journal from its snapshot on, and writes nothing. A last append that was cut short is left out, with a
  * warning. A snapshot that is damaged or missing is made anew in memory, with a warning, where every record is there and
@@ -46,7 +68,10 @@ export function warningsOf(
  * A first start makes the empty first segment, then the snapshot of record 0, then the first record. So an empty journal
  * alone is a first start that was cut short; a snapshot alone means that its journal was lost.
  */
-export async function recover(sight: StateSight, key?: JournalKey): Promise<Recovered> {
+export async function recover(
+  sight: StateSight,
+  { key, positions }: RecoverOptions = {},
+): Promise<Recovered> {
   const { snapshot: reading, files } = sight
   switch (reading.tag) {
     case 'foreign':
@@ -55,16 +80,20 @@ export async function recover(sight: StateSight, key?: JournalKey): Promise<Reco
       requireJournal(sight)
       const { snapshot } = reading
       const lacking = fieldsMissingIn(snapshot.state)
-      if (lacking.length === 0) return replay(sight, { ...reading, key })
+      if (lacking.length === 0) return replay(sight, { ...reading, key, positions })
       const fault = `another version made it, without ${lacking.join(', ')}`
-      return recoverFromJournal(sight, { key, fault, atLeast: snapshot })
+      return recoverFromJournal(sight, { key, positions, fault, atLeast: snapshot })
     }
     case 'missing':
       if (await isUnused(sight.segments)) return untouched(sight)
-      return recoverFromJournal(sight, { key, fault: 'it is missing although there is a journal' })
+      return recoverFromJournal(sight, {
+        key,
+        positions,
+        fault: 'it is missing although there is a journal',
+      })
     case 'damaged':
       if (sight.segments.length === 0) throw journalMissing(files.journal)
-      return recoverFromJournal(sight, { key, fault: reading.detail })
+      return recoverFromJournal(sight, { key, positions, fault: reading.detail })
   }
 }
 
@@ -88,6 +117,8 @@ function untouched({ segments, genesis }: StateSight): Recovered {
   return {
     state: emptyState(),
     head: genesis,
+    hashes: new Map([[genesis.seq, genesis.hash]]),
+    provenFrom: 1,
     snapshotSeq: undefined,
     snapshotFault: undefined,
     end: segment && { segment, bytes: 0, fileBytes: 0 },
@@ -96,17 +127,12 @@ function untouched({ segments, genesis }: StateSight): Recovered {
   }
 }
 
-/** From a sound snapshot, and of the journal only the files from its record on. */
-async function replay(
-  sight: StateSight,
-  from: {
-    readonly snapshot: Snapshot
-    readonly hasMac: boolean
-    readonly key: JournalKey | undefined
-  },
-): Promise<Recovered> {
+type ReplayFrom = RecoverOptions & { readonly snapshot: Snapshot; readonly hasMac: boolean }
+
+/** From a sound snapshot, and of the journal only the files from its record on, or from the oldest that was asked for. */
+async function replay(sight: StateSight, from: ReplayFrom): Promise<Recovered> {
   const { files, genesis } = sight
-  const { snapshot, hasMac: hasMacs, key } = from
+  const { snapshot, hasMac: hasMacs, key, positions = [] } = from
   if (snapshot.seq === 0 && snapshot.hash !== genesis.hash)
     throw badSnapshot(sight.snapshotFile, 'line 1 belongs to another format of the journal')
   const segments = segmentsFrom(sight.segments, snapshot.seq)
@@ -117,7 +143,10 @@ async function replay(
       `the file with record ${snapshot.seq}, up to which state.json goes, is missing`,
     )
   const before = first.firstSeq - 1
-  const known = [genesis, snapshot].find(({ seq }) => seq === before)
+  const earlier = await followTo(first, sight, from)
+  const hashes = new Map([...earlier.hashes, [genesis.seq, genesis.hash]])
+  if (positions.includes(snapshot.seq)) hashes.set(snapshot.seq, snapshot.hash)
+  const known = [genesis, snapshot, earlier.head].find(({ seq }) => seq === before)
   const walk = new JournalWalk(segments, {
     key,
     start: { seq: before, hash: known?.hash },
@@ -129,6 +158,7 @@ async function replay(
   for await (const lines of walk.lines()) {
     for (const line of lines) {
       requireSameHistory(segments, line, snapshot)
+      if (positions.includes(line.head.seq)) hashes.set(line.head.seq, line.head.hash)
       fold.take(segments, line)
     }
   }
@@ -139,12 +169,52 @@ async function replay(
   return {
     state,
     head: { seq, hash },
+    hashes,
+    provenFrom: earlier.from,
     snapshotSeq: snapshot.seq,
     snapshotFault: undefined,
     end,
     hasMacs,
     tornWarnings: tornWarningsOf(end, seq),
   }
+}
+
+/**
+ * Follows the files before the one that a start reads first, from the oldest record on whose hash is asked for: what the
+ * anchor of a wallet names is proven only by the chain from there to the snapshot. Files that were moved away are no fault;
+ * then it is followed from the first on after which none is missing.
+ */
+async function followTo(
+  { firstSeq }: Segment,
+  { segments, genesis }: StateSight,
+  { key, hasMac: hasMacs, positions = [] }: ReplayFrom,
+): Promise<{ readonly hashes: Map<number, Hex>; readonly head: ChainStart; readonly from: number }> {
+  const oldest = Math.min(...positions.filter((seq) => seq > 0))
+  const before = segments.filter((segment) => segment.firstSeq < firstSeq)
+  const files = oldest < firstSeq ? (segmentsFrom(before, oldest) ?? before) : []
+  const start = (files[0]?.firstSeq ?? firstSeq) - 1
+  const hashes = new Map<number, Hex>()
+  let from = start + 1
+  const walk = new JournalWalk(files, {
+    key,
+    start: { seq: start, hash: start === genesis.seq ? genesis.hash : undefined },
+    hasMacs,
+    onMissing({ to }) {
+      hashes.clear()
+      from = to + 1
+    },
+  })
+  for await (const lines of walk.lines()) {
+    for (const { head } of lines) if (positions.includes(head.seq)) hashes.set(head.seq, head.hash)
+  }
+  const { head, end } = walk
+  if (end !== undefined && end.fileBytes !== end.bytes)
+    throw damagedJournal(
+      end.segment.file,
+      `it ends in the middle of the append after ${placeOf(end.segment, head.seq)}, and there is a later file`,
+    )
+  if (head.seq === firstSeq - 1) return { hashes, head, from }
+  return { hashes: new Map(), head, from: firstSeq }
 }
 
 /** Throws for a record that has the number of the one that state.json was made from, and is another. */
@@ -177,21 +247,24 @@ export async function recoverFromJournal(
   options: {
     readonly key: JournalKey | undefined
     readonly fault: string
+    readonly positions?: RecoverOptions['positions']
     /** A record that has to be among those of the journal. */
     readonly atLeast?: JournalHead
   },
 ): Promise<Recovered> {
-  const { key, fault, atLeast } = options
+  const { key, fault, atLeast, positions = [] } = options
   const { segments, genesis, snapshotFile } = sight
   requireJournal(sight)
   requireFirst(sight, fault)
   const state = emptyState()
   const walk = new JournalWalk(segments, { key, start: genesis })
+  const hashes = new Map([[genesis.seq, genesis.hash]])
   const fold = new Fold(state, 0)
   try {
     for await (const lines of walk.lines()) {
       for (const line of lines) {
         if (atLeast !== undefined) requireSameHistory(segments, line, atLeast)
+        if (positions.includes(line.head.seq)) hashes.set(line.head.seq, line.head.hash)
         fold.take(segments, line)
       }
     }
@@ -210,6 +283,8 @@ export async function recoverFromJournal(
   return {
     state,
     head: { seq: head.seq, hash: head.hash },
+    hashes,
+    provenFrom: 1,
     snapshotSeq: undefined,
     snapshotFault: fault,
     end,

@@ -18,6 +18,8 @@ export type SegmentLogOptions = {
   /** Last record that is on disk. */
   readonly head: JournalHead
   readonly openLog: (file: string) => Promise<LogFile>
+  /** Throws where this process may not write here any more. Asked before anything is written. */
+  readonly requireHeld?: (() => void) | undefined
   /** Length from which on the next append goes into another file, default 4 MiB. */
   readonly segmentBytes?: number | undefined
 }
@@ -30,6 +32,7 @@ export class SegmentLog implements CommitFile {
   readonly #dir: string
   readonly #openLog: (file: string) => Promise<LogFile>
   readonly #segmentBytes: number
+  readonly #requireHeld: () => void
   #segment: Segment
   #log: LogFile
   #bytes: number
@@ -39,6 +42,7 @@ export class SegmentLog implements CommitFile {
     this.#dir = options.dir
     this.#openLog = options.openLog
     this.#segmentBytes = options.segmentBytes ?? SEGMENT_BYTES
+    this.#requireHeld = options.requireHeld ?? (() => undefined)
     this.#segment = options.segment
     this.#log = log
     this.#bytes = options.bytes
@@ -55,8 +59,8 @@ export class SegmentLog implements CommitFile {
   }
 
   /**
-   * Throws StateCorruptError when the path names another file by now, or this one is shorter than was written: what went
-   * into it after that would be found by nobody. One look at the path; it does not wait for the disk.
+   * Throws where this process may not write here any more, and StateCorruptError when the path names another file by now, or
+   * this one is shorter than was written: what went into it after that would be found by nobody. It does not wait for the disk.
    */
   requireOwn(): void {
     this.#look()
@@ -67,10 +71,14 @@ export class SegmentLog implements CommitFile {
     const others = size - BigInt(this.#bytes)
     // Nothing of ours is under way here.
     if (others > 0n) throw this.#fault(`somebody else wrote ${others} bytes into it`)
-    if (this.#bytes >= this.#segmentBytes) await this.#beginNext()
+    if (this.#bytes < this.#segmentBytes) return
+    await this.#beginNext()
+    this.#requireHeld()
   }
 
+  /** Whoever has overtaken this process has put another file here, so that is asked first. */
   #look(): BigIntStats {
+    this.#requireHeld()
     const there = statSync(this.#segment.file, { bigint: true, throwIfNoEntry: false })
     if (there === undefined) throw this.#fault('it was moved away or removed')
     const { dev, ino } = this.#log.inode

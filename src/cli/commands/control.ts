@@ -3,6 +3,7 @@ import type { JournalKey } from '../../adapters/keys/journal-key.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { type Controlled, type InFlight, pause, resume } from '../../engine/control.ts'
 import type { Triggered } from '../../engine/tick.ts'
+import { isAnchored } from '../compose/anchors.ts'
 import { withClock } from '../compose/clock.ts'
 import { askDaemon } from '../compose/control.ts'
 import { holderOf, openHalt, openState, whileHeld } from '../compose/state.ts'
@@ -32,7 +33,8 @@ export async function control(
       : refuse(answer.detail, options, io)
   }
   const holder = holderOf(stateDir)
-  if (asked.tag === 'silent' || holder !== undefined) {
+  // One that cannot be judged here is waited for below, as by any that would take the state directory.
+  if (asked.tag === 'silent' || holder?.standing === 'alive') {
     const who = holder === undefined ? 'the daemon' : `the process ${holder.pid}`
     return refuse(`${who} gives no answer; whether it did as asked is not known`, options, io)
   }
@@ -63,8 +65,13 @@ function onFiles(
     throw error
   }
   return withClock((clock) =>
-    whileHeld(dir, { io, command, clock }, async () => {
-      const { journal, close, warnings } = await openState(mode, { dir, clock, key, onFatal })
+    whileHeld(dir, { io, command, clock }, async (lock) => {
+      const opened = await openState(mode, {
+        ...{ dir, lock, clock, key, onFatal },
+        // Nothing is signed here, so a state that its anchor knows better is paused all the same.
+        mayUpgrade: !isAnchored(settings),
+      })
+      const { journal, close, warnings } = opened
       for (const warning of warnings) io.stderr.write(`${warning}\n`)
       const ports = { journal, haltFile: openHalt(dir) }
       try {

@@ -130,10 +130,11 @@ function change(
   tools: AggregatorTools,
   { options, io, command }: { options: DelegationChangeOptions; io: Io; command: string },
 ): Promise<ExitCode> {
-  return whileStopped({ tools, options, io, command }, async () => {
+  return whileStopped({ tools, options, io, command }, async (lock) => {
     const { stateDir } = tools.settings
     const view = await readState(stateDir)
-    if (view !== undefined) tools.signBy({ state: view.state, isOnDisk: () => true })
+    const books = view && { state: view.state, isOnDisk: () => true }
+    tools.signBy(books, () => lock.lost())
     const barred = barredBy(view?.state, { stateDir, account: tools.account, delegate })
     if (barred !== undefined) return printOutcome(io, options, { ok: false, message: barred })
     const route = options.direct === true ? 'direct' : 'service'

@@ -1,3 +1,4 @@
+import type { HeldLock } from '../../adapters/state/state-lock.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { DEFAULT_POLICY } from '../../domain/policy.ts'
@@ -15,6 +16,7 @@ import { type Seen, unseenDeposit } from '../../execute/account/indexing.ts'
 import type { AggregatorContext } from '../../execute/context.ts'
 import type { GasTankAccount } from '../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
+import { isAnchored, openAnchors } from '../compose/anchors.ts'
 import { composeGuard } from '../compose/guard.ts'
 import { openHalt, openState, readState, recordsAtHand } from '../compose/state.ts'
 import { readJournalKey } from '../compose/wallets.ts'
@@ -176,38 +178,45 @@ export async function gastankDeposit(
       )
       return EXIT.usage
     }
-    return whileStopped({ tools, options, io, command: 'gastank deposit' }, () =>
-      deposit(wei, tools, { options, io }),
+    return whileStopped({ tools, options, io, command: 'gastank deposit' }, (lock) =>
+      deposit(wei, { ...tools, lock }, { options, io }),
     )
   })
 }
 
 async function deposit(
   wei: bigint,
-  tools: AggregatorTools,
+  tools: AggregatorTools & { readonly lock: HeldLock },
   { options, io }: { readonly options: ConfigOptions; readonly io: Io },
 ): Promise<ExitCode> {
-  const { settings, aggregator, clock, observe, tell } = tools
+  const { settings, aggregator, lock, clock, observe, tell } = tools
   const failing = new AbortController()
   const read = await readJournalKey(settings, io)
   if (!read.ok) return reportProblems([read.problem], io, options)
+  const signing = { trader: undefined, operator: tools.account }
+  const anchors = await openAnchors(settings, signing, clock)
   const opened = await openState(settings.mode, {
     dir: settings.stateDir,
+    lock,
+    anchors,
     clock,
     key: read.key,
+    mayUpgrade: !isAnchored(settings),
     observe,
     onFatal: (error) => failing.abort(error),
   })
   try {
     for (const warning of opened.warnings) tell(warning)
-    tools.signBy(opened.journal)
+    await anchors?.keep(opened.journal)
+    const lost = [() => lock.lostLately(), () => anchors?.lost()]
+    tools.signBy(opened.journal, ...lost)
     const stop = AbortSignal.any([tools.stop, failing.signal])
     const context = {
       ports: {
         clock,
         random: { jitter: Math.random },
         journal: opened.journal,
-        guard: composeGuard(openHalt(settings.stateDir).barred),
+        guard: composeGuard(openHalt(settings.stateDir).barred, ...lost),
         observe,
       },
       policy: DEFAULT_POLICY,

@@ -1,7 +1,7 @@
 import { peekMode } from '../../config/settings/load.ts'
 import { type OpenedModules, withModules } from '../compose/modules.ts'
 import { lockState } from '../compose/state.ts'
-import { type RunOptions, runLocked } from '../daemon/operate.ts'
+import { openRunLog, type RunOptions, runLocked } from '../daemon/operate.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { loadAll, renderAll, reportProblems } from '../load.ts'
 
@@ -22,17 +22,20 @@ async function runOn(options: RunOptions, io: Io, modules: OpenedModules): Promi
   if (loaded.warnings.length > 0) io.stderr.write(`${renderAll(loaded.warnings, io)}\n`)
   const { settings, strategies } = loaded
   const holder = { io, command: 'run', startedAtMs: Date.now() }
-  const release = await lockState(settings.stateDir, holder)
+  const telling = await openRunLog(settings, options, io)
+  const lock = await lockState(settings.stateDir, holder, (line) => telling.log.warn(line))
   try {
     return await runLocked({
+      ...telling,
       options,
       io,
+      lock,
       settings,
       strategies,
       modules,
       loadAgain: () => loadAll(options, io, modules),
     })
   } finally {
-    release()
+    lock.release()
   }
 }

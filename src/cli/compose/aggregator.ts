@@ -1,3 +1,4 @@
+import type { HeldLock } from '../../adapters/state/state-lock.ts'
 import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import { looseFiles } from '../../config/loose-files.ts'
 import { problemOf } from '../../config/yaml/problem.ts'
@@ -6,7 +7,7 @@ import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
 import type { AggregatorContext } from '../../execute/context.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock, Guard } from '../../ports.ts'
 import { type ExitCode, type Io, printOutcome } from '../io.ts'
 import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
 import { withClock } from './clock.ts'
@@ -22,8 +23,8 @@ export type AggregatorTools = {
   readonly aggregator: AggregatorContext
   /** The aggregator's wallet. */
   readonly account: Address
-  /** What signatures are judged by from now on: nothing is on record before. */
-  readonly signBy: (books: Books) => void
+  /** What signatures are judged by from now on, and what bars them beside it: nothing is on record before. */
+  readonly signBy: (books: Books | undefined, ...reasons: readonly Guard['barred'][]) => void
   readonly clock: Clock
   readonly observe: (event: Observation) => void
   /** Aborted by the first termination signal. */
@@ -49,6 +50,8 @@ export async function withAggregator(
   if (!wallet.ok) return reportProblems([wallet.problem], io, options)
   const { key: operator } = wallet
   let books: Books = { state: emptyState(), isOnDisk: () => false }
+  const halt = openHalt(settings.stateDir)
+  let guard = composeGuard(halt.barred)
   const tell = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
   const observe = (event: Observation): void => tellOf(event, tell)
   const stopping = new AbortController()
@@ -62,7 +65,7 @@ export async function withAggregator(
         },
         isOnDisk: (name) => books.isOnDisk(name),
       },
-      guard: composeGuard(() => openHalt(settings.stateDir).barred()),
+      guard: { barred: () => guard.barred() },
       files: filesOf(settings, new Map()),
     })
     if (composed === undefined) throw new Error('the aggregator is not configured')
@@ -70,8 +73,9 @@ export async function withAggregator(
     const { signal: stop } = stopping
     try {
       const { address: account } = operator
-      const signBy = (known: Books): void => {
-        books = known
+      const signBy: AggregatorTools['signBy'] = (known, ...reasons) => {
+        books = known ?? books
+        guard = composeGuard(halt.barred, ...reasons)
       }
       const tools = { settings, aggregator, account, signBy, clock, observe, stop, scrubber, tell }
       return await task(tools)
@@ -93,7 +97,7 @@ export async function whileStopped(
     readonly io: Io
     readonly command: string
   },
-  task: () => Promise<ExitCode>,
+  task: (lock: HeldLock) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { tools, options, io, command } = input
   const { settings, clock } = tools

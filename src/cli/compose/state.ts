@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JournalKey } from '../../adapters/keys/journal-key.ts'
-import { fileSize } from '../../adapters/state/durable-file.ts'
+import type { StateAnchors } from '../../adapters/state/anchor.ts'
+import { ensureDirectory, fileSize, syncFile } from '../../adapters/state/durable-file.ts'
 import {
   haltFilePath,
   openHaltFile,
@@ -15,25 +17,57 @@ import {
   openJournal,
   readJournal,
 } from '../../adapters/state/journal-file.ts'
+import { severJournal } from '../../adapters/state/journal-recovery.ts'
 import { holdsState } from '../../adapters/state/state-files.ts'
-import { acquireLock, type LockClaim, readLock } from '../../adapters/state/state-lock.ts'
+import {
+  acquireLock,
+  type HeldLock,
+  readLock,
+  type Standing,
+} from '../../adapters/state/state-lock.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
-import { InvariantError } from '../../domain/errors.ts'
+import { InvariantError, StateLockedError } from '../../domain/errors.ts'
 import type { Mode } from '../../domain/settings.ts'
 import type { Clock } from '../../ports.ts'
 import type { Io } from '../io.ts'
 
-/** Takes a state directory for this process (rule G6); gives what returns it. Throws StateLockedError. */
-export function lockState(
+/**
+ * What the state of a directory consists of, by this version and the one before. Journals come first: a state.json that was left
+ * alone stops a start, where a journal alone would be taken for whole.
+ */
+export const STATE_NAMES = [
+  'journal',
+  'journal.jsonl',
+  'state.json',
+  'state.json.damaged',
+  'format-1',
+]
+
+type Holder = { readonly io: Io; readonly command: string; readonly startedAtMs: number }
+
+/**
+ * Takes a state directory for this process (rules G6 and T5). Where that has to wait, `tell` hears for whom. Throws
+ * StateLockedError.
+ */
+export async function lockState(
   stateDir: string,
-  holder: { readonly io: Io; readonly command: string; readonly startedAtMs: number },
-): Promise<() => void> {
-  const { io, command, startedAtMs } = holder
-  return acquireLock(stateDir, { pid: io.pid, command: `tranched ${command}`, startedAtMs })
+  { io, command, startedAtMs }: Holder,
+  tell: (line: string) => void,
+): Promise<HeldLock> {
+  const holder = { pid: io.pid, command: `tranched ${command}`, startedAtMs }
+  const lock = await acquireLock(stateDir, holder, { onWait: tell })
+  if (!lock.overtook) return lock
+  try {
+    await severJournal(stateDir)
+    return lock
+  } catch (error) {
+    lock.release()
+    throw error
+  }
 }
 
-/** Who holds a state directory now. */
-export function holderOf(stateDir: string): LockClaim | undefined {
+/** Who holds a state directory now, and whether that is certain. */
+export function holderOf(stateDir: string): Standing | undefined {
   return readLock(stateDir)
 }
 
@@ -67,22 +101,57 @@ export function giveHalt(
   }
 }
 
+export type StateOptions = Omit<JournalOptions, 'fence' | 'key'> & {
+  /** Undefined in dry-run alone. */
+  readonly key: JournalKey | undefined
+  /** Of the state directory. */
+  readonly lock: HeldLock
+  /** Where the state has any: it has to be the one that they name. */
+  readonly anchors?: StateAnchors | undefined
+}
+
 /**
- * Opens the journal of a state directory that this process holds. Only dry-run, which signs nothing that costs money, has
- * no key for it (rule T2).
+ * Opens the journal of a state directory that this process holds, and writes to it only as long as it does. Only dry-run,
+ * which signs nothing that costs money, has no key for it (rule T2). Throws AnchorRefusedError for a state that is not the one
+ * that its wallets signed with last.
  */
-export function openState(
+export async function openState(
   mode: Mode,
-  options: JournalOptions & { readonly key: JournalKey | undefined },
+  { lock, anchors, ...options }: StateOptions,
 ): Promise<OpenedJournal> {
   if (options.key === undefined && mode !== 'dry-run')
     throw new InvariantError(`a journal in mode ${mode} is never opened without its wallet's key`)
-  return openJournal(options)
+  const { mayUpgrade = true } = options
+  const opened = await openJournal({
+    ...options,
+    mayUpgrade: mayUpgrade && anchors?.isAnchored !== true,
+    fence: {
+      beforeFlush() {
+        const why = lock.lost()
+        if (why === undefined) return
+        const message = `${why}. Nothing more is recorded or signed`
+        throw lock.isOver() ? new StateLockedError(message) : new Error(message)
+      },
+      afterFlush: (head, events) => anchors?.afterFlush(head, events),
+      positions: anchors?.positions ?? [],
+      admit: (found) => anchors?.admit(found),
+    },
+  })
+  return {
+    ...opened,
+    async close() {
+      await opened.close()
+      await anchors?.close()
+    },
+  }
 }
 
 /** The journal of a state directory as it is on disk; undefined when nothing was ever written there. */
-export async function readState(stateDir: string): Promise<JournalView | undefined> {
-  return (await holdsState(stateDir)) ? readJournal(stateDir) : undefined
+export async function readState(
+  stateDir: string,
+  positions?: readonly number[],
+): Promise<JournalView | undefined> {
+  return (await holdsState(stateDir)) ? readJournal(stateDir, positions) : undefined
 }
 
 /** Records that a state directory still has, oldest first; a person is told which it has not. */
@@ -107,17 +176,35 @@ export async function isInState(stateDir: string, name: string): Promise<boolean
   return (await fileSize(join(stateDir, name))) !== undefined
 }
 
+/**
+ * Moves the state of a directory that this process holds into a folder of its own in it, and gives the folder; undefined where
+ * there was none. Nothing is deleted.
+ */
+export async function keepStateAside(stateDir: string, nowMs: number): Promise<string | undefined> {
+  const present = await Promise.all(STATE_NAMES.map((name) => isInState(stateDir, name)))
+  const names = STATE_NAMES.filter((_, index) => present[index])
+  if (names.length === 0) return undefined
+  const stamp = new Date(nowMs).toISOString().replaceAll(':', '-')
+  const aside = join(stateDir, `aside-${stamp}`)
+  await ensureDirectory(aside)
+  for (const name of names) await rename(join(stateDir, name), join(aside, name))
+  await syncFile(aside)
+  await syncFile(stateDir)
+  return aside
+}
+
 /** Holds a state directory while a task runs: no daemon is beside it. Throws StateLockedError. */
 export async function whileHeld<Result>(
   stateDir: string,
   holder: { readonly io: Io; readonly command: string; readonly clock: Clock },
-  task: () => Promise<Result>,
+  task: (lock: HeldLock) => Promise<Result>,
 ): Promise<Result> {
   const { io, command, clock } = holder
-  const release = await lockState(stateDir, { io, command, startedAtMs: clock.now() })
+  const tell = (line: string): void => void io.stderr.write(`${line}\n`)
+  const lock = await lockState(stateDir, { io, command, startedAtMs: clock.now() }, tell)
   try {
-    return await task()
+    return await task(lock)
   } finally {
-    release()
+    lock.release()
   }
 }

@@ -1,11 +1,17 @@
 import type { HttpServer } from '../../adapters/control/http-server.ts'
+import type { StateAnchors } from '../../adapters/state/anchor.ts'
 import type { OpenedJournal } from '../../adapters/state/journal-file.ts'
+import type { HeldLock } from '../../adapters/state/state-lock.ts'
+import type { Log } from '../../adapters/tell/log.ts'
+import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import { OperatorError, StateLockedError } from '../../domain/errors.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { runDaemon } from '../../engine/daemon.ts'
 import { untilAborted } from '../../engine/drain.ts'
 import type { Clock, Key } from '../../ports.ts'
+import { openAnchors } from '../compose/anchors.ts'
 import { openClock } from '../compose/clock.ts'
 import { composeGuard } from '../compose/guard.ts'
 import type { OpenedModules } from '../compose/modules.ts'
@@ -29,9 +35,19 @@ export type RunOptions = ConfigOptions & {
   readonly forMs?: number | undefined
 }
 
-export type LockedRun = {
+/** What a run tells through, from before it holds its state. */
+export type RunLog = { readonly log: Log; readonly scrubber: Scrubber }
+
+export async function openRunLog(settings: Settings, options: RunOptions, io: Io): Promise<RunLog> {
+  const scrubber = openScrubber()
+  return { scrubber, log: await openLog(settings, { io, json: options.json === true, scrubber }) }
+}
+
+export type LockedRun = RunLog & {
   readonly options: RunOptions
   readonly io: Io
+  /** Of the state directory. */
+  readonly lock: HeldLock
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
   /** Those of the strategies, started. */
@@ -44,11 +60,9 @@ export type LockedRun = {
 
 /** Runs the daemon in a state directory that this process holds. */
 export async function runLocked(input: LockedRun): Promise<ExitCode> {
-  const { options, io, settings } = input
+  const { options, io, lock, settings, log, scrubber } = input
   const shutdown = new AbortController()
   const offSignal = io.onSignal((name) => shutdown.abort(name))
-  const scrubber = openScrubber()
-  const log = await openLog(settings, { io, json: options.json === true, scrubber })
   input.modules.tellTo(log)
   const { aggregator, gasless } = settings
   const trader = await readKey(settings, gasless.wallet, { scrubber, io })
@@ -59,43 +73,56 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   if (shared !== undefined) return reportProblems([shared], io, options)
   const clock = openClock()
   let opened: OpenedJournal | undefined
-  let diskFault: Error | undefined
+  let fault: Error | undefined
+  const stopFor = (error: Error, cause: string): void => {
+    fault ??= error
+    shutdown.abort(cause)
+  }
+  const unwatch = lock.watch((why) => stopFor(new StateLockedError(why), why))
   try {
     const watch = createWatch(clock)
     const telling = openTelling(settings, { log, scrubber, clock, saw: watch.saw })
     telling.registerStrategies(input.strategies)
+    const addresses = { trader: trader.key.address, operator: operator?.key.address }
+    const anchors = await openAnchors(settings, addresses, clock)
     opened = await openState(settings.mode, {
       dir: settings.stateDir,
+      lock,
+      anchors,
       clock,
       key: trader.journalKey,
       observe: telling.observe,
-      onFatal: (error) => {
-        diskFault = error
-        shutdown.abort(`the journal failed: ${error.message}`)
-      },
+      onFatal: (error) => stopFor(error, `the journal failed: ${error.message}`),
     })
     for (const warning of opened.warnings) log.warn(warning)
     const server = await telling.serve(watch.probes)
     try {
       const { journal } = opened
       const keys = { trader: trader.key, operator: operator?.key }
-      await trade({ ...input, ...keys, clock, journal, telling, shutdown, server, watch })
+      await trade({ ...input, ...keys, anchors, clock, journal, telling, shutdown, server, watch })
     } finally {
       await server.close()
       await telling.flush()
     }
-    if (diskFault !== undefined) throw diskFault
+    if (fault !== undefined) throw fault
     return EXIT.done
   } catch (error) {
     // Whatever else has failed since, this is what somebody has to mend.
-    if (diskFault === undefined) throw error
-    log.error(diskFault.message, { event: 'disk-failed', stateDir: settings.stateDir })
-    throw diskFault
+    if (fault === undefined) throw error
+    if (isOfDisk(fault))
+      log.error(fault.message, { event: 'disk-failed', stateDir: settings.stateDir })
+    throw fault
   } finally {
+    unwatch()
     offSignal()
     await opened?.close()
     await clock.close()
   }
+}
+
+/** A state directory or an anchor that went to another daemon is no fault of a disk. */
+function isOfDisk(fault: Error): boolean {
+  return !(fault instanceof OperatorError) || fault.means === 'failed'
 }
 
 /** One key for both wallets, under whatever names (rules A5, T11). */
@@ -120,6 +147,7 @@ type Trading = LockedRun & {
   readonly shutdown: AbortController
   readonly trader: Key
   readonly operator: Key | undefined
+  readonly anchors: StateAnchors | undefined
   readonly server: HttpServer
   readonly watch: ReturnType<typeof createWatch>
 }
@@ -143,8 +171,13 @@ async function trade(input: Trading): Promise<void> {
   const { log, observe, registerStrategies } = telling
   const enabled = strategies.filter((strategy) => strategy.enabled)
   input.modules.retain(enabled)
+  const { lock, anchors } = input
   const haltFile = openHalt(settings.stateDir)
-  const guard = composeGuard(haltFile.barred)
+  const guard = composeGuard(
+    haltFile.barred,
+    () => lock.lostLately(),
+    () => anchors?.lost(),
+  )
   const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })
   let attended: Promise<{ close(): Promise<void> }> | undefined
   const timer = new AbortController()
@@ -163,6 +196,7 @@ async function trade(input: Trading): Promise<void> {
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
       onTick: input.watch.ticked,
+      onBound: () => anchors?.keep(input.journal),
       onReady: (agenda, control) => {
         attended = attend({ ...input, log, observe, registerStrategies }, control)
         const metricsAt = input.server.address

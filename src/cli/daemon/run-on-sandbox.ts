@@ -5,16 +5,14 @@ import { writeSandboxKeys } from '../../sandbox/config-out.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
 import { withModules } from '../compose/modules.ts'
-import { isInState, lockState } from '../compose/state.ts'
+import { isInState, lockState, STATE_NAMES } from '../compose/state.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load.ts'
-import { type RunOptions, runLocked } from './operate.ts'
+import { openRunLog, type RunOptions, runLocked } from './operate.ts'
 import { readySandboxAccount } from './sandbox-account.ts'
 
 /** State files of the run before, kept for one run more. */
 const PREVIOUS = 'previous'
-/** Of this program and of the one before it. */
-const STATE_FILES = ['journal', 'state.json', 'state.json.damaged', 'journal.jsonl', 'format-1']
 /** Who tries the daemon for a minute is not to wait for a deposit as long as on a real service. */
 const INDEXING_DELAY_MS = 200
 
@@ -27,7 +25,8 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
   if (!checked.ok) return reportProblems(checked.problems, io, options)
   const { stateDir } = checked.settings
   const holder = { io, command: 'run', startedAtMs: Date.now() }
-  const release = await lockState(stateDir, holder)
+  const telling = await openRunLog(checked.settings, options, io)
+  const lock = await lockState(stateDir, holder, (line) => telling.log.warn(line))
   try {
     if (!(await putAside(stateDir))) return reportProblems([foreignState(stateDir)], io, options)
     const sandbox = await startSandbox({
@@ -46,8 +45,10 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
         if (!loaded.ok) return reportProblems(loaded.problems, io, options)
         return runLocked({
           ...loaded,
+          ...telling,
           options,
           io,
+          lock,
           modules,
           loadAgain,
           prepare: readySandboxAccount,
@@ -57,7 +58,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       await sandbox.stop()
     }
   } finally {
-    release()
+    lock.release()
   }
 }
 
@@ -66,13 +67,13 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
  * directory holds the state of something else.
  */
 async function putAside(stateDir: string): Promise<boolean> {
-  const present = await Promise.all(STATE_FILES.map((name) => isInState(stateDir, name)))
+  const present = await Promise.all(STATE_NAMES.map((name) => isInState(stateDir, name)))
   if (!present.includes(true)) return true
   if (!(await isInState(stateDir, SANDBOX_RECORD))) return false
   const previous = join(stateDir, PREVIOUS)
   await rm(previous, { recursive: true, force: true })
   await mkdir(previous, { mode: 0o700 })
-  for (const name of [...STATE_FILES, SANDBOX_RECORD]) {
+  for (const name of [...STATE_NAMES, SANDBOX_RECORD]) {
     if (await isInState(stateDir, name)) await rename(join(stateDir, name), join(previous, name))
   }
   return true

@@ -7,6 +7,7 @@ import { type Address, type BaseUnits, parseAmount } from '../../domain/units.ts
 import type { Fault } from '../yaml/document.ts'
 import { nearest } from '../yaml/nearest.ts'
 import type { Path } from '../yaml/problem.ts'
+import { anchorsOf } from './anchors.ts'
 import type { SettingsInput } from './schema.ts'
 
 /** The gasless service settles on Base alone. */
@@ -33,14 +34,17 @@ export function buildSettings(
   checkAggregator(input, report)
   const tokens = buildTokens(input, report)
   const { maxDeviationBps } = input.limits
+  const stateDir = absolute(input.stateDir)
+  const wallets = mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute))
   const settings: Settings = {
     mode: input.mode,
     file: resolve(file),
-    stateDir: absolute(input.stateDir),
+    stateDir,
+    anchors: anchorsOf(input, { file: resolve(file), stateDir, wallets, absolute, report }),
     strategiesDir: absolute(input.strategiesDir),
     http: input.http,
     log: input.log,
-    wallets: mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute)),
+    wallets,
     chains: mapOf(input.chains, (chain, name) => ({
       ...chain,
       name,

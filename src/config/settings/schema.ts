@@ -178,6 +178,11 @@ const notify = section({
 export const settingsSchema = section({
   mode: oneOf(MODES).describe('live signs with your key; it has to be written here'),
   stateDir: filePath().prefault('./data').describe('Directory of the journal and the lock'),
+  stateAnchor: filePath()
+    .optional()
+    .describe(
+      'File outside stateDir that shows a state which went back; by default beside the key of the wallet that trades',
+    ),
   strategiesDir: filePath().prefault('./strategies').describe('Directory of the strategy files'),
   http: section({
     host: textLike(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address').prefault('127.0.0.1'),

@@ -26,6 +26,8 @@ export type StateSight = {
   readonly head: Position
   /** Of the record that the anchor names, if it is there. */
   readonly hashes: ReadonlyMap<number, Hex>
+  /** Of what came before this record nothing is there but what it came to. */
+  readonly provenFrom: number
 }
 
 export type AnchorFault =
@@ -49,7 +51,7 @@ export type AnchorOwner = { readonly wallet: Address; readonly chainId: number }
 export function judgeAnchor(
   anchor: Anchor | undefined,
   owner: AnchorOwner,
-  { state, head, hashes }: StateSight,
+  { state, head, hashes, provenFrom }: StateSight,
 ): AnchorVerdict {
   if (anchor === undefined)
     return { tag: state.anchored.has(owner.wallet) ? 'anchor-missing' : 'none-yet' }
@@ -63,7 +65,8 @@ export function judgeAnchor(
   if (head.seq === 0) return { tag: 'state-missing', anchor }
   if (anchor.stateId !== state.stateId) return { tag: 'other-state', anchor }
   if (head.seq < anchor.position.seq) return { tag: 'state-behind', anchor, head }
-  if (hashes.get(anchor.position.seq) !== anchor.position.hash)
+  const { seq, hash } = anchor.position
+  if (hashes.get(seq) !== hash && (hashes.has(seq) || seq >= provenFrom))
     return { tag: 'state-differs', anchor, head }
   return { tag: 'agrees' }
 }
@@ -88,6 +91,8 @@ export function anchorsOf(event: JournalEvent, wallets: SigningWallets): readonl
       return [operator ?? []].flat()
     case 'transaction-recorded':
       return [event.transaction.from]
+    // Without it the record looks as if it had never been signed.
+    case 'transaction-signed':
     case 'halted':
     case 'strategy-paused':
       return [trader ?? [], operator ?? []].flat()

@@ -83,8 +83,10 @@ test('writing again is refused, with the file and the remedy, as long as one of 
   expect(await readdir(directory)).toEqual(['operator.key'])
 })
 
-test('whoever is told to replace them does, with the same rights', async () => {
+test('whoever is told to replace them does, with the same rights, and anchors of the old keys go', async () => {
   const { directory, file } = await written()
+  for (const name of ['trader.anchor', 'operator.anchor'])
+    await writeFile(join(directory, name), '')
   await writeSandboxConfig({
     sandbox: sandbox(),
     file,

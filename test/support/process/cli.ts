@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,12 +8,16 @@ import { onTestFinished } from 'vitest'
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The program as it is shipped. TRANCHED_BIN puts another build of it to the test. */
 const PROGRAM = process.env['TRANCHED_BIN'] ?? join(ROOT, 'dist/tranched.js')
-const SEEN_WITHIN_MS = 30_000
-const ENDED_WITHIN_MS = 40_000
+const CONTAINED = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
+/** Longer than the stale period of a lock. */
+const SEEN_WITHIN_MS = 50_000
+const ENDED_WITHIN_MS = 50_000
 
 export type StartOptions = {
   readonly cwd?: string | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
+  /** In a PID namespace of its own, as in another container of this host. `pid` is that of what holds the namespace. */
+  readonly isContained?: boolean | undefined
 }
 
 export type Ended = {
@@ -41,6 +45,12 @@ export type Running = {
   stop(): Promise<Ended>
 }
 
+/** Whether this process may make PID namespaces, which takes rights that not every machine gives. */
+export function mayContain(): boolean {
+  const [file, ...rest] = [...CONTAINED, 'true'] as const
+  return spawnSync(file ?? '', rest).status === 0
+}
+
 /** Starts the built program. Whatever the test does, the process group is gone after it. */
 export function start(args: readonly string[], options: StartOptions = {}): Running {
   const running = launch(args, options)
@@ -51,7 +61,9 @@ export function start(args: readonly string[], options: StartOptions = {}): Runn
 /** The same for a program that more than one test uses: whoever launches it ends it with `killHard`. */
 export function launch(args: readonly string[], options: StartOptions = {}): Running {
   if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is not built: run npm run build`)
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const program = [process.execPath, PROGRAM, ...args]
+  const [file = '', ...rest] = options.isContained === true ? [...CONTAINED, ...program] : program
+  const child = spawn(file, rest, {
     cwd: options.cwd,
     env: { ...inherited(), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

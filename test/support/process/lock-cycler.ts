@@ -1,13 +1,13 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { acquireLock } from '../../../src/adapters/state/state-lock.ts'
+import { acquireLock, type HeldLock } from '../../../src/adapters/state/state-lock.ts'
 import { StateLockedError } from '../../../src/domain/errors.ts'
 
 /** Child process: takes the lock and gives it back again and again, and tells if it ever was not alone. */
 const [dir = '', cycles = '0'] = process.argv.slice(2)
 const marker = join(dir, 'marker')
 
-async function take(): Promise<() => void> {
+async function take(): Promise<HeldLock> {
   for (;;) {
     try {
       return await acquireLock(dir, { pid: process.pid, command: 'cycler', startedAtMs: 0 })
@@ -19,14 +19,14 @@ async function take(): Promise<() => void> {
 
 async function cycle(): Promise<string> {
   for (let n = 0; n < Number(cycles); n += 1) {
-    const release = await take()
+    const lock = await take()
     try {
       writeFileSync(marker, '', { flag: 'wx' })
     } catch {
       return 'somebody else held it, too'
     }
     rmSync(marker)
-    release()
+    lock.release()
   }
   return 'done'
 }

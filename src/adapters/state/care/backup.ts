@@ -3,7 +3,7 @@ import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { OperatorError, StateCorruptError } from '../../../domain/errors.ts'
 import type { JournalKey } from '../../keys/journal-key.ts'
-import { fileSize, PRIVATE_FILE, syncDirectory, truncateFile } from '../durable-file.ts'
+import { fileSize, PRIVATE_FILE, syncFile, truncateFile } from '../durable-file.ts'
 import { holdsState, lookAt, stateFiles } from '../state-files.ts'
 import { proveState, type StateProof } from './state-proof.ts'
 import { packTar, unpackTar } from './tar.ts'
@@ -75,8 +75,8 @@ export async function copyState(
     const copy = copyOf(last.file)
     await truncateFile(copy, ((await fileSize(copy)) ?? 0) - proof.tornBytes)
   }
-  if (!isFormer) await syncDirectory(stateFiles(to).journal)
-  await syncDirectory(to)
+  if (!isFormer) await syncFile(stateFiles(to).journal)
+  await syncFile(to)
   return { ...proof, tornBytes: 0 }
 }
 
@@ -111,5 +111,5 @@ async function nameIt(temporary: string, place: string): Promise<void> {
     // Unlike a rename, a link fails where another program was faster.
     await link(packed, place)
   } else await rename(temporary, place)
-  await syncDirectory(dirname(place))
+  await syncFile(dirname(place))
 }

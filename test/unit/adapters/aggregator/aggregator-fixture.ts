@@ -140,7 +140,7 @@ export function fakeAggregator({ key }: { key: Key }) {
       callTurn: createTurns(),
     },
     account: key.address,
-    signBy: (journal) => books.use(journal),
+    signBy: (journal) => void (journal && books.use(journal)),
     clock,
     stop: stopping.signal,
     tell: (line) => void told.push(line),

@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -10,14 +19,23 @@ import { childScript, killHard, messageFrom } from '../../../support/process/chi
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 const HOLDER = { pid: process.pid, command: 'tranched run', startedAtMs: 1_800_000_000_000 }
+/** Stale, and beating, sooner than a daemon's. */
+const SOON = { staleMs: 400, beatMs: 50 }
+/** Another container, one that was made anew, another machine or another boot of this one. */
+const ELSEWHERE: readonly Partial<LockClaim>[] = [
+  { namespace: 'pid:[4026532999]' },
+  { machineId: 'f'.repeat(32) },
+  { bootId: '00000000-0000-0000-0000-000000000000' },
+]
 const linux = process.platform === 'linux'
 
 /** The claim that this very process would leave if it were killed, with one thing about it different. */
 async function leaveClaim(dir: string, change: Partial<LockClaim>): Promise<void> {
-  const release = await acquireLock(dir, HOLDER)
-  const claim = readLock(dir)
-  release()
-  writeFileSync(join(dir, 'lock'), `${JSON.stringify({ ...claim, ...change })}\n`)
+  const lock = await acquireLock(dir, HOLDER)
+  const text = readFileSync(join(dir, 'lock'), 'utf8')
+  lock.release()
+  const claim = { ...JSON.parse(text), ...change }
+  writeFileSync(join(dir, 'lock'), `\n${JSON.stringify(claim)}\n`)
 }
 
 describe('the state lock', () => {
@@ -34,22 +52,22 @@ describe('the state lock', () => {
 
   test('can be taken again after it was given back, and giving back twice does no harm', async () => {
     const dir = temporaryDirectory()
-    const release = await acquireLock(dir, HOLDER)
-    release()
+    const lock = await acquireLock(dir, HOLDER)
+    lock.release()
     expect(readLock(dir)).toBeUndefined()
-    const releaseAgain = await acquireLock(dir, HOLDER)
-    release()
+    const again = await acquireLock(dir, HOLDER)
+    lock.release()
     expect(readLock(dir)?.pid).toBe(process.pid)
-    releaseAgain()
+    again.release()
     expect(readLock(dir)).toBeUndefined()
   })
 
   test('of a later holder is left alone by one whose file an operator deleted', async () => {
     const dir = temporaryDirectory()
-    const release = await acquireLock(dir, HOLDER)
+    const lock = await acquireLock(dir, HOLDER)
     rmSync(join(dir, 'lock'))
     await acquireLock(dir, { ...HOLDER, command: 'the later one' })
-    release()
+    lock.release()
     expect(readLock(dir)?.command).toBe('the later one')
   })
 
@@ -76,10 +94,91 @@ describe('the state lock', () => {
     expect(readLock(dir)).toMatchObject({ ...HOLDER, host: hostname() })
   })
 
-  test('is not taken over from another host, whatever its pid', async () => {
+  test('is not taken over at once from a process of another place, whatever the name of the host', async () => {
+    for (const place of ELSEWHERE) {
+      const dir = temporaryDirectory()
+      await leaveClaim(dir, { ...place, pid: 2 ** 22 + 1 })
+      const startedMs = performance.now()
+      const told: string[] = []
+      const lock = await acquireLock(dir, HOLDER, { ...SOON, onWait: (line) => told.push(line) })
+      expect(performance.now() - startedMs).toBeGreaterThan(SOON.staleMs)
+      expect(told).toHaveLength(1)
+      expect(told[0]).toContain(`claimed by process ${2 ** 22 + 1} on ${hostname()} since 2027-`)
+      expect(lock.overtook).toBe(true)
+      expect(lock.lost()).toBeUndefined()
+      lock.release()
+    }
+  })
+
+  test('is refused at the first sign of life of a holder that cannot be judged', async () => {
     const dir = temporaryDirectory()
-    await leaveClaim(dir, { host: 'elsewhere.example', pid: 2 ** 22 + 1, bootId: 'other' })
-    await expect(acquireLock(dir, HOLDER)).rejects.toThrow(/another machine.*delete .*lock/)
+    await leaveClaim(dir, { namespace: 'pid:[1]' })
+    const file = join(dir, 'lock')
+    const beating = setInterval(() => {
+      writeFileSync(file, readFileSync(file, 'utf8').replace('0000000000', '0000000001'))
+    }, 50)
+    onTestFinished(() => clearInterval(beating))
+    const startedMs = performance.now()
+    await expect(acquireLock(dir, HOLDER, { staleMs: 20_000 })).rejects.toThrow(
+      new RegExp(`held by process ${process.pid} on .*its claim is kept fresh`),
+    )
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+  })
+
+  test('is kept fresh while the main thread of its holder does nothing but compute', async () => {
+    const dir = temporaryDirectory()
+    const lock = await acquireLock(dir, HOLDER, { staleMs: 60_000, beatMs: 30 })
+    const beatOf = () => readLock(dir)?.beat
+    await vi.waitFor(() => expect(beatOf()).not.toBe('0000000000'), { timeout: 10_000 })
+    const seen = new Set<string | undefined>()
+    const untilMs = performance.now() + 1_000
+    while (performance.now() < untilMs) seen.add(beatOf())
+    expect(seen.size).toBeGreaterThan(5)
+    lock.release()
+  })
+
+  test('is found lost by a holder that was stopped and overtaken, and is not given back by it', async () => {
+    const dir = temporaryDirectory()
+    const stopped = await acquireLock(dir, HOLDER, { beatMs: 3_600_000 })
+    // To others it is of a place that they cannot look into.
+    const file = join(dir, 'lock')
+    const disguised = readFileSync(file, 'utf8').replace(
+      /"pid:\[(\d+)\]/,
+      (_, n: string) => `"pid:[${'9'.repeat(n.length)}]`,
+    )
+    const fd = openSync(file, 'r+')
+    writeSync(fd, disguised, 0)
+    closeSync(fd)
+    expect(stopped.lostLately()).toBeUndefined()
+    const heir = await acquireLock(dir, { ...HOLDER, command: 'the heir' }, SOON)
+    const why = `another daemon has taken over the state directory (process ${process.pid} on ${hostname()} since 2027-01-15T08:00:00.000Z (the heir)): ${file}`
+    expect(stopped.lostLately()).toBe(why)
+    expect(stopped.lost()).toBe(why)
+    stopped.release()
+    expect(readLock(dir)?.command).toBe('the heir')
+    expect(heir.lost()).toBeUndefined()
+  })
+
+  test('is lost when somebody removes the file, or puts another in its place', async () => {
+    const dir = temporaryDirectory()
+    const lock = await acquireLock(dir, HOLDER)
+    const file = join(dir, 'lock')
+    const copy = readFileSync(file)
+    rmSync(file)
+    expect(lock.lost()).toBe(`${file}: somebody has removed or replaced it`)
+    writeFileSync(file, copy)
+    expect(lock.lost()).toBe(`${file}: somebody has removed or replaced it`)
+  })
+
+  test('of a dead process of another place goes to exactly one of 4 that wait for it', async () => {
+    const dir = temporaryDirectory()
+    await leaveClaim(dir, { bootId: 'other', pid: 1 })
+    const answers = await Promise.allSettled(
+      Array.from({ length: 4 }, () => acquireLock(dir, HOLDER, SOON)),
+    )
+    const won = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+    expect(won).toHaveLength(1)
+    expect(won[0]?.lost()).toBeUndefined()
   })
 
   test('is taken over when its process is gone', async () => {
@@ -119,12 +218,6 @@ describe('the state lock', () => {
       await acquireLock(dir, HOLDER)
     },
   )
-
-  test.runIf(linux)('is taken over when the machine was started again since', async () => {
-    const dir = temporaryDirectory()
-    await leaveClaim(dir, { bootId: '00000000-0000-0000-0000-000000000000' })
-    await acquireLock(dir, HOLDER)
-  })
 
   test.each(['', '\0\0\0\0\0\0', '{"token":"ab', 'null\n[]\n7\n'])(
     'is taken where a power cut left %j',

@@ -1,0 +1,147 @@
+import { hash, randomBytes } from 'node:crypto'
+import { constants, statSync } from 'node:fs'
+import { copyFile, type FileHandle, link, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Anchor, AnchorOwner } from '../../domain/book/anchor.ts'
+import { ensureDirectory, isMissing, PRIVATE_FILE, replaceFile, syncFile } from './durable-file.ts'
+
+/**
+ * An anchor on disk: two slots, each a line of JSON with its own digest, filled up with blanks. A write goes to the slot that
+ * is not the newest, in place and through to the disk, so that one which a power cut has torn leaves the one before it.
+ *
+ *     {"format":1,"writes":12,"wallet":"0x...",...,"check":"<sha256 of the line without this field>"}
+ */
+const FORMAT = 1
+const SLOTS = 2
+/** More than any sector that a disk writes at once. */
+const SLOT_BYTES = 4_096
+/** The only part without a length of its own; it is words. */
+const DIRECTORY_CHARS_MAX = 1_000
+
+/** Where the anchor of a wallet is, and whose it is to be. */
+export type AnchorPlace = AnchorOwner & {
+  /** The wallet's name in the config. */
+  readonly name: string
+  readonly file: string
+}
+
+type Slot = { readonly anchor: Anchor; readonly writes: number }
+
+/** There is a file, and nothing in it can be believed. */
+export class AnchorDamagedError extends Error {
+  override readonly name = 'AnchorDamagedError'
+}
+
+/** What an anchor says; undefined where there is no such file. Throws AnchorDamagedError where no slot is whole. */
+export async function readAnchor(file: string): Promise<Anchor | undefined> {
+  return (await newestSlot(file))?.anchor
+}
+
+/** Makes an anchor that was not there, durably. Fails with EEXIST if there is one. */
+export async function createAnchor(file: string, anchor: Anchor): Promise<void> {
+  await ensureDirectory(dirname(file))
+  const whole = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    await writeFile(whole, fileOf({ anchor, writes: 1 }), { flag: 'wx', mode: PRIVATE_FILE })
+    await syncFile(whole)
+    await link(whole, file).catch((error) => {
+      if (!isWithoutLinks(error)) throw error
+      return copyFile(whole, file, constants.COPYFILE_EXCL)
+    })
+    await syncFile(file)
+    await syncFile(dirname(file))
+  } finally {
+    await rm(whole, { force: true })
+  }
+}
+
+/** Puts an anchor in the place of whatever is there. Whoever writes to the one before writes to nothing from then on. */
+export async function replaceAnchor(file: string, anchor: Anchor): Promise<void> {
+  await ensureDirectory(dirname(file))
+  await replaceFile(file, fileOf({ anchor, writes: 1 }))
+}
+
+/** An anchor that is kept up to date. Writes must not overlap. */
+export type OpenAnchor = {
+  /** Durable once it resolves. */
+  write(anchor: Anchor): Promise<void>
+  /** Whether the file at its path is still the one that is written to. */
+  isInPlace(): boolean
+  close(): Promise<void>
+}
+
+/** Opens an anchor for writing. On Linux a write returns when its bytes are on disk (O_DSYNC), as the journal's do. */
+export async function openAnchor(file: string): Promise<OpenAnchor> {
+  const writesThrough = process.platform === 'linux'
+  const handle = await open(file, constants.O_RDWR | (writesThrough ? constants.O_DSYNC : 0))
+  const own = await handle.stat({ bigint: true })
+  let writes = (await newestSlot(file))?.writes ?? 0
+  return {
+    async write(anchor) {
+      writes += 1
+      await writeWhole(handle, Buffer.from(lineOf({ anchor, writes })), placeOf(writes))
+      if (!writesThrough) await handle.datasync()
+    },
+    isInPlace() {
+      const there = statSync(file, { bigint: true, throwIfNoEntry: false })
+      return there?.ino === own.ino && there.dev === own.dev
+    },
+    close: () => handle.close(),
+  }
+}
+
+function placeOf(writes: number): number {
+  return (writes % SLOTS) * SLOT_BYTES
+}
+
+async function writeWhole(handle: FileHandle, data: Uint8Array, at: number): Promise<void> {
+  const { bytesWritten } = await handle.write(data, 0, data.length, at)
+  if (bytesWritten < data.length) throw new Error('the disk takes no more bytes')
+}
+
+/** Both slots say the same at first. */
+function fileOf({ anchor, writes }: Slot): string {
+  return lineOf({ anchor, writes: writes - 1 }) + lineOf({ anchor, writes })
+}
+
+function lineOf({ anchor, writes }: Slot): string {
+  const stateDir = anchor.stateDir.slice(0, DIRECTORY_CHARS_MAX)
+  const body = JSON.stringify({ format: FORMAT, writes, ...anchor, stateDir })
+  const line = `${body.slice(0, -1)},"check":"${hash('sha256', body)}"}`
+  return `${line}${' '.repeat(SLOT_BYTES - 1 - Buffer.byteLength(line))}\n`
+}
+
+const CHECK = /,"check":"([0-9a-f]{64})"\} *\n$/
+
+async function newestSlot(file: string): Promise<Slot | undefined> {
+  let data: Buffer
+  try {
+    data = await readFile(file)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+  const slots = Array.from({ length: SLOTS }, (_, index) =>
+    slotOf(data.toString('utf8', index * SLOT_BYTES, (index + 1) * SLOT_BYTES)),
+  ).flatMap((slot) => slot ?? [])
+  const [newest] = slots.toSorted((a, b) => b.writes - a.writes)
+  if (newest === undefined) throw new AnchorDamagedError(`${file}: no part of it is whole`)
+  return newest
+}
+
+function slotOf(text: string): Slot | undefined {
+  const found = CHECK.exec(text)
+  if (found === null) return undefined
+  const body = `${text.slice(0, found.index)}}`
+  if (hash('sha256', body) !== found[1]) return undefined
+  const { format, writes, ...anchor } = JSON.parse(body) as Anchor & {
+    readonly format: number
+    readonly writes: number
+  }
+  return format === FORMAT ? { anchor, writes } : undefined
+}
+
+function isWithoutLinks(error: unknown): boolean {
+  const codes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}

@@ -1,0 +1,128 @@
+import type { Anchor, AnchorFault } from '../../domain/book/anchor.ts'
+import { type ErrorMeaning, OperatorError } from '../../domain/errors.ts'
+import type { AnchorPlace } from './anchor-file.ts'
+
+/** State and anchor do not belong together, or there can be no anchor: nothing is traded before an operator has decided. */
+export class AnchorRefusedError extends OperatorError {
+  override readonly name = 'AnchorRefusedError'
+  readonly means = 'badConfig'
+}
+
+/** An anchor could not follow its journal: what would have been signed for is not. */
+export class AnchorStoppedError extends OperatorError {
+  override readonly name = 'AnchorStoppedError'
+  readonly means: ErrorMeaning
+
+  constructor(message: string, means: ErrorMeaning) {
+    super(`${message}. Nothing more is recorded or signed`)
+    this.means = means
+  }
+}
+
+export type AnchorTrouble = AnchorFault | { readonly tag: 'anchor-damaged' }
+
+const NEW =
+  '`tranched state new` begins afresh and keeps what is there aside: caps, programs and what is in flight are forgotten'
+const ACCEPT =
+  '`tranched state accept-loss` goes on with the state as it is: compare it with the transactions of the wallet first, because what is missing in it may have been executed'
+const AT_RISK =
+  'What it does not know of may have been signed and executed: caps would be spent again, and orders made twice'
+const TWO_STATES = 'Two states of one wallet would each spend its caps, and make each order twice'
+
+/** What was found, what may be lost, and the ways on, for an operator who reads nothing else. */
+export function wordsOf(trouble: AnchorTrouble, place: AnchorPlace, stateDir: string): string {
+  const { what, ways } = tellingOf(trouble, place, stateDir)
+  const numbered = ways.map((way, index) => `  ${index + 1}. ${way}`)
+  return [what, 'Nothing was signed, nothing was changed. Ways on:', ...numbered].join('\n')
+}
+
+type Telling = { readonly what: string; readonly ways: readonly string[] }
+
+function tellingOf(trouble: AnchorTrouble, place: AnchorPlace, stateDir: string): Telling {
+  const { file, name, wallet } = place
+  switch (trouble.tag) {
+    case 'anchor-damaged':
+      return {
+        what: `${file}: the anchor of wallet ${name} (${wallet}) is damaged: no part of it is whole. Without it nobody can tell whether the state in ${stateDir} is the newest that the wallet signed with. ${AT_RISK}`,
+        ways: [`bring the file back from a backup that is as new as the state`, ACCEPT, NEW],
+      }
+    case 'anchor-missing':
+      return {
+        what: `${file}: the anchor of wallet ${name} (${wallet}) is missing, and the state in ${stateDir} says that there was one. Without it nobody can tell whether this state is the newest that the wallet signed with. ${AT_RISK}`,
+        ways: [
+          'bring the file back, mount the volume that it is on, or correct `stateAnchor` in the config',
+          ACCEPT,
+          NEW,
+        ],
+      }
+    case 'anchor-of-other-wallet':
+      return {
+        what: `${file}: this is the anchor of wallet ${trouble.anchor.wallet}, and the config's ${name} is ${wallet}`,
+        ways: [
+          'if the key is the wrong one, correct `wallets` in the config',
+          'if the wallet is new, give its anchor a file of its own: `stateAnchor` in the config',
+        ],
+      }
+    case 'anchor-of-other-chain':
+      return {
+        what: `${file}: this anchor of wallet ${name} (${wallet}) is for chain ${chainOf(trouble.anchor)}, and the config or the state is for another (chain ${place.chainId})`,
+        ways: [
+          'if the chain is the wrong one, correct `chains` in the config',
+          'if the wallet is to trade on both, give each config an anchor of its own: `stateAnchor`',
+          NEW,
+        ],
+      }
+    case 'state-missing':
+      return {
+        what: `${stateDir}: there is no state here, and ${file} says that wallet ${name} (${wallet}) has one: it had ${recordsOf(trouble.anchor)}, in ${trouble.anchor.stateDir}. ${trouble.anchor.stateDir === stateDir ? AT_RISK : TWO_STATES}`,
+        ways: [
+          `mount the volume that it is on, or correct \`stateDir\` in the config${elsewhere(trouble.anchor, stateDir)}`,
+          'bring the whole state directory back from the newest backup',
+          NEW,
+        ],
+      }
+    case 'other-state':
+      return {
+        what: `${stateDir}: this is not the state of wallet ${name} (${wallet}). Its anchor ${file} names another, with ${recordsOf(trouble.anchor)}, in ${trouble.anchor.stateDir}. ${TWO_STATES}`,
+        ways: [
+          `use the wallet's state: \`stateDir: ${trouble.anchor.stateDir}\``,
+          'use another wallet for this one, with a key of its own',
+          `if this is to be the wallet's only state from now on, stop the daemon of the other for good; then: ${ACCEPT}`,
+        ],
+      }
+    case 'state-behind':
+      return {
+        what: `${stateDir}: this state went back. It ends with record ${trouble.head.seq}, and ${file} says that wallet ${name} (${wallet}) signed with ${recordsOf(trouble.anchor)}: ${trouble.anchor.position.seq - trouble.head.seq} records are gone. ${AT_RISK}`,
+        ways: [
+          'bring back the whole state directory as it was when the daemon ran last: the right volume, or the newest backup',
+          ACCEPT,
+          NEW,
+        ],
+      }
+    case 'state-differs':
+      return {
+        what: `${stateDir}: this is another course of the state than the one that was signed with. Its record ${trouble.anchor.position.seq} is not the one that ${file} names for wallet ${name} (${wallet}). It was brought back from an older copy and went on from there, or two daemons wrote. ${AT_RISK}`,
+        ways: ['bring back the state directory that the wallet signed with last', ACCEPT, NEW],
+      }
+  }
+}
+
+function recordsOf({ position, atMs }: Anchor): string {
+  return `${position.seq} records on ${new Date(atMs).toISOString()}`
+}
+
+function chainOf({ chainId, genesisHash }: Anchor): string {
+  return genesisHash === undefined ? String(chainId) : `${chainId}, genesis ${genesisHash}`
+}
+
+function elsewhere(anchor: Anchor, stateDir: string): string {
+  return anchor.stateDir === stateDir ? '' : ` (\`stateDir: ${anchor.stateDir}\`)`
+}
+
+/** The disk does not let the anchor be. */
+export function notWritable(place: AnchorPlace, error: unknown): string {
+  const detail = error instanceof Error ? error.message : String(error)
+  if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+    return `${place.file}: another daemon has just made the anchor of wallet ${place.name}: start again, and read what is said then`
+  return `${place.file}: the anchor of wallet ${place.name} cannot be read and written (${detail}). It has to lie outside the state directory where this process may write: correct the rights, or say another place with \`stateAnchor\` in the config`
+}

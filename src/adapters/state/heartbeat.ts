@@ -1,0 +1,127 @@
+import * as fs from 'node:fs'
+import { Worker } from 'node:worker_threads'
+
+/** A place in a file that is overwritten with something else every few seconds, for as long as this process runs. */
+export type Heartbeat = {
+  /** Writes at once. Throws what the disk says. */
+  beat(): void
+  /** How long ago the last write was done, milliseconds of the machine's monotonic clock. */
+  ageMs(): number
+  stop(): void
+}
+
+export type HeartbeatPlace = {
+  readonly file: string
+  /** The file's own open descriptor, with which a file put in its place is told apart. */
+  readonly fd: number
+  /** Byte offset of the beat in the file. */
+  readonly at: number
+  readonly everyMs: number
+}
+
+export const BEAT_DIGITS = 10
+/** What is over sooner than this needs no thread. */
+const THREAD_AFTER_MS = 1_000
+const STOP = 0
+const COUNT = 1
+const LAST_BYTES = 8
+
+/**
+ * The thread: it waits without an event loop, and opens the file for itself, so that it never writes to what this process
+ * has opened since. A write that fails is tried again at the next beat; `ageMs` shows that none was done.
+ */
+const THREAD = `
+const { workerData: { file, ino, at, everyMs, digits, shared } } = require('node:worker_threads')
+const fs = require('node:fs')
+const numbers = new Int32Array(shared, 0, 2)
+const last = new BigInt64Array(shared, ${LAST_BYTES}, 1)
+const fd = fs.openSync(file, 'r+')
+const isOwn = String(fs.fstatSync(fd, { bigint: true }).ino) === ino
+while (isOwn && Atomics.wait(numbers, ${STOP}, 0, everyMs) === 'timed-out') {
+  const count = Atomics.add(numbers, ${COUNT}, 1) + 1
+  try {
+    fs.writeSync(fd, String(count).padStart(digits, '0'), at)
+    Atomics.store(last, 0, process.hrtime.bigint())
+  } catch {}
+}
+fs.closeSync(fd)
+`
+
+/**
+ * Begins to beat. A thread of its own does it, because a main thread that computes for a while must not look dead;
+ * where there can be no thread, a timer does.
+ */
+export function startHeartbeat(place: HeartbeatPlace): Heartbeat {
+  const { file, fd, at, everyMs } = place
+  const shared = new SharedArrayBuffer(LAST_BYTES + BigInt64Array.BYTES_PER_ELEMENT)
+  const numbers = new Int32Array(shared, 0, 2)
+  const last = new BigInt64Array(shared, LAST_BYTES, 1)
+  const { ino } = fs.fstatSync(fd, { bigint: true })
+  const own = openOwn(file, ino)
+  Atomics.store(last, 0, process.hrtime.bigint())
+  const beat = (): void => {
+    const count = Atomics.add(numbers, COUNT, 1) + 1
+    fs.writeSync(own, String(count).padStart(BEAT_DIGITS, '0'), at)
+    Atomics.store(last, 0, process.hrtime.bigint())
+  }
+  const stopThread = startThread(
+    { file, ino: String(ino), at, everyMs, digits: BEAT_DIGITS, shared },
+    Math.min(THREAD_AFTER_MS, everyMs),
+    () => beatByTimer(beat, everyMs),
+  )
+  return {
+    beat,
+    ageMs: () => Number((process.hrtime.bigint() - Atomics.load(last, 0)) / 1_000_000n),
+    stop() {
+      Atomics.store(numbers, STOP, 1)
+      Atomics.notify(numbers, STOP)
+      stopThread()
+      fs.closeSync(own)
+    },
+  }
+}
+
+/** Another file's bytes must never be written over. */
+function openOwn(file: string, ino: bigint): number {
+  const fd = fs.openSync(file, 'r+')
+  if (fs.fstatSync(fd, { bigint: true }).ino === ino) return fd
+  fs.closeSync(fd)
+  throw new Error(`${file}: was replaced`)
+}
+
+/** Gives what ends it, and what `otherwise` began where the thread could not go on. */
+function startThread(workerData: object, afterMs: number, otherwise: () => () => void): () => void {
+  let stopOther: (() => void) | undefined
+  const instead = (): void => {
+    stopOther ??= otherwise()
+  }
+  const timer = setTimeout(() => {
+    const limits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 }
+    try {
+      new Worker(THREAD, { eval: true, workerData, env: {}, execArgv: [], resourceLimits: limits })
+        .once('error', instead)
+        .unref()
+    } catch {
+      instead()
+    }
+  }, afterMs).unref()
+  let isOver = false
+  return () => {
+    if (isOver) return
+    isOver = true
+    clearTimeout(timer)
+    stopOther?.()
+    stopOther = () => undefined
+  }
+}
+
+function beatByTimer(beat: () => void, everyMs: number): () => void {
+  const timer = setInterval(() => {
+    try {
+      beat()
+    } catch {
+      // Told by its age: whoever asks whether the lock is held sees it.
+    }
+  }, everyMs).unref()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,75 @@
+import { NOT_SCHEDULED } from '../../domain/book/fold.ts'
+import type { JournalEvent } from '../../domain/book/journal.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
+import { openState, readState } from '../compose/state.ts'
+import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
+import { type StateWordOptions, withState } from './state-word.ts'
+
+/**
+ * `tranched state accept-loss`: the operator's word that the daemon goes on with the state as it is, although its anchor says
+ * that there was more. Slots up to now count as missed: they may have been attended in what is lost.
+ */
+export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<ExitCode> {
+  return withState('state accept-loss', { options, io }, async (tools) => {
+    const { settings, clock, anchors } = tools
+    const { stateDir, gasless } = settings
+    const say = (ok: boolean, message: string): ExitCode =>
+      printOutcome(io, options, { ok, message })
+    if (anchors === undefined) return say(true, 'a dry-run has no anchor: nothing is lost')
+    const view = await readState(stateDir, anchors.positions)
+    if (view === undefined)
+      return say(
+        false,
+        `${stateDir}: there is no state to go on with. Bring it back from a backup, or begin afresh: tranched state new`,
+      )
+    const { bound } = view.state
+    if (bound !== undefined && bound.owner !== anchors.trader)
+      return say(
+        false,
+        `${stateDir}: this is the state of wallet ${bound.owner}, and ${gasless.wallet} is ${anchors.trader}: correct \`stateDir\` or \`wallets\` in the config`,
+      )
+    const findings = anchors.findings(view)
+    if (findings.length === 0)
+      return say(true, 'state and anchor agree: there is no loss to accept')
+    const found = findings.map(({ words }) => words.split('\n')[0] ?? '')
+    const isWanted = await tools.confirmed(
+      [
+        ...found,
+        'Going on with the state as it is: slots up to now count as missed, caps count only what this state knows of,',
+        'and what may still be live of what it does not know is not followed.',
+      ],
+      'Go on with the state as it is?',
+    )
+    if (!isWanted) return EXIT.usage
+    anchors.overrule()
+    const opened = await openState(settings.mode, {
+      dir: stateDir,
+      lock: tools.lock,
+      key: tools.journalKey,
+      anchors,
+      clock,
+      observe: tools.telling.observe,
+      onFatal: (error) => tools.telling.log.error(error.message),
+    })
+    try {
+      const { journal } = opened
+      const passed = passedSlots(journal.state, Math.floor(clock.now() / 1000))
+      await journal.append({ type: 'loss-accepted', detail: found.join('; ') }, ...passed)
+      await anchors.remake(journal)
+    } finally {
+      await opened.close()
+    }
+    return say(true, `${stateDir}: this is the state of its wallets from now on`)
+  })
+}
+
+/** Whatever came due until now, of each strategy that is attended. */
+function passedSlots(state: DaemonState, nowSeconds: number): readonly JournalEvent[] {
+  return [...state.strategies].flatMap(([strategy, { scheduleKey, lastSlotSeconds }]) => {
+    if (scheduleKey === NOT_SCHEDULED || nowSeconds <= lastSlotSeconds) return []
+    const firstSeconds = lastSlotSeconds + 1
+    return [
+      { type: 'slots-missed', strategy, firstSeconds, lastSeconds: nowSeconds, count: undefined },
+    ]
+  })
+}

@@ -1,0 +1,72 @@
+import type { JournalEvent } from '../../domain/book/journal.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
+import { OperatorError } from '../../domain/errors.ts'
+import { keepStateAside, openState, readState } from '../compose/state.ts'
+import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
+import { knowledgeOf, type StateWordOptions, type StateWordTools, withState } from './state-word.ts'
+
+/**
+ * `tranched state new`: the operator's word that the daemon begins afresh. The state that was there is kept aside; the anchors
+ * name the new one from then on. A halt stays. Slots count from the next start on: what passed before is missed, not made up.
+ */
+export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
+  return withState('state new', { options, io }, async (tools) => {
+    const { settings, clock, anchors } = tools
+    const { stateDir } = settings
+    const before = await stateBefore(tools)
+    const isWanted = await tools.confirmed(
+      [`${stateDir}: this begins afresh. It will be forgotten:`, ...before.lines.map(indented)],
+      'Begin afresh?',
+    )
+    if (!isWanted) return EXIT.usage
+    const aside = await keepStateAside(stateDir, clock.now())
+    const kept = aside === undefined ? 'there was nothing to keep' : `what was there is in ${aside}`
+    anchors?.overrule()
+    const opened = await openState(settings.mode, {
+      dir: stateDir,
+      lock: tools.lock,
+      key: tools.journalKey,
+      anchors,
+      clock,
+      observe: tools.telling.observe,
+      onFatal: (error) => tools.telling.log.error(error.message),
+    })
+    try {
+      const detail = `${kept}; forgotten: ${before.lines.join('; ')}`
+      await opened.journal.append({ type: 'begun-anew', detail }, ...haltOf(before.state))
+      await anchors?.remake(opened.journal)
+    } finally {
+      await opened.close()
+    }
+    const halted =
+      before.state?.halted === undefined ? '' : '. It stays halted until `tranched resume`'
+    const message = `begun afresh in ${stateDir}; ${kept}. Slots count from the next start on${halted}`
+    return printOutcome(io, options, { ok: true, message, data: { keptAside: aside ?? null } })
+  })
+}
+
+type Before = { readonly state: DaemonState | undefined; readonly lines: readonly string[] }
+
+/** What there is to forget. State that cannot be read is no obstacle: it may be why this is asked for. */
+async function stateBefore({ settings }: StateWordTools): Promise<Before> {
+  try {
+    const state = (await readState(settings.stateDir))?.state
+    if (state === undefined)
+      return { state, lines: ['whatever the wallet signed before, which no state here tells of'] }
+    const lines = knowledgeOf(state, settings)
+    return { state, lines: lines.length === 0 ? ['nothing of weight'] : lines }
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    return { state: undefined, lines: [`a state that cannot be read (${error.message})`] }
+  }
+}
+
+function haltOf(before: DaemonState | undefined): readonly JournalEvent[] {
+  if (before?.halted === undefined) return []
+  const { cause, detail } = before.halted
+  return [{ type: 'halted', cause, detail: `${detail} (before the state was begun afresh)` }]
+}
+
+function indented(line: string): string {
+  return `  ${line}`
+}

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readLock } from '../../src/adapters/state/state-lock.ts'
+import { audit } from '../e2e/books.ts'
+import { everySecond, sharedSandbox } from '../e2e/rehearsal.ts'
+import { mayContain, run } from '../support/process/cli.ts'
+import { descendantsOf } from '../support/process/kill.ts'
+
+const rehearse = sharedSandbox()
+
+/** Nothing is ever due. */
+const IDLE = { schedule: { cron: '0 0 1 1 *' } }
+
+// Counted as skipped where the system lets nobody make a PID namespace.
+const testContained = test.skipIf(!mayContain())
+
+testContained(
+  'a daemon in another PID namespace of the same host does not take the state of a live one',
+  async () => {
+    const rehearsal = await rehearse(everySecond('idle', IDLE))
+    const first = rehearsal.daemon()
+    await first.sees(/metrics at/)
+    const second = rehearsal.daemon([], { isContained: true })
+    const { code, stderr, stdout } = await second.ended()
+    expect(code).toBe(75)
+    expect(stderr).toContain(
+      `${join(rehearsal.stateDir, 'lock')}: held by process ${first.pid} on ${hostname()}`,
+    )
+    expect(stdout).toMatch(/waiting up to 30 s for a sign of it/i)
+    expect((await first.stop()).code).toBe(0)
+    expect(existsSync(join(rehearsal.stateDir, 'lock'))).toBe(false)
+  },
+  60_000,
+)
+
+testContained(
+  'a holder that was stopped and overtaken signs and writes nothing more; a dead one is overtaken, too',
+  async () => {
+    const [trading, idle] = await Promise.all([
+      rehearse(everySecond('buy-weth')),
+      rehearse(everySecond('idle', IDLE)),
+    ])
+    // Each leaves a claim of a namespace that nobody outside can look into: one stopped, one gone.
+    const [stopped, dead] = [trading, idle].map((each) => each.daemon([], { isContained: true }))
+    if (stopped === undefined || dead === undefined) throw new Error('two daemons were started')
+    await Promise.all([stopped.sees(/filled buy-weth/), dead.sees(/metrics at/)])
+    for (const pid of descendantsOf(stopped.pid)) process.kill(pid, 'SIGSTOP')
+    await dead.killHard()
+    expect(readLock(idle.stateDir)?.standing).toBe('unknown')
+
+    const heirs = [trading, idle].map((each) => each.daemon())
+    await Promise.all(heirs.map((heir) => heir.sees(/waiting up to 30 s for a sign of it/i)))
+    await Promise.all(heirs.map((heir) => heir.sees(/metrics at/)))
+    await heirs[0]?.sees(/filled buy-weth/)
+    for (const pid of descendantsOf(stopped.pid)) process.kill(pid, 'SIGCONT')
+    const { code, stderr } = await stopped.ended()
+    expect(code).toBe(75)
+    expect(stderr).toContain('another daemon has taken over the state directory')
+    expect(stderr).toContain(`process ${heirs[0]?.pid} on ${hostname()}`)
+    expect(stderr).not.toMatch(/^\s+at /m)
+    for (const heir of heirs) expect((await heir.stop()).code).toBe(0)
+
+    expect((await audit(trading)).discrepancies).toEqual([])
+    const { code: status } = await run(['status', '--config', idle.config])
+    expect(status).toBe(0)
+  },
+  120_000,
+)

@@ -1,0 +1,169 @@
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { readAnchor } from '../../src/adapters/state/anchor-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { type Ended, run } from '../support/process/cli.ts'
+import { collect } from '../support/state/state-directory.ts'
+import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
+
+/** What one daemon after the other leaves: the whole directory as the first left it, and as the second did when it was killed. */
+async function twoCopies() {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const { dir, stateDir, config } = rehearsal
+  const [older, killed] = [join(dir, 'older'), join(dir, 'killed')]
+  const first = rehearsal.daemon()
+  await first.sees(/filled buy-weth/)
+  expect((await first.stop()).code).toBe(0)
+  cpSync(stateDir, older, { recursive: true })
+  const second = rehearsal.daemon()
+  await second.sees(/filled buy-weth/)
+  await second.killHard()
+  cpSync(stateDir, killed, { recursive: true, filter: (file) => !file.endsWith('.sock') })
+  const put = (copy: string | undefined): void => {
+    rmSync(stateDir, { recursive: true })
+    if (copy !== undefined) cpSync(copy, stateDir, { recursive: true })
+  }
+  const command = (...args: readonly string[]): Promise<Ended> => run([...args, '--config', config])
+  const refused = async (...args: readonly string[]): Promise<string> => {
+    const { code, stderr } = await command('run', '--http-port', '0', ...args)
+    expect(code, stderr).toBe(78)
+    expect(stderr).not.toMatch(/^\s+at /m)
+    expect(stderr).toMatch(/Ways on:\n {2}1\. /)
+    return stderr
+  }
+  return { ...rehearsal, older, killed, put, refused, command, anchor: anchorOf(rehearsal) }
+}
+
+function anchorOf({ config }: Pick<Rehearsal, 'config'>): string {
+  return join(dirname(config), 'trader.anchor')
+}
+
+function moveAnchors(from: string, to: string): void {
+  for (const name of ['trader.anchor', 'operator.anchor'])
+    renameSync(join(from, name), join(to, name))
+}
+
+async function trades(rehearsal: Pick<Rehearsal, 'daemon'>): Promise<void> {
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  const { code, stderr } = await daemon.stop()
+  expect(code, stderr).toBe(0)
+}
+
+/** Whole lines, from the last permit on. */
+function cutLastPermit(journal: string): void {
+  const text = readFileSync(journal, 'utf8')
+  const at = text.lastIndexOf('"event":{"type":"permit-recorded"')
+  writeFileSync(journal, text.slice(0, text.lastIndexOf('\n', at) + 1))
+}
+
+test('a state that went back is refused with what was found and the ways on, and the right one goes on', async () => {
+  const { stateDir, older, killed, put, refused, anchor, ...rehearsal } = await twoCopies()
+  // kill -9, and whole lines gone from the end: state.json is older and says nothing against it.
+  const journal = join(stateDir, 'journal.jsonl')
+  cutLastPermit(journal)
+  const cut = readFileSync(journal, 'utf8')
+  expect(await refused()).toMatch(
+    /this state went back\. It ends with record \d+, and .*anchor says/,
+  )
+  expect(readFileSync(journal, 'utf8')).toBe(cut)
+  expect(statSync(anchor).mode & 0o777).toBe(0o600)
+
+  put(older)
+  expect(await refused()).toContain(`${stateDir}: this state went back`)
+
+  put(undefined)
+  const missing = await refused()
+  expect(missing).toContain(
+    `${stateDir}: there is no state here, and ${anchor} says that wallet trader`,
+  )
+  expect(missing).toMatch(/in .*state\. What it does not know of may have been signed/)
+
+  // The anchor belongs to the wallet: another directory, fresh or with a state of its own, is not the wallet's.
+  put(killed)
+  const other = join(rehearsal.dir, 'other')
+  expect(await refused('--state-dir', other)).toContain(`\`stateDir: ${stateDir}\``)
+  moveAnchors(dirname(anchor), rehearsal.dir)
+  expect(await refused()).toContain(`${anchor}: the anchor of wallet trader`)
+  const stranger = rehearsal.daemon(['--state-dir', other])
+  await stranger.sees(/filled buy-weth/)
+  expect((await stranger.stop()).code).toBe(0)
+  expect(await refused()).toMatch(
+    /this is not the state of wallet trader .* names another, with \d+ records on .*, in .*other\./,
+  )
+
+  moveAnchors(rehearsal.dir, dirname(anchor))
+  await trades(rehearsal)
+}, 90_000)
+
+test('an operator can accept the loss, or begin afresh, and both stand in the journal', async () => {
+  const { stateDir, older, put, refused, command, anchor, ...rehearsal } = await twoCopies()
+  put(older)
+  await refused()
+  const unasked = await command('state', 'accept-loss')
+  expect(unasked.code).toBe(2)
+  expect(unasked.stderr).toMatch(/this state went back[\s\S]*repeat it with --yes/)
+  await refused()
+
+  // Neither command needs strategy files.
+  const strategies = join(rehearsal.dir, 'strategies')
+  renameSync(strategies, join(rehearsal.dir, 'elsewhere'))
+  const accepted = await command('state', 'accept-loss', '--yes')
+  expect(accepted.code, accepted.stderr).toBe(0)
+  expect(accepted.stderr).toMatch(/went on at an operator's word although records are lost/)
+  expect((await command('state', 'accept-loss', '--yes')).stdout).toMatch(/no loss to accept/)
+  renameSync(join(rehearsal.dir, 'elsewhere'), strategies)
+  const types = async () =>
+    (await collect((await readJournal(stateDir)).records())).map(({ event }) => event.type)
+  expect((await types()).slice(-2)).toEqual(['loss-accepted', 'slots-missed'])
+  await trades(rehearsal)
+
+  put(undefined)
+  await refused()
+  const begun = await command('state', 'new', '--yes')
+  expect(begun.code, begun.stderr).toBe(0)
+  expect(await types()).toEqual(['begun-anew', 'state-named', 'anchored', 'anchored'])
+  await trades(rehearsal)
+
+  expect((await command('halt')).code).toBe(0)
+  const again = await command('state', 'new', '--yes')
+  expect(again.code, again.stderr).toBe(0)
+  expect(again.stdout).toMatch(/It stays halted until `tranched resume`/)
+  const [aside] = readdirSync(stateDir).filter((name) => name.startsWith('aside-'))
+  expect(existsSync(join(stateDir, aside ?? '', 'journal.jsonl'))).toBe(true)
+  expect((await readJournal(stateDir)).state.halted).toBeDefined()
+  expect((await readAnchor(anchor))?.stateId).toBe((await readJournal(stateDir)).state.stateId)
+}, 90_000)
+
+test('an anchor that cannot be kept stops the start with the key of the config that decides about it', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const { config, dir } = rehearsal
+  const settings = parse(readFileSync(config, 'utf8'))
+  const starts = async (stateAnchor: string): Promise<Ended> => {
+    writeFileSync(config, stringify({ ...settings, stateAnchor }))
+    return run(['run', '--config', config, '--http-port', '0'])
+  }
+  const inside = await starts(join(rehearsal.stateDir, 'trader.anchor'))
+  expect(inside.code).toBe(78)
+  expect(inside.stderr).toMatch(/stateAnchor: .* it is in the state directory/)
+  writeFileSync(join(dir, 'file'), '')
+  const nowhere = await starts(join(dir, 'file/trader.anchor'))
+  expect(nowhere.code).toBe(78)
+  expect(nowhere.stderr).toMatch(
+    /the anchor of wallet trader cannot be .* `stateAnchor` in the config/,
+  )
+  expect(nowhere.stderr).not.toMatch(/^\s+at /m)
+}, 60_000)
