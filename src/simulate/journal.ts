@@ -1,15 +1,26 @@
+import {
+  type Anchor,
+  anchorsOf,
+  type SigningWallets,
+  type StateSight,
+} from '../domain/book/anchor.ts'
 import { emptyState } from '../domain/book/fields.ts'
 import { applyEvent } from '../domain/book/fold.ts'
 import { type JournalEvent, type JournalRecord, recordName } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import { applyAndTell, type Fact } from '../domain/book/tell.ts'
-import { StateCorruptError } from '../domain/errors.ts'
+import { StateCorruptError, StateLockedError } from '../domain/errors.ts'
 import { fingerprint, fnv1a } from '../domain/random.ts'
 import type { Journal } from '../ports.ts'
 import { never, type SimulatedProcess } from './process.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 const FSYNC_MS = 1
+const NO_WALLETS: SigningWallets = { trader: undefined, operator: undefined }
+const NO_RECORD = { seq: 0, hash: '0x' } as const
+
+/** What a process hears whose lock another has taken. */
+export const OVERTAKEN = 'another daemon has taken over the state directory'
 
 /** Where a process dies: at its n-th append (from 1), just before the records are on disk or just after. */
 export type CrashPoint = { readonly append: number; readonly when: 'before' | 'after' }
@@ -26,10 +37,44 @@ export class SimulatedDisk {
   full = false
   /** Told what is being written, before it is on disk: trouble for that very moment. */
   onAppend: ((type: JournalEvent['type']) => void) | undefined
-  readonly #decoded: JournalRecord[] = []
-  readonly #folded = emptyState()
+  /** The process that holds the lock: what any other still wants to write is not written. */
+  writer: SimulatedProcess | undefined
+  /** What lies outside the state directory; undefined before a daemon that keeps one was started. */
+  anchor: Anchor | undefined
+  /** How often records were taken away. */
+  cuts = 0
+  #decoded: JournalRecord[] = []
+  #folded = emptyState()
   #foldedRecords = 0
   #own = 0
+
+  /** Somebody cuts the journal, or brings an older copy of it back: only the first records are left. */
+  cutTo(records: number): void {
+    this.lines.length = records
+    this.cuts += 1
+    this.#decoded = []
+    this.#folded = emptyState()
+    this.#foldedRecords = 0
+    this.#own = 0
+  }
+
+  /** Why a process can write nothing now. */
+  faultFor(process: SimulatedProcess): Error | undefined {
+    if (this.full) return new Error('no space left on device')
+    return this.writer === process ? undefined : new StateLockedError(OVERTAKEN)
+  }
+
+  /** What a start finds, for the anchor's judgement. */
+  sight(): StateSight {
+    const records = this.records()
+    const { seq, hash } = records.at(-1) ?? NO_RECORD
+    return {
+      state: this.fold(),
+      head: { seq, hash },
+      hashes: new Map(records.map((each) => [each.seq, each.hash])),
+      provenFrom: 1,
+    }
+  }
 
   /** What is on disk, shared: read it, never write it. */
   records(): readonly JournalRecord[] {
@@ -80,6 +125,8 @@ export type SimulatedJournalOptions = {
   readonly crash: () => void
   /** Told each fact once it is on disk. */
   readonly observe: (fact: Fact) => void
+  /** The wallets whose anchor follows the journal, if it is kept; none where nothing is said. */
+  readonly wallets?: SigningWallets
 }
 
 /**
@@ -88,7 +135,9 @@ export type SimulatedJournalOptions = {
  */
 export function createSimulatedJournal(options: SimulatedJournalOptions): Journal {
   const { disk, clock, process, crash, observe } = options
+  const { wallets = NO_WALLETS } = options
   disk.requireOwn()
+  disk.writer = process
   const state = disk.fold()
   const now = clock.asPort().now
   let head = disk.records().at(-1)
@@ -98,7 +147,13 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
 
   const flush = (): void => {
     disk.lines.push(...unwritten)
+    const written = unwritten.map(decode)
     unwritten = []
+    const last = written.at(-1)
+    const isAnchored = written.some(({ event }) => anchorsOf(event, wallets).length > 0)
+    if (!isAnchored || last === undefined || disk.anchor === undefined) return
+    const { seq, hash } = last
+    disk.anchor = { ...disk.anchor, position: { seq, hash }, atMs: last.atMs }
   }
 
   const crashes = (): boolean => {
@@ -123,7 +178,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
       if (crashes()) return never()
       lastAppend = new Promise((resolve, reject) => {
         clock.processTimer(FSYNC_MS, () => {
-          if (disk.full) failure ??= new Error('no space left on device')
+          failure ??= disk.faultFor(process)
           if (failure !== undefined) return reject(failure)
           flush()
           for (const fact of facts) observe(fact)
@@ -155,7 +210,7 @@ function sealAll(
   atMs: number,
   key: number,
 ): string[] {
-  let { seq, hash: prev } = head ?? { seq: 0, hash: '0x' as const }
+  let { seq, hash: prev }: Pick<JournalRecord, 'seq' | 'hash'> = head ?? NO_RECORD
   return events.map((event) => {
     seq += 1
     const text = encode({ seq, atMs, event, prev })

@@ -61,6 +61,19 @@ export class VirtualClock {
     this.#stalledUntilMs = Number.NEGATIVE_INFINITY
   }
 
+  /**
+   * The process is stopped where it is, and another may run meanwhile. Gives what lets it run on: whatever came due for it
+   * happens then.
+   */
+  freezeProcess(): () => void {
+    const frozen = this.#timers.filter(({ owner }) => owner === 'process')
+    this.#timers = this.#timers.filter(({ owner }) => owner === 'world')
+    return () => {
+      for (const timer of frozen.splice(0))
+        if (!timer.cancelled) this.#insert({ ...timer, atMs: Math.max(timer.atMs, this.#trueMs) })
+    }
+  }
+
   /** The process does not run for a while; the world does. */
   stall(ms: number): void {
     this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#trueMs + ms)

@@ -1,5 +1,7 @@
+import { judgeAnchor } from '../domain/book/anchor.ts'
 import { emptyState } from '../domain/book/fields.ts'
 import type { DaemonState } from '../domain/book/state.ts'
+import { StateLockedError, WrongStateError } from '../domain/errors.ts'
 import type { GaslessRoute, Observation, Route } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
 import { createPricePaths } from '../domain/price.ts'
@@ -16,7 +18,7 @@ import { type DaemonControl, type Foundations, runDaemon } from '../engine/daemo
 import { createPermitHasher } from '../execute/authority/permit-digest.ts'
 import { createSigner, type Files } from '../execute/authority/signer.ts'
 import { createTurns } from '../execute/context.ts'
-import type { Clock, PairQueue, Ports, Queue } from '../ports.ts'
+import type { Clock, Journal, PairQueue, Ports, Queue } from '../ports.ts'
 import { AGGREGATOR, Aggregation, CALL_CHAIN_ID } from './aggregator/aggregation.ts'
 import { type ChainFaults, createSimulatedChain, noChainFaults } from './chain/chain.ts'
 import { Ledger } from './chain/ledger.ts'
@@ -26,7 +28,7 @@ import { noServiceFaults } from './gasless/faults.ts'
 import { createSimulatedGasless } from './gasless/gasless.ts'
 import type { LimitReading } from './gasless/rate-limits.ts'
 import { SimulatedService } from './gasless/service.ts'
-import { createSimulatedJournal, SimulatedDisk } from './journal.ts'
+import { createSimulatedJournal, OVERTAKEN, SimulatedDisk } from './journal.ts'
 import { Watch } from './judge/watch.ts'
 import { createSimulatedModules, noModuleFaults, type SimulatedModule } from './modules.ts'
 import { never, ProcessDied, SimulatedProcess } from './process.ts'
@@ -59,6 +61,8 @@ export type WorldOptions = {
   readonly policy?: Partial<ExecutionPolicy>
   /** The modules of custom strategies, by the strategy's name. */
   readonly modules?: Readonly<Record<string, SimulatedModule>>
+  /** The state has an anchor, as in `mode: live`. */
+  readonly isAnchored?: boolean
   /** Paces requests to the service as the live adapters do; without it nobody waits but for `queueDelayMs`. */
   readonly pace?: (parts: PaceParts) => Pace
   /** Default: two blocks, by one node. */
@@ -132,6 +136,7 @@ export class World {
   readonly #policy: ExecutionPolicy
   readonly #pace: WorldOptions['pace']
   readonly #rule: FinalityRule
+  readonly #isAnchored: boolean
   readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
   #run: Run | undefined
 
@@ -167,6 +172,7 @@ export class World {
     this.#policy = { ...DEFAULT_POLICY, ...options.policy }
     this.#pace = options.pace
     this.#rule = { ...RULE, ...options.rule }
+    this.#isAnchored = options.isAnchored === true
     this.watch = new Watch({ disk: this.disk, ledger, clock })
     this.aggregation = new Aggregation({
       settings: { ...AGGREGATOR, ...options.aggregator },
@@ -202,6 +208,17 @@ export class World {
     return this.ledger.balance(asset, WALLET)
   }
 
+  /**
+   * The daemon is stopped where it is (SIGSTOP, a paused machine), and another takes its state over. Gives what lets the first
+   * one run on beside it.
+   */
+  overtake(): () => void {
+    const thaw = this.clock.freezeProcess()
+    this.#run = undefined
+    this.start()
+    return thaw
+  }
+
   /** Starts the daemon; a daemon that is running is killed first. */
   start(): void {
     this.#run?.process.die()
@@ -218,6 +235,8 @@ export class World {
     this.#run = run
     let ports: Ports
     try {
+      const refused = this.#refusal()
+      if (refused !== undefined) throw new WrongStateError(refused)
       ports = this.#portsOf(process, strategies)
     } catch (error) {
       // Its journal is not to be believed: nothing of the daemon has begun.
@@ -238,6 +257,7 @@ export class World {
         run.control = control
       },
       onTick: () => undefined,
+      onBound: () => (this.#isAnchored ? this.#keepAnchor(ports.journal) : undefined),
     })
     done.then(
       () => {
@@ -245,8 +265,8 @@ export class World {
       },
       (error: unknown) => {
         run.ended = { error }
-        if (process.alive && !(error instanceof ProcessDied))
-          this.watch.report(`the daemon ended: ${String(error)}`)
+        const isExpected = error instanceof ProcessDied || error instanceof StateLockedError
+        if (process.alive && !isExpected) this.watch.report(`the daemon ended: ${String(error)}`)
       },
     )
   }
@@ -294,6 +314,27 @@ export class World {
     return false
   }
 
+  /** What keeps a daemon from going on with the disk as it is. */
+  #refusal(): string | undefined {
+    if (!this.#isAnchored) return undefined
+    const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
+    const { tag } = judgeAnchor(this.disk.anchor, owner, this.disk.sight())
+    return tag === 'agrees' || tag === 'none-yet' ? undefined : tag
+  }
+
+  /** As `StateAnchors.keep` of the adapters. */
+  async #keepAnchor(journal: Journal): Promise<void> {
+    const { disk, clock } = this
+    if (journal.state.stateId === undefined)
+      await journal.append({ type: 'state-named', stateId: `${clock.trueMs}` })
+    const { stateId = '', bound } = journal.state
+    const position = disk.sight().head
+    const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
+    const { genesisHash } = bound ?? {}
+    disk.anchor ??= { ...owner, genesisHash, stateId, stateDir: '', position, atMs: clock.trueMs }
+    if (!journal.state.anchored.has(WALLET)) await journal.append({ type: 'anchored', ...owner })
+  }
+
   #portsOf(process: SimulatedProcess, strategies: ReadonlyMap<string, Strategy>): Ports {
     const { clock, ledger, mempool, disk, service } = this
     const random = this.#random.fork(`process ${disk.appends} ${clock.trueMs}`)
@@ -304,8 +345,12 @@ export class World {
     const journal = createSimulatedJournal({
       ...{ disk, clock, process, observe },
       crash: () => this.#crashPoint(),
+      wallets: { trader: WALLET, operator: WALLET },
     })
-    const guard = { barred: () => this.barred ?? this.haltFile }
+    const guard = {
+      barred: () =>
+        this.barred ?? this.haltFile ?? (disk.writer === process ? undefined : OVERTAKEN),
+    }
     const port = clock.asPort()
     const pace = this.#pace?.({
       clock: port,

@@ -145,7 +145,7 @@ async function replay(sight: StateSight, from: ReplayFrom): Promise<Recovered> {
   const before = first.firstSeq - 1
   const earlier = await followTo(first, sight, from)
   const hashes = new Map([...earlier.hashes, [genesis.seq, genesis.hash]])
-  if (positions.includes(snapshot.seq)) hashes.set(snapshot.seq, snapshot.hash)
+  note(hashes, snapshot, positions)
   const known = [genesis, snapshot, earlier.head].find(({ seq }) => seq === before)
   const walk = new JournalWalk(segments, {
     key,
@@ -158,7 +158,7 @@ async function replay(sight: StateSight, from: ReplayFrom): Promise<Recovered> {
   for await (const lines of walk.lines()) {
     for (const line of lines) {
       requireSameHistory(segments, line, snapshot)
-      if (positions.includes(line.head.seq)) hashes.set(line.head.seq, line.head.hash)
+      note(hashes, line.head, positions)
       fold.take(segments, line)
     }
   }
@@ -179,6 +179,15 @@ async function replay(sight: StateSight, from: ReplayFrom): Promise<Recovered> {
   }
 }
 
+/** Keeps the hash of a record that was asked for. */
+function note(
+  hashes: Map<number, Hex>,
+  { seq, hash }: JournalHead,
+  positions: readonly number[],
+): void {
+  if (positions.includes(seq)) hashes.set(seq, hash)
+}
+
 /**
  * Follows the files before the one that a start reads first, from the oldest record on whose hash is asked for: what the
  * anchor of a wallet names is proven only by the chain from there to the snapshot. Files that were moved away are no fault;
@@ -188,7 +197,11 @@ async function followTo(
   { firstSeq }: Segment,
   { segments, genesis }: StateSight,
   { key, hasMac: hasMacs, positions = [] }: ReplayFrom,
-): Promise<{ readonly hashes: Map<number, Hex>; readonly head: ChainStart; readonly from: number }> {
+): Promise<{
+  readonly hashes: Map<number, Hex>
+  readonly head: ChainStart
+  readonly from: number
+}> {
   const oldest = Math.min(...positions.filter((seq) => seq > 0))
   const before = segments.filter((segment) => segment.firstSeq < firstSeq)
   const files = oldest < firstSeq ? (segmentsFrom(before, oldest) ?? before) : []
@@ -205,7 +218,7 @@ async function followTo(
     },
   })
   for await (const lines of walk.lines()) {
-    for (const { head } of lines) if (positions.includes(head.seq)) hashes.set(head.seq, head.hash)
+    for (const { head } of lines) note(hashes, head, positions)
   }
   const { head, end } = walk
   if (end !== undefined && end.fileBytes !== end.bytes)
@@ -264,7 +277,7 @@ export async function recoverFromJournal(
     for await (const lines of walk.lines()) {
       for (const line of lines) {
         if (atLeast !== undefined) requireSameHistory(segments, line, atLeast)
-        if (positions.includes(line.head.seq)) hashes.set(line.head.seq, line.head.hash)
+        note(hashes, line.head, positions)
         fold.take(segments, line)
       }
     }

@@ -16,6 +16,7 @@ export class Watch {
   readonly #byDigest = new Map<Hex, RecordedPermit>()
   readonly #byIntent = new Map<IntentId, RecordedPermit[]>()
   #recordsRead = 0
+  #cutsSeen = 0
   readonly #disk: SimulatedDisk
   readonly #ledger: Ledger
   readonly #clock: VirtualClock
@@ -50,6 +51,8 @@ export class Watch {
 
   #readDisk(): void {
     const records = this.#disk.records()
+    if (this.#cutsSeen !== this.#disk.cuts) this.#recordsRead = 0
+    this.#cutsSeen = this.#disk.cuts
     const fresh = records.slice(this.#recordsRead).map(({ event }) => event)
     this.#recordsRead = records.length
     for (const each of recordedPermits(fresh)) {
