@@ -99,6 +99,7 @@ test.each(READINGS)(
       'call-proven',
       'intent-closed',
       'slot-closed',
+      'fills-final',
       undefined,
     ])
     expect(life).toMatch(
