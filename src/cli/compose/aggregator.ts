@@ -50,7 +50,8 @@ export async function withAggregator(
   if (!wallet.ok) return reportProblems([wallet.problem], io, options)
   const { key: operator } = wallet
   let books: Books = { state: emptyState(), isOnDisk: () => false }
-  const halt = openHalt(settings.stateDir)
+  // Looked up when something is to be signed: a command that only looks may come before the state directory.
+  const halt = { barred: () => openHalt(settings.stateDir).barred() }
   let guard = composeGuard(halt.barred)
   const tell = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
   const observe = (event: Observation): void => tellOf(event, tell)
