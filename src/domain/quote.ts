@@ -58,6 +58,11 @@ export type ServiceFault =
   | { readonly tag: 'badRequest'; readonly message: string }
   | { readonly tag: 'notFound'; readonly message: string }
   | { readonly tag: 'unavailable'; readonly message: string }
+  /**
+   * Under our clientOrderId the service holds an order of another quote, which we did not place as far as we know: the state is
+   * not what it was, or somebody else uses the wallet (rule T4).
+   */
+  | { readonly tag: 'foreignOrder'; readonly message: string }
 
 export type Reply<Value, Fault = ServiceFault> =
   | { readonly ok: true; readonly value: Value }

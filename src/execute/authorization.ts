@@ -6,7 +6,7 @@ import { bookOf } from '../domain/book/venues.ts'
 import type { BaseUnits } from '../domain/units.ts'
 import type { Sight } from '../ports.ts'
 import { type Closing, capped, strategyRemoved } from './close.ts'
-import type { OrderContext } from './context.ts'
+import type { OrderContext, SendingContext } from './context.ts'
 
 /** The life of what we sign, alike at every venue: caps before it, the service's answer, withdrawal, death. */
 
@@ -71,6 +71,17 @@ export async function recordReply(
     case 'unknown':
       tellUnknown(context, open, reply.message)
   }
+}
+
+/**
+ * Halts everything, and says why: what was seen can only be where state was lost, or where somebody else writes with the
+ * same wallet. An operator finds out which, and resumes (rule T4).
+ */
+export async function haltOnEvidence(context: SendingContext, what: string): Promise<void> {
+  const { journal } = context.ports
+  if (journal.state.halted !== undefined) return
+  const detail = `${what}: the state is not what it was, or somebody else uses this wallet. Find out which before \`tranched resume\``
+  await journal.append({ type: 'halted', cause: 'evidence', detail })
 }
 
 /** Nobody knows yet whether the service has the order. */

@@ -88,7 +88,8 @@ test('state that belongs to another chain is refused with 78, whichever sandbox 
   expect(stranger.stderr).toMatch(
     /the state directory belongs to wallet 0x.*: use another stateDir/,
   )
-  copyFileSync(join(made.dir, 'config/trader.key'), join(other.dir, 'config/trader.key'))
+  for (const name of ['trader.key', 'trader.anchor'])
+    copyFileSync(join(made.dir, 'config', name), join(other.dir, 'config', name))
   const { code, stderr } = await other.daemon(['--state-dir', made.stateDir]).ended()
   expect(code).toBe(78)
   expect(stderr).toMatch(/the state directory belongs to another chain .*: use another stateDir/)

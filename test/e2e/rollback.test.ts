@@ -14,7 +14,7 @@ import { parse, stringify } from 'yaml'
 import { readAnchor } from '../../src/adapters/state/anchor-file.ts'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
 import { type Ended, run } from '../support/process/cli.ts'
-import { collect } from '../support/state/state-directory.ts'
+import { collect, segmentOf } from '../support/state/state-directory.ts'
 import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -73,7 +73,7 @@ function cutLastPermit(journal: string): void {
 test('a state that went back is refused with what was found and the ways on, and the right one goes on', async () => {
   const { stateDir, older, killed, put, refused, anchor, ...rehearsal } = await twoCopies()
   // kill -9, and whole lines gone from the end: state.json is older and says nothing against it.
-  const journal = join(stateDir, 'journal.jsonl')
+  const journal = segmentOf(stateDir)
   cutLastPermit(journal)
   const cut = readFileSync(journal, 'utf8')
   expect(await refused()).toMatch(
@@ -143,7 +143,7 @@ test('an operator can accept the loss, or begin afresh, and both stand in the jo
   expect(again.code, again.stderr).toBe(0)
   expect(again.stdout).toMatch(/It stays halted until `tranched resume`/)
   const [aside] = readdirSync(stateDir).filter((name) => name.startsWith('aside-'))
-  expect(existsSync(join(stateDir, aside ?? '', 'journal.jsonl'))).toBe(true)
+  expect(existsSync(segmentOf(join(stateDir, aside ?? '')))).toBe(true)
   expect((await readJournal(stateDir)).state.halted).toBeDefined()
   expect((await readAnchor(anchor))?.stateId).toBe((await readJournal(stateDir)).state.stateId)
 }, 90_000)

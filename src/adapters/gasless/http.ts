@@ -141,15 +141,20 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
       return quoted
     },
     async submit({ quoteId, signature, clientOrderId }) {
-      return ask({
+      const placed = await ask({
         route: 'submit',
         method: 'POST',
         path: '/orders',
         body: { quoteId, signature, clientOrderId },
         // The interface does not say which of the two a replay answers with.
         success: [201, 200],
-        read: (text) => readCreatedOrder(text, quoteId),
+        read: readCreatedOrder,
       })
+      if (!placed.ok) return placed
+      const { orderId, quoteId: placedFor } = placed.value
+      if (placedFor === quoteId) return placed
+      const message = outsideText(`${clientOrderId} is its order ${orderId}, of quote ${placedFor}`)
+      return { ok: false, fault: { tag: 'foreignOrder', message } }
     },
     async order(orderId) {
       const segment = orderSegment(orderId)

@@ -1,7 +1,7 @@
 import type { JournalEvent } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { OperatorError } from '../../domain/errors.ts'
-import { keepStateAside, openState, readState } from '../compose/state.ts'
+import { haltOf, keepStateAside, openState, readState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
 import { knowledgeOf, type StateWordOptions, type StateWordTools, withState } from './state-word.ts'
 
@@ -14,6 +14,7 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
     const { settings, clock, anchors } = tools
     const { stateDir } = settings
     const before = await stateBefore(tools)
+    const halt = haltEvents(before.state, haltOf(stateDir))
     const isWanted = await tools.confirmed(
       [`${stateDir}: this begins afresh. It will be forgotten:`, ...before.lines.map(indented)],
       'Begin afresh?',
@@ -33,13 +34,12 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
     })
     try {
       const detail = `${kept}; forgotten: ${before.lines.join('; ')}`
-      await opened.journal.append({ type: 'begun-anew', detail }, ...haltOf(before.state))
+      await opened.journal.append({ type: 'begun-anew', detail }, ...halt)
       await anchors?.remake(opened.journal)
     } finally {
       await opened.close()
     }
-    const halted =
-      before.state?.halted === undefined ? '' : '. It stays halted until `tranched resume`'
+    const halted = halt.length === 0 ? '' : '. It stays halted until `tranched resume`'
     const message = `begun afresh in ${stateDir}; ${kept}. Slots count from the next start on${halted}`
     return printOutcome(io, options, { ok: true, message, data: { keptAside: aside ?? null } })
   })
@@ -61,8 +61,13 @@ async function stateBefore({ settings }: StateWordTools): Promise<Before> {
   }
 }
 
-function haltOf(before: DaemonState | undefined): readonly JournalEvent[] {
-  if (before?.halted === undefined) return []
+/** `file` is what the file HALT says, which stays where it is. */
+function haltEvents(
+  before: DaemonState | undefined,
+  file: string | undefined,
+): readonly JournalEvent[] {
+  if (before?.halted === undefined)
+    return file === undefined ? [] : [{ type: 'halted', cause: 'operator', detail: file }]
   const { cause, detail } = before.halted
   return [{ type: 'halted', cause, detail: `${detail} (before the state was begun afresh)` }]
 }

@@ -50,9 +50,9 @@ export async function withAggregator(
   if (!wallet.ok) return reportProblems([wallet.problem], io, options)
   const { key: operator } = wallet
   let books: Books = { state: emptyState(), isOnDisk: () => false }
-  // Looked up when something is to be signed: a command that only looks may come before the state directory.
-  const halt = { barred: () => openHalt(settings.stateDir).barred() }
-  let guard = composeGuard(halt.barred)
+  // Who only looks needs no state directory.
+  const halted = (): string | undefined => openHalt(settings.stateDir).barred()
+  let guard = composeGuard(halted)
   const tell = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
   const observe = (event: Observation): void => tellOf(event, tell)
   const stopping = new AbortController()
@@ -76,7 +76,7 @@ export async function withAggregator(
       const { address: account } = operator
       const signBy: AggregatorTools['signBy'] = (known, ...reasons) => {
         books = known ?? books
-        guard = composeGuard(halt.barred, ...reasons)
+        guard = composeGuard(halted, ...reasons)
       }
       const tools = { settings, aggregator, account, signBy, clock, observe, stop, scrubber, tell }
       return await task(tools)

@@ -45,6 +45,7 @@ function checkAnchors(anchors: ReadonlyMap<string, string>, places: Places): voi
   const { stateDir, wallets, report } = places
   const path = ['stateAnchor']
   const files = [...anchors.values()]
+  const keys = [...anchors.keys()].map((wallet) => keyFileOf(wallets.get(wallet)) ?? wallet)
   const taken = [...wallets.values()].flatMap((source) => keyFileOf(source) ?? [])
   for (const [wallet, file] of anchors) {
     const problem = (message: string, expected: string): void =>
@@ -55,7 +56,8 @@ function checkAnchors(anchors: ReadonlyMap<string, string>, places: Places): voi
         'a file elsewhere, on another volume where there is one',
       )
     if (taken.includes(file)) problem('this is a key', 'a file of its own')
-    if (files.indexOf(file) !== files.lastIndexOf(file))
+    // One key for both wallets is refused as that.
+    if (files.indexOf(file) !== files.lastIndexOf(file) && new Set(keys).size > 1)
       problem('another wallet has the same', 'a name that is not that of another wallet')
   }
 }

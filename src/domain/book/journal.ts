@@ -44,8 +44,8 @@ export type CallCosts = {
   readonly fall?: bigint | undefined
 }
 
-/** Who stopped trading: a person, or a limit that tripped. */
-export type PauseCause = 'operator' | 'failure-streak' | 'drawdown'
+/** Who stopped trading: a person, a limit that tripped, or evidence of lost state or another writer (rule T4). */
+export type PauseCause = 'operator' | 'failure-streak' | 'drawdown' | 'evidence'
 
 /** Everything that a decision could depend on, as it was when it was made. Amounts in base units. */
 export type DecisionInputs = {

@@ -9,7 +9,14 @@ import type { Hex } from '../../domain/units.ts'
 import type { ChainFault, ChainView, Place, Turn } from '../../ports.ts'
 import { askChainOnce, trustedNow } from '../ask.ts'
 import { NONCE_LIVE, verify } from '../authority/verify.ts'
-import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
+import {
+  bookOnPaper,
+  capHit,
+  haltOnEvidence,
+  recordReply,
+  type SubmitReply,
+  withdraw,
+} from '../authorization.ts'
 import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
@@ -322,8 +329,18 @@ async function sign(context: OrderContext, open: OpenSwap, signable: Signable): 
   }
   const { quoteId, clientOrderId: orderId } = record
   const reply = await gasless.submit({ quoteId, signature: signed.value, clientOrderId: orderId })
+  await noteForeign(context, reply)
   await recordReply(context, open, { attempt, reply: firstReply(reply) })
   return { tag: 'sent' }
+}
+
+/** An order under our own id that we did not place, as far as we know. */
+export async function noteForeign(
+  context: OrderContext,
+  reply: Reply<ServiceOrder>,
+): Promise<void> {
+  if (reply.ok || reply.fault.tag !== 'foreignOrder') return
+  await haltOnEvidence(context, `the service has another order under ours: ${reply.fault.message}`)
 }
 
 /** Only the very first answer may be a rejection; from then on a 400 says nothing (rule G7). */

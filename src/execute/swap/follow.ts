@@ -11,6 +11,7 @@ import type { OrderContext } from '../context.ts'
 import { createDoubts } from '../doubt.ts'
 import { attended } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
+import { noteForeign } from './attempt.ts'
 import { resolveSwap } from './resolve.ts'
 
 /**
@@ -98,6 +99,7 @@ async function replay(following: Following): Promise<void> {
     const { orderId } = reply.value
     return recordReply(context, open, { attempt, reply: { tag: 'accepted', orderId } })
   }
+  await noteForeign(context, reply)
   const { tag, message } = reply.fault
   submission.cause = tag
   return recordReply(context, open, { attempt, reply: { tag: 'unknown', message } })

@@ -96,9 +96,11 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
   }
 }
 
-/** The order of another quote is no answer that a client can read: the submitted order's fate is unknown. */
+/** The order of another quote is evidence of another writer, and leaves the submitted order's fate unknown. */
 function namedAs(quoteId: string, reply: Reply<ServiceOrder>): Reply<ServiceOrder> {
-  return reply.ok && reply.value.quoteId !== quoteId ? unavailable() : reply
+  if (!reply.ok || reply.value.quoteId === quoteId) return reply
+  const message = `the order ${reply.value.orderId} of quote ${reply.value.quoteId}`
+  return { ok: false, fault: { tag: 'foreignOrder', message } }
 }
 
 function saysNothing(silence: Silence): Reply<never> {

@@ -151,7 +151,7 @@ export function gaslessContract(
         ...other.order,
         clientOrderId: order.clientOrderId,
       })
-      expect(reply.ok).toBe(false)
+      expect(reply).toMatchObject({ ok: false, fault: { tag: 'foreignOrder' } })
     })
 
     test("refuses a stranger's signature", async () => {

@@ -97,3 +97,21 @@ describe('two writers', () => {
     }
   })
 })
+
+test('an order of another quote under our own name is evidence, and everything halts', async () => {
+  const world = new World({ seed: 'another quote', strategies: [aStrategy()] })
+  world.serviceFaults.neverFills = 1
+  world.start()
+  await world.runFor(HOUR - 1_000)
+  await untilSigned(world, 1)
+  await world.runFor(5_000)
+  world.crash()
+  world.disk.cutTo(recordsBefore(world, 'slot-opened'))
+  world.start()
+  await world.runFor(5 * MINUTE)
+  expect(world.state.halted).toMatchObject({
+    cause: 'evidence',
+    detail: expect.stringContaining('the service has another order under ours'),
+  })
+  expect(world.watch.signatures).toBe(2)
+})

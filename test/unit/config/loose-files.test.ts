@@ -54,6 +54,7 @@ function stage() {
   for (const name of [
     'keys/trader.json',
     'keys/trader.pass',
+    'keys/trader.anchor',
     'state/journal/1.jsonl',
     'state/lock',
   ])
@@ -87,6 +88,7 @@ describe('in live mode nothing starts where others may write into', () => {
     ['the state, or read it', 'state', 0o750, 'chmod go-rwx'],
     ['a file of the state, or read it', 'state/journal/1.jsonl', 0o640, 'chmod go-rwx'],
     ['a keystore, or read it', 'keys/trader.json', 0o604, 'chmod go-rwx'],
+    ['an anchor', 'keys/trader.anchor', 0o666, 'chmod go-w'],
     ['a password, or read it', 'keys/trader.pass', 0o620, 'chmod go-rwx'],
     ['the directory of the keys', 'keys', 0o777, 'chmod go-w'],
   ])('%s', async (_what, name, mode, remedy) => {
@@ -162,7 +164,14 @@ test('what is not there yet is not loose', () => {
   const { settings, dir } = stage()
   const nowhere = join(dir, 'nowhere')
   const found = looseFiles(
-    { ...settings, file: nowhere, stateDir: nowhere, strategiesDir: nowhere, wallets: new Map() },
+    {
+      ...settings,
+      file: nowhere,
+      stateDir: nowhere,
+      strategiesDir: nowhere,
+      wallets: new Map(),
+      anchors: new Map(),
+    },
     [],
   )
   expect(found).toEqual([])

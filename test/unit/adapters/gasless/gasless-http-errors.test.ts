@@ -130,12 +130,12 @@ describe('errors', () => {
     })
   })
 
-  test("another quote's order leaves the outcome unknown", async () => {
+  test("another quote's order is told as such: its own outcome is unknown", async () => {
     rig.server.willReply({ status: 201, body: { ...created, quoteId: 'quote-2' } })
     expect(await rig.connect().submit(order)).toMatchObject({
-      fault: { tag: 'unavailable', message: expect.stringContaining("another quote's order") },
+      fault: { tag: 'foreignOrder', message: expect.stringContaining('quote-2') },
     })
-    expect(rig.labels()).toEqual(['malformed'])
+    expect(rig.labels()).toEqual(['201'])
   })
 
   test('another order than the one asked for is not believed', async () => {

@@ -1,25 +1,33 @@
 import {
   closeSync,
+  cpSync,
+  existsSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { deriveJournalKey } from '../../../../src/adapters/keys/journal-key.ts'
 import { StateAnchors } from '../../../../src/adapters/state/anchor.ts'
 import {
   type AnchorPlace,
   createAnchor,
   openAnchor,
   readAnchor,
+  replaceAnchor,
 } from '../../../../src/adapters/state/anchor-file.ts'
 import { openLogFile } from '../../../../src/adapters/state/group-commit.ts'
 import type { OpenedJournal } from '../../../../src/adapters/state/journal-file.ts'
 import { readJournal } from '../../../../src/adapters/state/journal-file.ts'
 import { severJournal } from '../../../../src/adapters/state/journal-recovery.ts'
+import { acquireLock } from '../../../../src/adapters/state/state-lock.ts'
+import { openState } from '../../../../src/cli/compose/state.ts'
 import type { Anchor } from '../../../../src/domain/book/anchor.ts'
 import {
   BOUND,
@@ -30,7 +38,12 @@ import {
   opened,
   scheduled,
 } from '../../../support/state/journal-story.ts'
-import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
+import {
+  collect,
+  openForTest,
+  segmentOf,
+  temporaryDirectory,
+} from '../../../support/state/state-directory.ts'
 
 const CLOCK = { now: () => 1_800_000_000_000 }
 const SLOT_BYTES = 4_096
@@ -168,7 +181,7 @@ describe('an anchor', () => {
     expect((await readAnchor(at.file))?.stateId).toBe('cut short')
     await daemon.close()
     // And when the journal does not say yet that it was made.
-    rmSync(join(at.stateDir, 'journal.jsonl'))
+    rmSync(join(at.stateDir, 'journal'), { recursive: true })
     rmSync(join(at.stateDir, 'state.json'))
     const again = await openForTest(at.stateDir)
     await again.journal.append(BOUND, { type: 'state-named', stateId: 'cut short' })
@@ -269,6 +282,124 @@ describe('an anchor', () => {
   })
 })
 
+describe('an anchor whose record is in an older file of the journal', () => {
+  /** A state whose permit is in the first of several files, and whose snapshot is after it. */
+  async function grown(): Promise<{ readonly at: Places; readonly first: string }> {
+    const at = places()
+    const daemon = await start(at)
+    await authorize(daemon)
+    await daemon.close()
+    for (const name of ['a', 'b', 'c']) {
+      const more = await openForTest(at.stateDir, { segmentBytes: 1 })
+      await more.journal.append(scheduled(name))
+      await more.close()
+    }
+    return { at, first: segmentOf(at.stateDir) }
+  }
+
+  test('is held against it along the chain', async () => {
+    const { at } = await grown()
+    const position = (await readAnchor(at.file))?.position
+    const view = await readJournal(at.stateDir, [position?.seq ?? 0])
+    expect(view.hashes.get(position?.seq ?? 0)).toBe(position?.hash)
+    expect(view.provenFrom).toBe(1)
+    expect((await start(at)).warnings).toEqual([])
+  })
+
+  test('is refused where that file holds another record', async () => {
+    const { at } = await grown()
+    const anchor = await readAnchor(at.file)
+    if (anchor === undefined) throw new Error('no anchor')
+    await replaceAnchor(at.file, { ...anchor, position: { ...anchor.position, hash: bytes32(3) } })
+    await expect(start(at)).rejects.toThrow(/this is another course of the state/)
+  })
+
+  test('is judged by the length alone where that file was moved to an archive, which is said', async () => {
+    const { at, first } = await grown()
+    const seq = (await readAnchor(at.file))?.position.seq
+    renameSync(first, join(at.base, 'archived.jsonl'))
+    const { warnings, close } = await start(at)
+    expect(warnings).toEqual([
+      expect.stringContaining(
+        `record ${seq}, up to which an anchor says that this state was signed`,
+      ),
+    ])
+    await close()
+  })
+
+  test('is not believed of a file that is cut short', async () => {
+    const { at, first } = await grown()
+    truncateSync(first, statSync(first).size - 1)
+    await expect(start(at)).rejects.toThrow(/it ends in the middle of the append/)
+  })
+})
+
+describe('a journal of format 1', () => {
+  const key = deriveJournalKey(new Uint8Array(32).fill(7))
+  /** A state of it, with an anchor that this version made or without one. */
+  async function former() {
+    const at = places()
+    cpSync('test/support/golden/state-format-1', at.stateDir, { recursive: true })
+    const holder = { pid: process.pid, command: 'test', startedAtMs: 0 }
+    const lock = await acquireLock(at.stateDir, holder)
+    onTestFinished(() => lock.release())
+    return { ...at, lock, trader: { ...at.trader, wallet: key.address } }
+  }
+  async function open(
+    { stateDir: dir, trader, lock }: Awaited<ReturnType<typeof former>>,
+    isOverruled = false,
+  ) {
+    const anchors = await StateAnchors.read({
+      ...{ stateDir: dir, trader, operator: undefined },
+      clock: CLOCK,
+    })
+    if (isOverruled) anchors.overrule()
+    const onFatal = (error: Error): void => {
+      throw error
+    }
+    return {
+      anchors,
+      ...(await openState('live', { dir, lock, anchors, clock: CLOCK, key, onFatal })),
+    }
+  }
+
+  test('is upgraded where no anchor is, and the anchor is made of what it came to', async () => {
+    const at = await former()
+    const { anchors, journal, close } = await open(at)
+    await anchors.keep(journal)
+    await close()
+    await (await open(at)).close()
+  })
+
+  test('is not believed beside an anchor, and nothing is written, unless an operator says so', async () => {
+    const at = await former()
+    await createAnchor(at.file, { ...SOME, wallet: key.address })
+    await expect(open(at)).rejects.toThrow(
+      /nobody signed, and this wallet has signed records since/,
+    )
+    expect(existsSync(join(at.stateDir, 'journal'))).toBe(false)
+    const { anchors, journal, close } = await open(at, true)
+    await anchors.remake(journal)
+    await close()
+    expect((await readAnchor(at.file))?.stateId).toBe(journal.state.stateId)
+  })
+
+  test('that says of an anchor which is not there is not even upgraded', async () => {
+    const at = await former()
+    const refused = openForTest(at.stateDir, {
+      key,
+      fence: {
+        beforeFlush: () => undefined,
+        admit() {
+          throw new Error('refused')
+        },
+      },
+    })
+    await expect(refused).rejects.toThrow('refused')
+    expect(existsSync(join(at.stateDir, 'journal'))).toBe(false)
+  })
+})
+
 describe('a journal whose lock is lost', () => {
   test('writes nothing more, not even its snapshot, and is over for good', async () => {
     const dir = temporaryDirectory()
@@ -285,7 +416,7 @@ describe('a journal whose lock is lost', () => {
         },
       },
     })
-    const files = ['journal.jsonl', 'state.json'].map((name) => join(dir, name))
+    const files = [segmentOf(dir), join(dir, 'state.json')]
     const before = files.map((file) => readFileSync(file, 'utf8'))
     isHeld = false
     await expect(journal.append(scheduled('c'))).rejects.toThrow(/the lock is lost/)
@@ -303,7 +434,7 @@ describe('a journal that was severed', () => {
     const overtaken = await openForTest(dir)
     await overtaken.journal.append(scheduled('a'))
     await overtaken.close()
-    const file = join(dir, 'journal.jsonl')
+    const file = segmentOf(dir)
     const late = openSync(file, 'a')
     const before = readFileSync(file, 'utf8')
     await severJournal(dir)
