@@ -48,7 +48,7 @@ async function findFill(
 ): Promise<boolean> {
   const { transaction } = view
   if (transaction !== undefined) {
-    if (await prove(context, open, permit, transaction)) return true
+    if ((await prove(context, open, permit, transaction)) === 'proven') return true
     const { strategy, id: intentId } = open.intent
     const detail = `transaction ${transaction.hash} does not show this order's transfers`
     context.ports.observe({ type: 'proof-failed', strategy, intentId, detail })
@@ -78,21 +78,26 @@ async function expire(
   return true
 }
 
+/** What a transaction shows of an order; `taken` if it took the tokens and did not give what it had to. */
+type Verdict = 'proven' | 'taken' | 'nothing'
+
+/** Journals a fill that a transaction proves. Nothing is waited for between the judgement and the record. */
 async function prove(
   context: OrderContext,
   open: OpenSwap,
   permit: PermitRecord,
   trace: TransactionTrace,
-): Promise<boolean> {
-  const { journal } = context.ports
-  const { intent } = open
-  const seen = await proofInput(context, open, permit, trace)
-  const fill = seen && proveFill(seen)
-  if (fill === undefined) return false
+): Promise<Verdict> {
+  const absent = await absentMates(context, open, permit, trace)
+  if (absent === undefined) return 'nothing'
+  const input = proofInput(context, open, permit, trace)
+  const seen = { ...input, others: input.others.filter(({ nonce }) => !absent.has(nonce)) }
+  const fill = proveFill(seen)
+  if (fill === undefined) return hasTaken(seen) ? 'taken' : 'nothing'
   const blockHash = isWatched(context.finality) ? trace.blockHash : undefined
-  await journal.append({
+  await context.ports.journal.append({
     type: 'fill-proven',
-    intentId: intent.id,
+    intentId: open.intent.id,
     attempt: permit.attempt,
     fill: blockHash === undefined ? fill : { ...fill, blockHash },
   })
@@ -100,32 +105,42 @@ async function prove(
     const detail = `the service said ${open.ended.status}, and the chain shows it filled in ${fill.txHash}`
     tellDoubt(context, open, { service: 'gasless', what: 'ended', detail, moneyWaits: false })
   }
-  return true
+  return 'proven'
 }
 
-/**
- * What a transaction is judged with. Where it names more of our orders than it holds payments, somebody may only have
- * written them there: the chain says which of them can be in it at all. Undefined when that cannot be known.
- */
-async function proofInput(
+function proofInput(
   { ports }: OrderContext,
   open: OpenSwap,
   permit: PermitRecord,
   trace: TransactionTrace,
-): Promise<ProofInput | undefined> {
+): ProofInput {
   const { state } = ports.journal
   const others = openSwaps(state).flatMap((other) =>
     other !== open && other.state !== 'filled' ? (other.permit ?? []) : [],
   )
-  const input = { permit, trace, others, claimed: state.claimedTransfers }
-  if (matesIn(input).length === 0 || hasTaken(input)) return input
-  const used: PermitRecord[] = []
-  for (const mate of matesIn({ trace, others }) as PermitRecord[]) {
-    const reply = await ports.chain.permit({ owner: mate.owner, nonce: mate.nonce })
+  return { permit, trace, others, claimed: state.claimedTransfers }
+}
+
+/**
+ * Nonces of orders that a transaction names and cannot hold. Where it names more of ours than it holds payments, somebody may
+ * only have written them there: the chain says which are not used. Undefined when that cannot be known.
+ */
+async function absentMates(
+  context: OrderContext,
+  open: OpenSwap,
+  permit: PermitRecord,
+  trace: TransactionTrace,
+): Promise<ReadonlySet<bigint> | undefined> {
+  const absent = new Set<bigint>()
+  const input = proofInput(context, open, permit, trace)
+  const mates = matesIn(input)
+  if (mates.length === 0 || hasTaken(input)) return absent
+  for (const { owner, nonce } of mates) {
+    const reply = await context.ports.chain.permit({ owner, nonce })
     if (!reply.ok) return undefined
-    if (reply.value.nonceUsed) used.push(mate)
+    if (!reply.value.nonceUsed) absent.add(nonce)
   }
-  return { ...input, others: used }
+  return absent
 }
 
 /**
@@ -152,47 +167,44 @@ async function searchFill(
   }
   const { traces, cancelled } = reply.value
   const named = traces.filter((trace) => names(trace, permit))
-  for (const trace of named) if (await prove(context, open, permit, trace)) return true
   // Amounts alone may fit a stranger: what names no permit counts only where nothing else explains the nonce.
   const isExplained = named.length > 0 || cancelled !== undefined
-  for (const trace of isExplained ? [] : traces)
-    if (await prove(context, open, permit, trace)) return true
-  if (await endWithout(context, open, permit, { named, cancelled })) return true
+  const found = await proveAny(context, open, permit, isExplained ? named : traces)
+  if (found === 'proven') return true
+  if (await endWithout(context, open, permit, found ?? cancelled)) return true
   if (view.blockTimeSeconds > deadlineSeconds)
     tellUnknown(context, open, 'its nonce is used, and nothing is found that used it')
   return false
 }
 
+/** The first proof, or else the first transaction that took the tokens. */
+async function proveAny(
+  context: OrderContext,
+  open: OpenSwap,
+  permit: PermitRecord,
+  traces: readonly TransactionTrace[],
+): Promise<'proven' | TransactionTrace | undefined> {
+  let taken: TransactionTrace | undefined
+  for (const trace of traces) {
+    const verdict = await prove(context, open, permit, trace)
+    if (verdict === 'proven') return verdict
+    if (verdict === 'taken') taken ??= trace
+  }
+  return taken
+}
+
 /**
- * What used up a nonce without filling its order: its owner, or a transaction that took the tokens and gave too little. Only
- * once that is final.
+ * Ends an order whose nonce was used up without filling it: by its owner, or by a transaction that took the tokens and gave
+ * too little. Only once that is final.
  */
 async function endWithout(
   context: OrderContext,
   open: OpenSwap,
   permit: PermitRecord,
-  found: {
-    readonly named: readonly TransactionTrace[]
-    readonly cancelled: MinedPlace | undefined
-  },
+  place: Omit<MinedPlace, 'txHash'> | undefined,
 ): Promise<boolean> {
-  const taken = await firstTaken(context, open, permit, found.named)
-  const place = taken ?? found.cancelled
   const view = place && (await finalSight(context, context.ports.chain, place))
   if (view === undefined) return false
   await recordDeath(context, open, { attempt: permit.attempt, view, how: 'cancelled' })
   return true
-}
-
-async function firstTaken(
-  context: OrderContext,
-  open: OpenSwap,
-  permit: PermitRecord,
-  traces: readonly TransactionTrace[],
-): Promise<TransactionTrace | undefined> {
-  for (const trace of traces) {
-    const input = await proofInput(context, open, permit, trace)
-    if (input !== undefined && hasTaken(input)) return trace
-  }
-  return undefined
 }
