@@ -81,8 +81,9 @@ test('a changed file takes effect, a broken one is refused with its place while 
   expect(frozen.stdout).toMatch(/takes a restart: gasless\.slippageBps/)
   expect(frozen.code).toBe(1)
   writeFileSync(rehearsal.config, config.replace(/maxDeviationBps: 200/, 'maxDeviationBps: 190'))
-  const taken = await command(rehearsal, ['reload'])
-  expect(JSON.parse(taken.stdout)).toMatchObject({ limits: ['limits.maxDeviationBps 200 -> 190'] })
+  // The strategy file that was written before may have brought it along already.
+  expect((await command(rehearsal, ['reload'])).code).toBe(0)
+  await daemon.sees(/reloaded limits\.maxDeviationBps 200 -> 190/)
   expect(await pausedMetric(daemon, 'tranched_strategies_stale')).toBe(0)
   const seen = daemon.output().split('filled buy-weth: 26 USDC').length
   await daemon.sees(new RegExp(`(filled buy-weth: 26 USDC[\\s\\S]*){${seen}}`))

@@ -56,7 +56,7 @@ function forgottenWeth(world: World): string[] {
     for (const item of settled) {
       const isFair = item.received >= item.permit.minAmountOut
       const intent = swaps.get(owners.get(item.permit.nonce) ?? '')
-      expected += isFair ? wethMoved(intent, item) : stolenWeth(item)
+      expected += isFair ? wethMoved(intent, item) : stolenWeth(intent, item)
     }
   }
   for (const intent of revertedSwaps(world)) if (intent.sell.native) expected += intent.maxSell
@@ -89,9 +89,14 @@ function revertedSwaps(world: World): readonly SwapIntent[] {
   })
 }
 
-/** What a settlement that gave next to nothing did to the wallet's WETH. */
-function stolenWeth({ permit, received }: SettlementItem): bigint {
-  return permit.tokenOut === WETH.address ? received : 0n
+/** What a settlement that gave next to nothing did to the wallet's WETH: what was wrapped for it and not taken stays WETH. */
+function stolenWeth(
+  intent: SwapIntent | undefined,
+  { permit, paid, received }: SettlementItem,
+): bigint {
+  const got = permit.tokenOut === WETH.address ? received : 0n
+  if (permit.token !== WETH.address || intent === undefined) return got
+  return intent.sell.native ? got + intent.maxSell - paid : got - paid
 }
 
 function swapsOf(world: World): ReadonlyMap<string, SwapIntent> {
