@@ -5,6 +5,8 @@ import { defineConfig } from 'vitest/config'
 const LONGEST_FIRST = [
   'simulated-year',
   'e2e/kinds',
+  'two-writers',
+  'aggregator-setup',
   'e2e/aggregated-calls',
   'e2e/',
   'crash/',

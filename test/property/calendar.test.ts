@@ -181,7 +181,7 @@ describe('against croner', () => {
         const until = slots.length === 40 ? (slots.at(-1) ?? 0) : moment + 6 * DAY
         expect(slots).toEqual(cronerSlots(text, timezone, moment, until))
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 
@@ -192,7 +192,7 @@ describe('against croner', () => {
         const theirs = job.nextRun(new Date(moment * 1_000))
         expect(nextSlot(schedule(text, timezone), moment)).toBe((theirs?.getTime() ?? 0) / 1_000)
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 })
@@ -221,7 +221,7 @@ describe('slots are neither lost nor doubled', () => {
           true,
         )
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 
@@ -258,7 +258,7 @@ describe('slots are neither lost nor doubled', () => {
         expect(slotsBetween(of, moment, next - 1, 5).slots).toEqual([])
         expect(nextSlot(of, next - 1)).toBe(next)
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 
@@ -269,7 +269,7 @@ describe('slots are neither lost nor doubled', () => {
         const { slots } = slotsBetween(of, at.moment, at.moment + span, 1_000_000)
         expect(latestSlotAtOrBefore(of, at.moment + span, at.moment + 1)).toBe(slots.at(-1))
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 
@@ -284,7 +284,7 @@ describe('slots are neither lost nor doubled', () => {
         expect(latestSlotAtOrBefore(of, second - 1, moment)).toBe(first)
         expect(latestSlotAtOrBefore(of, first - 1, moment + 1)).toBeUndefined()
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 })

@@ -7,7 +7,7 @@ import { aSchedule, HOUR, MINUTE } from '../support/builders.ts'
 import { expectSound, outcomes } from '../support/sound.ts'
 
 /** More worlds for a longer search: SIMULATED_WORLDS=500. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 30)
+const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 10)
 const MODES: readonly FallbackMode[] = ['off', 'rejected-only', 'after-deadline']
 const STRATEGIES = [
   aCallStrategy({ name: 'often', schedule: aSchedule('*/20 * * * *') }),

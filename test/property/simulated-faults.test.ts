@@ -22,7 +22,7 @@ import { disturb } from '../support/troubles.ts'
 
 const FILE = 'test/property/simulated-faults.test.ts'
 /** More worlds for a longer search: SIMULATED_WORLDS=500. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 30)
+const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 10)
 const DAYS = 1
 
 const CAPPED = {

@@ -11,7 +11,7 @@ import { disturb } from '../support/troubles.ts'
 import { aTwap, usdcPerWeth } from '../unit/decide/decide-fixture.ts'
 
 /** More worlds for a longer search: SIMULATED_WORLDS=500. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 16)
+const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 8)
 const TOTAL = baseUnits(usdc(200) + 13n)
 const SLICES = 30
 const TROUBLES = 5
