@@ -176,7 +176,7 @@ async function judge(
   return { problems, via }
 }
 
-test('hundreds of races of late inclusion against the direct fallback execute every call exactly once', async () => {
+test('many races of late inclusion against the direct fallback execute every call exactly once', async () => {
   const submissions = createSubmissions()
   const racers: { readonly name: string; readonly signer: Key }[] = []
   while (racers.length < ACCOUNTS) {

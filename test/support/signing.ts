@@ -1,5 +1,6 @@
 import { emptyState } from '../../src/domain/book/fields.ts'
-import { createSigner, type Files } from '../../src/execute/authority/signer.ts'
+import type { Files } from '../../src/execute/authority/judge.ts'
+import { createSigner } from '../../src/execute/authority/signer.ts'
 import type { Clock, Guard, Journal, Key, Signer } from '../../src/ports.ts'
 import { ACCOUNT, GASLESS } from '../../src/simulate/stage.ts'
 

@@ -1,7 +1,7 @@
 import { NOT_SCHEDULED } from '../../domain/book/fold.ts'
 import type { JournalEvent } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
-import { openState, readState } from '../compose/state.ts'
+import { readState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
 import { type StateWordOptions, withState } from './state-word.ts'
 
@@ -41,24 +41,10 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
       'Go on with the state as it is?',
     )
     if (!isWanted) return EXIT.usage
-    anchors.overrule()
-    const opened = await openState(settings.mode, {
-      dir: stateDir,
-      lock: tools.lock,
-      key: tools.journalKey,
-      anchors,
-      clock,
-      observe: tools.telling.observe,
-      onFatal: (error) => tools.telling.log.error(error.message),
-    })
-    try {
-      const { journal } = opened
+    await tools.overruled((journal) => {
       const passed = passedSlots(journal.state, Math.floor(clock.now() / 1000))
-      await journal.append({ type: 'loss-accepted', detail: found.join('; ') }, ...passed)
-      await anchors.remake(journal)
-    } finally {
-      await opened.close()
-    }
+      return journal.append({ type: 'loss-accepted', detail: found.join('; ') }, ...passed)
+    })
     return say(true, `${stateDir}: this is the state of its wallets from now on`)
   })
 }

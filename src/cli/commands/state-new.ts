@@ -1,7 +1,7 @@
 import type { JournalEvent } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { OperatorError } from '../../domain/errors.ts'
-import { haltOf, keepStateAside, openState, readState } from '../compose/state.ts'
+import { haltOf, keepStateAside, readState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
 import { knowledgeOf, type StateWordOptions, type StateWordTools, withState } from './state-word.ts'
 
@@ -11,7 +11,7 @@ import { knowledgeOf, type StateWordOptions, type StateWordTools, withState } fr
  */
 export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
   return withState('state new', { options, io }, async (tools) => {
-    const { settings, clock, anchors } = tools
+    const { settings, clock } = tools
     const { stateDir } = settings
     const before = await stateBefore(tools)
     const halt = haltEvents(before.state, haltOf(stateDir))
@@ -22,23 +22,8 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
     if (!isWanted) return EXIT.usage
     const aside = await keepStateAside(stateDir, clock.now())
     const kept = aside === undefined ? 'there was nothing to keep' : `what was there is in ${aside}`
-    anchors?.overrule()
-    const opened = await openState(settings.mode, {
-      dir: stateDir,
-      lock: tools.lock,
-      key: tools.journalKey,
-      anchors,
-      clock,
-      observe: tools.telling.observe,
-      onFatal: (error) => tools.telling.log.error(error.message),
-    })
-    try {
-      const detail = `${kept}; forgotten: ${before.lines.join('; ')}`
-      await opened.journal.append({ type: 'begun-anew', detail }, ...halt)
-      await anchors?.remake(opened.journal)
-    } finally {
-      await opened.close()
-    }
+    const detail = `${kept}; forgotten: ${before.lines.join('; ')}`
+    await tools.overruled((journal) => journal.append({ type: 'begun-anew', detail }, ...halt))
     const halted = halt.length === 0 ? '' : '. It stays halted until `tranched resume`'
     const message = `begun afresh in ${stateDir}; ${kept}. Slots count from the next start on${halted}`
     return printOutcome(io, options, { ok: true, message, data: { keptAside: aside ?? null } })

@@ -7,10 +7,10 @@ import { hasLiveAuthorization } from '../../domain/order.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { ETHER } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock, Journal } from '../../ports.ts'
 import { openAnchors } from '../compose/anchors.ts'
 import { withClock } from '../compose/clock.ts'
-import { holderOf, whileHeld } from '../compose/state.ts'
+import { holderOf, openState, whileHeld } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
 import { readKey } from '../compose/wallets.ts'
 import { type ExitCode, type Io, printOutcome } from '../io.ts'
@@ -21,13 +21,11 @@ export type StateWordOptions = ConfigOptions & { readonly yes?: boolean }
 
 export type StateWordTools = {
   readonly settings: Settings
-  readonly lock: HeldLock
   readonly clock: Clock
-  /** Of the wallet that trades; undefined in dry-run. */
-  readonly journalKey: JournalKey | undefined
-  readonly telling: Telling
   /** Undefined where nothing is anchored: in a dry-run. */
   readonly anchors: StateAnchors | undefined
+  /** Opens the state whatever its anchors say of it, lets `task` write its record, and has the anchors follow it from there. */
+  overruled(task: (journal: Journal) => Promise<void>): Promise<void>
   /** Says what is about to happen, and asks for it unless `--yes` was given. */
   confirmed(lines: readonly string[], question: string): Promise<boolean>
 }
@@ -67,12 +65,40 @@ export async function withState(
         return isWanted(question, { options, io })
       }
       try {
-        return await task({ settings, lock, clock, journalKey, telling, anchors, confirmed })
+        const overruled = (write: (journal: Journal) => Promise<void>): Promise<void> =>
+          overrule({ settings, lock, clock, journalKey, telling, anchors }, write)
+        return await task({ settings, clock, anchors, confirmed, overruled })
       } finally {
         await telling.flush()
       }
     }),
   )
+}
+
+type Overruling = Pick<StateWordTools, 'settings' | 'clock' | 'anchors'> & {
+  readonly lock: HeldLock
+  /** Of the wallet that trades; undefined in dry-run. */
+  readonly journalKey: JournalKey | undefined
+  readonly telling: Telling
+}
+
+async function overrule(
+  { settings, lock, clock, journalKey: key, telling, anchors }: Overruling,
+  write: (journal: Journal) => Promise<void>,
+): Promise<void> {
+  anchors?.overrule()
+  const opened = await openState(settings.mode, {
+    dir: settings.stateDir,
+    ...{ lock, key, anchors, clock },
+    observe: telling.observe,
+    onFatal: (error) => telling.log.error(error.message),
+  })
+  try {
+    await write(opened.journal)
+    await anchors?.remake(opened.journal)
+  } finally {
+    await opened.close()
+  }
 }
 
 /** A wallet is not taken from a daemon that trades with it, as far as its own state directory can be seen from here. */

@@ -1,0 +1,307 @@
+import { depositedInDay } from '../../domain/book/deposits.ts'
+import type { TransactionRecord } from '../../domain/book/journal.ts'
+import { limitHit, limitText } from '../../domain/book/limits.ts'
+import type { OpenCall, OpenIntent, OpenSwap } from '../../domain/book/state.ts'
+import { liveNonces } from '../../domain/book/swaps.ts'
+import { bookOf } from '../../domain/book/venues.ts'
+import type { CallRecord } from '../../domain/call.ts'
+import type { Deed } from '../../domain/deed.ts'
+import type { IntentId } from '../../domain/intent.ts'
+import { hasLiveAuthorization } from '../../domain/order.ts'
+import type { Permit, PermitRecord } from '../../domain/permit.ts'
+import type { FailureReason, RefusalReason } from '../../domain/reason.ts'
+import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../../domain/settings.ts'
+import { assetsOf, makesCalls, type Strategy } from '../../domain/strategy.ts'
+import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
+import type { Clock, DelegationDraft, Guard, Journal, Key } from '../../ports.ts'
+import { deedOf } from './deeds.ts'
+import { NO_DELEGATE, nameOfDelegate } from './delegation.ts'
+
+/** The operator's files as they are now, as far as signatures are judged by them. */
+export type Files = {
+  /** Of the chain that the gasless service settles on. */
+  readonly chainId: number
+  readonly gasless: Pick<
+    GaslessSettings,
+    'permit2' | 'spenders' | 'maxQuoteLifetimeMs' | 'approval'
+  >
+  readonly account: AccountLimits
+  readonly strategies: ReadonlyMap<string, Strategy>
+  readonly aggregator:
+    | { readonly settings: AggregatorSettings; readonly chainId: number }
+    | undefined
+}
+
+export type SignerParts = {
+  readonly key: Key
+  readonly hashPermit: (permit: Permit) => Hex
+  readonly journal: Pick<Journal, 'state' | 'isOnDisk'>
+  readonly guard: Guard
+  readonly clock: Pick<Clock, 'now'>
+  readonly files: Files
+}
+
+type Reason = FailureReason | RefusalReason
+
+export class Barred extends Error {
+  readonly reason: Reason
+  constructor(reason: Reason, detail: string) {
+    super(detail)
+    this.reason = reason
+  }
+}
+
+export function check(condition: boolean, reason: Reason, detail: string): asserts condition {
+  if (!condition) throw new Barred(reason, detail)
+}
+
+/** What halts everything, in the journal or outside of it. */
+function checkHalt({ journal, guard }: SignerParts): void {
+  const detail = journal.state.halted?.detail ?? guard.barred()
+  check(detail === undefined, 'halted', detail ?? '')
+}
+
+/** Without its file an intent has no caps either. */
+function strategyOf({ strategies }: Files, name: string): Strategy {
+  const strategy = strategies.get(name)
+  check(strategy !== undefined, 'strategy-removed', 'its strategy file is gone or disabled')
+  return strategy
+}
+
+/** What holds at any moment at which something is signed for an intent: no halt, its strategy, and its time. */
+export function checkMoment(parts: SignerParts, { intent }: OpenIntent): void {
+  checkHalt(parts)
+  strategyOf(parts.files, intent.strategy)
+  const isLate = parts.clock.now() > intent.startBeforeMs
+  check(!isLate, 'too-late', "the slot's maxLateness has passed")
+}
+
+function openIntent({ journal }: SignerParts, id: IntentId): OpenIntent {
+  const open = journal.state.intents.get(id)
+  check(open !== undefined, 'not-on-record', `intent ${id} is not open`)
+  return open
+}
+
+export function recordedPermit(
+  parts: SignerParts,
+  id: IntentId,
+): { readonly open: OpenSwap; readonly permit: PermitRecord } {
+  const open = openIntent(parts, id)
+  const isRecorded = open.venue === 'gasless' && open.state === 'exposed'
+  const permit = isRecorded ? open.permit : undefined
+  const isOnDisk = permit !== undefined && parts.journal.isOnDisk(permit.clientOrderId)
+  check(isRecorded && isOnDisk, 'not-on-record', `no permit of ${id} is on record and on disk`)
+  return { open, permit }
+}
+
+export function recordedCall(
+  parts: SignerParts,
+  id: IntentId,
+): { readonly open: OpenCall; readonly call: CallRecord } {
+  const open = openIntent(parts, id)
+  const isRecorded = open.venue === 'aggregated' && hasLiveAuthorization(open.state)
+  const call = isRecorded ? open.call : undefined
+  const isOnDisk = call !== undefined && parts.journal.isOnDisk(call.clientOrderId)
+  check(isRecorded && isOnDisk, 'not-on-record', `no call of ${id} is on record and on disk`)
+  return { open, call }
+}
+
+export function recordedDeed(
+  parts: SignerParts,
+  id: string,
+): { readonly record: TransactionRecord; readonly deed: Deed } {
+  const { state } = parts.journal
+  const record = state.transactions.get(id)?.record
+  const isOnDisk = record !== undefined && parts.journal.isOnDisk(id)
+  check(isOnDisk, 'not-on-record', `no transaction ${id} is on record and on disk`)
+  const open = record.intentId === undefined ? undefined : state.intents.get(record.intentId)
+  const deed = deedOf(record, open?.venue === 'aggregated' ? open.call : undefined)
+  check(deed !== undefined, 'not-on-record', `transaction ${id} is no ${record.purpose}`)
+  check(record.from === parts.key.address, 'owner-mismatch', `it is from ${record.from}`)
+  return { record, deed }
+}
+
+export function checkPermit(
+  { key, files, journal, clock }: SignerParts,
+  open: OpenSwap,
+  permit: Permit,
+): void {
+  const { intent } = open
+  const { gasless, chainId } = files
+  check(permit.owner === key.address, 'owner-mismatch', `the permit is of ${permit.owner}`)
+  check(permit.recipient === key.address, 'recipient-mismatch', `it pays ${permit.recipient}`)
+  const isPermit2 = permit.permit2 === gasless.permit2 && permit.chainId === chainId
+  check(isPermit2, 'permit2-mismatch', `it is for ${permit.permit2} on chain ${permit.chainId}`)
+  const { spender } = permit
+  check(
+    gasless.spenders.includes(spender),
+    'spender-not-allowed',
+    `${spender} is not in gasless.spenders`,
+  )
+  const traded = assetsOfIntent(files, intent.strategy)
+  const sells = permit.token === intent.sell.token.address && traded.has(permit.token)
+  check(sells, 'sell-token-mismatch', `the strategy does not trade ${permit.token}`)
+  const buys = permit.tokenOut === intent.buy.token.address && traded.has(permit.tokenOut)
+  check(buys, 'buy-token-mismatch', `the strategy does not trade ${permit.tokenOut}`)
+  check(permit.amount <= intent.maxSell, 'amount-above-limit', `it takes ${permit.amount}`)
+  check(permit.minAmountOut > 0n, 'minimum-output-too-low', 'it guarantees nothing')
+  const leftMs = permit.deadlineSeconds * 1000 - clock.now()
+  check(leftMs > 0, 'too-late', 'its deadline has passed')
+  check(
+    leftMs <= gasless.maxQuoteLifetimeMs,
+    'deadline-too-far',
+    'it lives longer than maxQuoteLifetime',
+  )
+  const isTaken = liveNonces(journal.state, intent).has(permit.nonce)
+  check(!isTaken, 'nonce-live', 'another live permit of this wallet carries the same nonce')
+}
+
+function assetsOfIntent({ strategies }: Files, name: string): ReadonlySet<Address> {
+  const strategy = strategies.get(name)
+  const assets = strategy === undefined ? [] : assetsOf(strategy)
+  return new Set(assets.map(({ token }) => token.address))
+}
+
+/** Caps as they are now. What is on record is in the books already, so nothing is asked beside it. */
+export function checkCaps(
+  { files, journal, clock }: SignerParts,
+  { intent }: OpenIntent,
+  amount: bigint,
+): void {
+  const strategy = strategyOf(files, intent.strategy)
+  const nowMs = clock.now()
+  const hit = limitHit(journal.state, {
+    strategy: intent.strategy,
+    token: bookOf(intent).mostOf(intent).token,
+    amount: baseUnits(amount),
+    together: baseUnits(0n),
+    nowMs,
+    limits: strategy.limits,
+    account: files.account,
+  })
+  if (hit !== undefined) throw new Barred(hit.reason, limitText(hit, nowMs))
+}
+
+function aggregatorOf({ files }: SignerParts): NonNullable<Files['aggregator']> {
+  check(
+    files.aggregator !== undefined,
+    'aggregator-missing',
+    'the config has no aggregator section',
+  )
+  return files.aggregator
+}
+
+/** A call of the account, by whichever route. */
+export function checkCall(
+  parts: SignerParts,
+  open: OpenCall,
+  call: CallRecord,
+): AggregatorSettings {
+  const { settings, chainId } = aggregatorOf(parts)
+  const isOwn = call.account === parts.key.address && call.chainId === chainId
+  check(isOwn, 'owner-mismatch', `it is of ${call.account} on chain ${call.chainId}`)
+  check(call.trust === settings.proposer, 'proposer-mismatch', `it was made for \`${call.trust}\``)
+  const strategy = strategyOf(parts.files, open.intent.strategy)
+  const isTarget = [...settings.targets.values()].includes(call.target)
+  check(isTarget, 'target-not-allowed', `${call.target} is not in aggregator.targets`)
+  const isNamed = makesCalls(strategy) && strategy.target === call.target
+  check(isNamed, 'target-not-allowed', `its strategy does not call ${call.target} any more`)
+  if (call.trust === 'trustless') {
+    const verifiers = [settings.contracts.trustlessProposer, call.account]
+    const { verifyingContract } = call
+    check(
+      verifiers.includes(verifyingContract),
+      'proposer-mismatch',
+      `it names ${verifyingContract}`,
+    )
+    const isOver = parts.clock.now() > call.deadlineSeconds * 1000
+    check(!isOver, 'too-late', 'its deadline has passed')
+  }
+  checkCaps(parts, open, call.value)
+  return settings
+}
+
+/** By the operator's own rule it begins later than its slot may start: `fallback.deadline` after the call's record. */
+export function checkFallback(parts: SignerParts): void {
+  checkHalt(parts)
+  const { fallback } = aggregatorOf(parts).settings
+  check(fallback.mode !== 'off', 'target-not-allowed', 'aggregator.fallback is off')
+}
+
+/** A transaction of our own: that it does what its order, or the config, lets it do. */
+export function checkDeed(parts: SignerParts, record: TransactionRecord, deed: Deed): void {
+  const { files, journal, key } = parts
+  const open =
+    record.intentId === undefined ? undefined : journal.state.intents.get(record.intentId)
+  const chain = record.chainId
+  switch (deed.type) {
+    case 'approve': {
+      checkHalt(parts)
+      check(chain === files.chainId, 'owner-mismatch', `it is on chain ${chain}`)
+      const { permit2, approval } = files.gasless
+      check(deed.spender === permit2, 'permit2-mismatch', `it lets ${deed.spender} spend`)
+      const isTraded = [...files.strategies.keys()].some((name) =>
+        assetsOfIntent(files, name).has(deed.token),
+      )
+      check(isTraded, 'sell-token-mismatch', `no strategy trades ${deed.token}`)
+      const isBounded = deed.amount < 2n ** 255n || approval === 'unlimited'
+      check(isBounded, 'amount-above-limit', 'gasless.approval is not unlimited')
+      return
+    }
+    case 'wrap':
+    case 'unwrap': {
+      check(chain === files.chainId, 'owner-mismatch', `it is on chain ${chain}`)
+      check(open?.venue === 'gasless', 'not-on-record', 'its order is not open')
+      const { sell, buy, maxSell } = open.intent
+      const asset = [sell, buy].find(({ native }) => native)
+      check(asset?.token.address === deed.token, 'sell-token-mismatch', `of ${deed.token}`)
+      // It only finishes an order, and moves what the wallet holds into another form of the same.
+      if (deed.type === 'unwrap') return
+      checkMoment(parts, open)
+      check(sell.native && deed.amount <= maxSell, 'amount-above-limit', `it wraps ${deed.amount}`)
+      return
+    }
+    case 'cancel': {
+      checkHalt(parts)
+      return
+    }
+    case 'deposit': {
+      checkHalt(parts)
+      const { settings, chainId } = aggregatorOf(parts)
+      const { gasTank } = settings.contracts
+      const isTank = deed.gasTank === gasTank && chain === chainId
+      check(isTank, 'target-not-allowed', `${deed.gasTank} is not the GasTank`)
+      check(deed.account === key.address, 'owner-mismatch', `it is for ${deed.account}`)
+      if (record.isAsked !== false) return
+      const { topUp } = settings.gasTank
+      const isAllowed =
+        topUp !== undefined &&
+        deed.amount <= topUp.amountWei &&
+        depositedInDay(journal.state, parts.clock.now()) <= topUp.maxPerDayWei
+      check(
+        isAllowed,
+        'amount-above-limit',
+        `aggregator.gasTank.topUp does not allow ${deed.amount}`,
+      )
+      return
+    }
+    case 'call': {
+      checkFallback(parts)
+      check(open?.venue === 'aggregated', 'not-on-record', 'its order is not open')
+      const { call } = recordedCall(parts, open.intent.id)
+      checkCall(parts, open, call)
+      check(chain === call.chainId, 'owner-mismatch', `it is on chain ${chain}`)
+    }
+  }
+}
+
+/** Only code that the operator's config names, or none (rule A4). A halt lets code be taken away. */
+export function checkDelegation(parts: SignerParts, draft: DelegationDraft): void {
+  const { settings, chainId } = aggregatorOf(parts)
+  const { delegate } = draft
+  check(draft.chainId === chainId, 'owner-mismatch', `it is on chain ${draft.chainId}`)
+  if (delegate === NO_DELEGATE) return
+  checkHalt(parts)
+  const isNamed = nameOfDelegate(delegate, settings) !== undefined
+  check(isNamed, 'foreign-delegation', `${delegate} is no proposer of the config`)
+}
