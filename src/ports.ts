@@ -217,6 +217,12 @@ export type Outgoing = {
   readonly cancelled: MinedPlace | undefined
 }
 
+/** A transfer of a token out of a wallet, in a block of the chain. */
+export type Payment = Pick<Transfer, 'token' | 'amount' | 'logIndex'> & {
+  readonly txHash: Hex
+  readonly blockNumber: bigint
+}
+
 export type Chain = FinalChain & {
   /** Which chain the node serves, and the time of its newest block. */
   identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex; blockTimeSeconds: number }>>
@@ -247,6 +253,16 @@ export type Chain = FinalChain & {
     /** Unix seconds after which none counts. */
     readonly untilSeconds: number
   }): Promise<ChainReply<Outgoing>>
+  /**
+   * What a wallet paid of these tokens in a range of blocks, both included, however long that is; oldest first. Transfers of
+   * nothing, and burns, are no payments. All of it or `unavailable`, never cut short.
+   */
+  payments(query: {
+    readonly owner: Address
+    readonly tokens: readonly Address[]
+    readonly fromBlock: bigint
+    readonly toBlock: bigint
+  }): Promise<ChainReply<readonly Payment[]>>
   /** Nonce (of the latest block), gas with a margin, and fees for a call. */
   draft(call: {
     readonly from: Address

@@ -5,11 +5,12 @@ import type { AccountLimits, Mode } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
 import type { Hex } from '../domain/units.ts'
-import { askChain } from '../execute/ask.ts'
+import { askChain, askUntilClosing } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
 import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
+import { compareAccount, compareTrader } from './comparison.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
 import { Enrolment } from './enrolment.ts'
@@ -124,6 +125,11 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
     await input.onBound?.()
     await noteHaltFile(context.ports)
+    if (!(await compareTrader(context, input.tokens)))
+      return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+    const { aggregator } = context
+    const isCompared = aggregator === undefined ? undefined : compareAccount(context, aggregator)
+    isCompared?.catch(fail)
     const enrolment = new Enrolment(context, {
       begun: { clockMs: startedAtMs, chainMs: headSeconds * 1000 },
       onEntered: () => errands.run(async () => agenda.recount()).catch(unlessClosing),
@@ -157,7 +163,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     }
     const keepEnrolling = (): void => void enrolment.watch().catch(fail)
     keepEnrolling()
-    const fillTank = gasTankKeeper(context, fail)
+    const fillTank = gasTankKeeper(context, isCompared, fail)
     fillTank()
     tokens.keep().catch(fail)
     input.onReady(agenda, {
@@ -220,26 +226,16 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
  * be followed or changed.
  */
 async function bind(input: DaemonInput, context: OrderContext): Promise<number | undefined> {
-  const { chain, clock } = context.ports
-  for (;;) {
-    if (context.closing.aborted) return undefined
-    const reply = await askChain(context, IDENTIFYING, () => chain.identity())
-    if (context.closing.aborted) return undefined
-    if (!reply.ok) {
-      await clock.sleep(context.policy.backoffMsMax, context.closing)
-      if (context.closing.aborted) return undefined
-      const { tag: cause } = reply.fault
-      context.ports.observe({ type: 'retry', service: 'rpc', route: IDENTIFYING.route, cause })
-      continue
-    }
-    const { chainId, genesisHash, blockTimeSeconds } = reply.value
-    if (chainId !== context.chainId)
-      throw new WrongStateError(
-        `the node serves chain ${chainId}, the config says ${context.chainId}: correct chains.*.rpcUrls`,
-      )
-    await bindState(input, context, { chainId, genesisHash })
-    return blockTimeSeconds
-  }
+  const { chain } = context.ports
+  const identity = await askUntilClosing(context, IDENTIFYING, () => chain.identity())
+  if (identity === undefined) return undefined
+  const { chainId, genesisHash, blockTimeSeconds } = identity
+  if (chainId !== context.chainId)
+    throw new WrongStateError(
+      `the node serves chain ${chainId}, the config says ${context.chainId}: correct chains.*.rpcUrls`,
+    )
+  await bindState(input, context, { chainId, genesisHash })
+  return blockTimeSeconds
 }
 
 async function bindState(
@@ -279,15 +275,20 @@ function attendStrategies(
 }
 
 /** Starts keeping the tank once there is a strategy that makes calls: a deposit cannot be withdrawn. */
-function gasTankKeeper(context: OrderContext, fail: (error: unknown) => void): () => void {
+function gasTankKeeper(
+  context: OrderContext,
+  isCompared: Promise<void> | undefined,
+  fail: (error: unknown) => void,
+): () => void {
   let kept = false
   return () => {
     const isNeeded = [...context.strategies.values()].some(makesCalls)
     // Dry-run deposits nothing, and asks nothing that it would have to sign for.
     if (kept || !isNeeded || context.mode === 'dry-run') return
-    if (context.aggregator === undefined) return
+    const { aggregator } = context
+    if (aggregator === undefined || isCompared === undefined) return
     kept = true
-    keepGasTank(context, context.aggregator).catch(fail)
+    isCompared.then(() => keepGasTank(context, aggregator)).catch(fail)
   }
 }
 

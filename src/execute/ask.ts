@@ -4,7 +4,7 @@ import type { OrderContext, SendingContext } from './context.ts'
 
 /** What is asked of a node: its route in the metrics, and what it is for in the log. */
 export type ChainQuestion = {
-  readonly route: 'identity' | 'view' | 'draft'
+  readonly route: 'identity' | 'view' | 'draft' | 'compare'
   readonly doing: string
 }
 
@@ -26,6 +26,25 @@ export async function askChain<Value>(
     if (closing.aborted) return reply
     ports.observe({ type: 'retry', service: 'rpc', route, cause: reply.fault.tag })
   }
+}
+
+/** Asks until the chain answers. Undefined when the daemon closes before that. */
+export async function askUntilClosing<Value>(
+  context: SendingContext,
+  question: ChainQuestion,
+  ask: () => Promise<ChainReply<Value>>,
+): Promise<Value | undefined> {
+  const { ports, policy, closing } = context
+  while (!closing.aborted) {
+    const reply = await askChain(context, question, ask)
+    if (closing.aborted) return undefined
+    if (reply.ok) return reply.value
+    await ports.clock.sleep(policy.backoffMsMax, closing)
+    if (closing.aborted) return undefined
+    const { tag: cause } = reply.fault
+    ports.observe({ type: 'retry', service: 'rpc', route: question.route, cause })
+  }
+  return undefined
 }
 
 /** Asks the node once, for what has its own way of asking again. */

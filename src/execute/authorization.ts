@@ -1,7 +1,7 @@
-import type { CloseReason } from '../domain/book/journal.ts'
+import type { CloseReason, EventOf } from '../domain/book/journal.ts'
 import { limitHit } from '../domain/book/limits.ts'
 import type { FillAmounts } from '../domain/book/orders.ts'
-import type { OpenIntent } from '../domain/book/state.ts'
+import type { DaemonState, OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import type { BaseUnits } from '../domain/units.ts'
 import type { Sight } from '../ports.ts'
@@ -79,9 +79,15 @@ export async function recordReply(
  */
 export async function haltOnEvidence(context: SendingContext, what: string): Promise<void> {
   const { journal } = context.ports
-  if (journal.state.halted !== undefined) return
-  const detail = `${what}: the state is not what it was, or somebody else uses this wallet. Find out which before \`tranched resume\``
-  await journal.append({ type: 'halted', cause: 'evidence', detail })
+  if (journal.state.halted?.cause === 'evidence') return
+  await journal.append(evidenceHalt(journal.state, what))
+}
+
+/** Such a halt. It takes the place of another: who lifts that has not seen this. */
+export function evidenceHalt({ halted }: DaemonState, what: string): EventOf<'halted'> {
+  const earlier = halted === undefined ? '' : `. Halted before that: ${halted.detail}`
+  const detail = `${what}: the state is not what it was, or somebody else uses this wallet. Find out which before \`tranched resume\`${earlier}`
+  return { type: 'halted', cause: 'evidence', detail }
 }
 
 /** Nobody knows yet whether the service has the order. */
@@ -124,9 +130,10 @@ export function recordDeath(
     readonly attempt: number
     readonly view: Sight
     readonly how: 'expired' | 'cancelled'
+    readonly transfers?: readonly string[] | undefined
   },
 ): Promise<void> {
-  const { attempt, how, view } = death
+  const { attempt, how, view, transfers } = death
   const { blockNumber, blockTimeSeconds } = view
   return context.ports.journal.append({
     type: 'authorization-dead',
@@ -135,5 +142,6 @@ export function recordDeath(
     how,
     blockNumber,
     blockTimeSeconds,
+    ...(transfers === undefined ? {} : { transfers }),
   })
 }

@@ -1,6 +1,7 @@
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -18,16 +19,20 @@ import { collect, segmentOf } from '../support/state/state-directory.ts'
 import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
+const ANCHORS = ['trader.anchor', 'operator.anchor']
 
 /** What one daemon after the other leaves: the whole directory as the first left it, and as the second did when it was killed. */
 async function twoCopies() {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { dir, stateDir, config } = rehearsal
   const [older, killed] = [join(dir, 'older'), join(dir, 'killed')]
+  const olderAnchors = join(dir, 'older-anchors')
   const first = rehearsal.daemon()
   await first.sees(/filled buy-weth/)
   expect((await first.stop()).code).toBe(0)
   cpSync(stateDir, older, { recursive: true })
+  mkdirSync(olderAnchors)
+  for (const name of ANCHORS) cpSync(join(dirname(config), name), join(olderAnchors, name))
   const second = rehearsal.daemon()
   await second.sees(/filled buy-weth/)
   await second.killHard()
@@ -44,7 +49,16 @@ async function twoCopies() {
     expect(stderr).toMatch(/Ways on:\n {2}1\. /)
     return stderr
   }
-  return { ...rehearsal, older, killed, put, refused, command, anchor: anchorOf(rehearsal) }
+  return {
+    ...rehearsal,
+    older,
+    olderAnchors,
+    killed,
+    put,
+    refused,
+    command,
+    anchor: anchorOf(rehearsal),
+  }
 }
 
 function anchorOf({ config }: Pick<Rehearsal, 'config'>): string {
@@ -52,8 +66,7 @@ function anchorOf({ config }: Pick<Rehearsal, 'config'>): string {
 }
 
 function moveAnchors(from: string, to: string): void {
-  for (const name of ['trader.anchor', 'operator.anchor'])
-    renameSync(join(from, name), join(to, name))
+  for (const name of ANCHORS) renameSync(join(from, name), join(to, name))
 }
 
 async function trades(rehearsal: Pick<Rehearsal, 'daemon'>): Promise<void> {
@@ -61,6 +74,21 @@ async function trades(rehearsal: Pick<Rehearsal, 'daemon'>): Promise<void> {
   await daemon.sees(/filled buy-weth/)
   const { code, stderr } = await daemon.stop()
   expect(code, stderr).toBe(0)
+}
+
+/** Goes on only at an operator's word, for the wallet has sold what this state knows nothing of. */
+async function haltsAndResumes({
+  daemon: start,
+  command,
+}: Pick<Awaited<ReturnType<typeof twoCopies>>, 'daemon' | 'command'>): Promise<void> {
+  const daemon = start()
+  await daemon.sees(/halted everything: (wallet|transaction) 0x\w+ .*/)
+  expect(daemon.output()).toMatch(
+    /transaction 0x\w{64} in block \d+ paid 25 USDC out of the wallet for no order on record/,
+  )
+  expect((await command('resume')).stdout).toContain('everything')
+  await daemon.sees(/resumed everything[\s\S]*filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
 }
 
 /** Whole lines, from the last permit on. */
@@ -71,7 +99,7 @@ function cutLastPermit(journal: string): void {
 }
 
 test('a state that went back is refused with what was found and the ways on, and the right one goes on', async () => {
-  const { stateDir, older, killed, put, refused, anchor, ...rehearsal } = await twoCopies()
+  const { stateDir, older, killed, put, refused, command, anchor, ...rehearsal } = await twoCopies()
   // kill -9, and whole lines gone from the end: state.json is older and says nothing against it.
   const journal = segmentOf(stateDir)
   cutLastPermit(journal)
@@ -105,8 +133,17 @@ test('a state that went back is refused with what was found and the ways on, and
     /this is not the state of wallet trader .* names another, with \d+ records on .*, in .*other\./,
   )
 
+  // What the other one sold meanwhile stands on the chain.
   moveAnchors(rehearsal.dir, dirname(anchor))
-  await trades(rehearsal)
+  await haltsAndResumes({ ...rehearsal, command })
+}, 90_000)
+
+test('where the anchor went back with the state, the chain shows it', async () => {
+  const { older, olderAnchors, put, anchor, ...rehearsal } = await twoCopies()
+  // As a machine that is restored from a backup has them: each fits the other.
+  put(older)
+  cpSync(olderAnchors, dirname(anchor), { recursive: true })
+  await haltsAndResumes(rehearsal)
 }, 90_000)
 
 test('an operator can accept the loss, or begin afresh, and both stand in the journal', async () => {

@@ -64,6 +64,8 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   anchored: true,
   'begun-anew': true,
   'loss-accepted': true,
+  'wallet-compared': true,
+  'delegation-signed': true,
   'strategy-scheduled': true,
   'slot-opened': true,
   'slot-closed': true,

@@ -11,6 +11,7 @@ import type {
   Clock,
   MinedPlace,
   Outgoing,
+  Payment,
   PermitView,
   Sight,
   ViewQuery,
@@ -23,7 +24,7 @@ import {
   type Readings,
   type Reads,
 } from './hot-reads.ts'
-import { type FoundLog, foundLogs, readEach, topicOf, transactionsOf } from './logs.ts'
+import { type FoundLog, foundLogs, logsIn, readEach, topicOf, transactionsOf } from './logs.ts'
 import { type Node, type Nodes, openNodes } from './nodes.ts'
 import { createSending } from './sending.ts'
 import { readTrace, TRACE_SIZE, TRANSFER_TOPIC } from './trace.ts'
@@ -50,6 +51,8 @@ type Wiring = {
 }
 
 const OUTGOING_ROUTE = 'outgoing'
+/** Some wrapped coins burn by a transfer to nobody when they are unwrapped. */
+const NOBODY_TOPIC = topicOf('0x0000000000000000000000000000000000000000')
 /** Transactions in which the owner itself paid, since one permit was recorded: more cannot be. */
 const OUTGOING_MAX = 1_000
 /** keccak256 of `UnorderedNonceInvalidation(address,uint256,uint256)`: the owner of a word of nonces used up some itself. */
@@ -76,6 +79,7 @@ export function createChain(options: ChainOptions): Chain & { close(): Promise<v
       })),
     finalPermit: (query) => readFinalPermit(assembly, wiring, query),
     outgoing: (query) => readOutgoing(nodes, permit2, query),
+    payments: (query) => readPayments(nodes, query),
     close: () => nodes.close(),
   }
 }
@@ -233,6 +237,26 @@ async function readOutgoing(
     read: readTrace,
   })
   return traces.ok ? { ok: true, value: { traces: traces.value, cancelled } } : traces
+}
+
+async function readPayments(
+  nodes: Nodes,
+  { owner, tokens, ...range }: Parameters<Chain['payments']>[0],
+): Promise<ChainReply<readonly Payment[]>> {
+  const topics = [TRANSFER_TOPIC, topicOf(owner)]
+  const filters = tokens.map((contract) => ({ contract, topics }))
+  const payments: Payment[] = []
+  for await (const found of logsIn(nodes, { route: 'payments', filters }, range)) {
+    if (!found.ok) return found
+    for (const log of found.value)
+      if (isPayment(log) && log.topics[2] !== NOBODY_TOPIC) payments.push(paymentOf(log))
+  }
+  return { ok: true, value: payments }
+}
+
+function paymentOf({ address, data, txHash, block, index }: FoundLog): Payment {
+  const token = address.toLowerCase() as Address
+  return { token, amount: BigInt(data), logIndex: index, txHash, blockNumber: block }
 }
 
 /** A transfer of nothing is no payment: anybody can make one in anybody's name. */

@@ -25,18 +25,22 @@ export type LogFilter = {
   readonly topics: readonly (Hex | null)[]
 }
 
-export type LogSearch = {
+/** What is looked for, wherever that may be. */
+export type LogQuery = {
   /** Name of the requests for the metrics. */
   readonly route: string
+  /** A log is found if it matches any of these. */
+  readonly filters: readonly LogFilter[]
+  /** Filters in one request, and so in one stretch of blocks: fewer for who hopes to end early. Default 12. */
+  readonly filtersTogether?: number
+}
+
+export type LogSearch = LogQuery & {
   readonly fromBlock: bigint
   /** A node that has not reached this block is not asked. */
   readonly atLeastBlock: bigint
   /** Unix seconds after which nothing is looked for any more. */
   readonly untilSeconds: number
-  /** A log is found if it matches any of these. */
-  readonly filters: readonly LogFilter[]
-  /** Filters in one request, and so in one stretch of blocks: fewer for who hopes to end early. Default 12. */
-  readonly filtersTogether?: number
 }
 
 /** What is read of nodes, one after the other where one fails. */
@@ -51,17 +55,28 @@ export async function* foundLogs(
   nodes: Readers,
   search: LogSearch,
 ): AsyncGenerator<ChainReply<readonly FoundLog[]>> {
-  const { fromBlock, filters } = search
   const last = await lastBlock(nodes, search)
   if (!last.ok) return yield last
+  yield* logsIn(nodes, search, { fromBlock: search.fromBlock, toBlock: last.value })
+}
+
+/** Logs that match in a range of blocks, however long, one stretch after the other, oldest first; it ends at the first fault. */
+export async function* logsIn(
+  nodes: Readers,
+  search: LogQuery,
+  whole: BlockRange,
+): AsyncGenerator<ChainReply<readonly FoundLog[]>> {
+  const { filters } = search
   const together = search.filtersTogether ?? FILTERS_PER_REQUEST
   const stretch = LOG_BLOCKS_MAX * BigInt(Math.max(1, Math.floor(together / filters.length)))
   let requests = 0
-  const left = rangesOf({ fromBlock, toBlock: last.value }, stretch)
+  const left = rangesOf(whole, stretch)
   for (let range = left.shift(); range !== undefined; range = left.shift()) {
     requests += 1
     if (requests > LOG_REQUESTS_MAX)
-      return yield unavailable(`blocks ${fromBlock} to ${last.value} hold too many logs to search`)
+      return yield unavailable(
+        `blocks ${whole.fromBlock} to ${whole.toBlock} hold too many logs to search`,
+      )
     const found = await readRange(nodes, search, range)
     if (found === TOO_MUCH) left.unshift(...halvesOf(range))
     else yield found
@@ -74,7 +89,7 @@ const TOO_MUCH = Symbol('too much')
 
 async function readRange(
   nodes: Readers,
-  { route, filters }: LogSearch,
+  { route, filters }: LogQuery,
   range: BlockRange,
 ): Promise<ChainReply<readonly FoundLog[]> | typeof TOO_MUCH> {
   const asked = rangesOf(range, LOG_BLOCKS_MAX).flatMap((each) => filtersOf(filters, each))

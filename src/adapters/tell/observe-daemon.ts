@@ -44,6 +44,19 @@ export const DAEMON = {
     log.info(`the state is anchored outside its directory for wallet ${wallet}`, fields)
   },
 
+  'wallet-compared'({ type, wallet, chainId, blockNumber }, { log }) {
+    log.debug(`the journal of wallet ${wallet} was held against chain ${chainId}`, {
+      ...{ event: type, wallet, chainId },
+      blockNumber: `${blockNumber}`,
+    })
+  },
+
+  'delegation-signed'({ type, account, delegate }, { log }) {
+    log.info(`a delegation of ${account} to ${delegate} is signed`, {
+      ...{ event: type, account, delegate },
+    })
+  },
+
   'begun-anew'({ type, detail }, { log }) {
     log.warn(`began afresh at an operator's word: ${detail}`, { event: type })
   },

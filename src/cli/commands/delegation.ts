@@ -1,3 +1,4 @@
+import type { HeldLock } from '../../adapters/state/state-lock.ts'
 import { openCalls } from '../../domain/book/calls.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { delegateOf, resolveVerifyingContract } from '../../domain/call.ts'
@@ -7,8 +8,9 @@ import { changeDelegation } from '../../execute/account/delegate.ts'
 import { NO_DELEGATE, nameOfDelegate, proposerOf } from '../../execute/authority/delegation.ts'
 import type { AccountView } from '../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
-import { haltOf, readState } from '../compose/state.ts'
-import { readKey } from '../compose/wallets.ts'
+import { isAnchored } from '../compose/anchors.ts'
+import { haltOf, openState, readState } from '../compose/state.ts'
+import { readJournalKey, readKey } from '../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
 import { type ConfigOptions, reportProblems } from '../load.ts'
 
@@ -137,8 +139,12 @@ function change(
     tools.signBy(books, () => lock.lost())
     const barred = barredBy(view?.state, { stateDir, account: tools.account, delegate })
     if (barred !== undefined) return printOutcome(io, options, { ok: false, message: barred })
+    const record = await openRecord(tools, { lock, io, delegate, isUsed: view !== undefined })
+    if (!record.ok) return reportProblems([record.problem], io, options)
     const route = options.direct === true ? 'direct' : 'service'
-    const outcome = await changeDelegation({ ...tools, delegate, route })
+    const outcome = await changeDelegation({ ...tools, ...record, delegate, route }).finally(
+      record.close,
+    )
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
     const isDone = outcome.tag !== 'failed'
     return printOutcome(io, options, {
@@ -148,6 +154,49 @@ function change(
     })
   })
 }
+
+/** What takes code away does so whatever else is wrong. */
+const UNRECORDED =
+  "the journal's key cannot be read, so this is not recorded: the next start will see nonces that it does not know, and halt"
+
+/** A daemon has to know what used nonces of its account: it is journaled where there is a journal. */
+async function openRecord(
+  { settings, clock, tell, account, aggregator }: AggregatorTools,
+  change: {
+    readonly lock: HeldLock
+    readonly io: Io
+    readonly delegate: Address
+    readonly isUsed: boolean
+  },
+) {
+  const { lock, io, delegate, isUsed } = change
+  if (!isUsed) return NO_RECORD
+  const read = await readJournalKey(settings, io)
+  if (!read.ok && delegate !== NO_DELEGATE) return read
+  if (!read.ok) {
+    tell(UNRECORDED)
+    return NO_RECORD
+  }
+  const { journal, close, warnings } = await openState(settings.mode, {
+    ...{ dir: settings.stateDir, lock, clock, key: read.key },
+    mayUpgrade: !isAnchored(settings),
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  for (const warning of warnings) tell(warning)
+  const { chainId } = aggregator.wallet
+  const signed = { type: 'delegation-signed', chainId, account, delegate } as const
+  const beforeSigning = (lastNonce: number): Promise<void> =>
+    journal.append({ ...signed, lastNonce })
+  return { ok: true, beforeSigning, close } as const
+}
+
+const NO_RECORD = {
+  ok: true,
+  beforeSigning: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+} as const
 
 /** What would lose its nonce or its meaning if the account's code changed under it. */
 function unfinished(state: DaemonState, account: Address): string | undefined {

@@ -28,7 +28,19 @@ export async function readySandboxAccount(readying: Readying): Promise<void> {
   tell(`the sandbox's call account: ${indexed.ok ? 'its deposit is indexed' : indexed.message}`)
   if (!indexed.ok) return
   const delegate = proposerOf(aggregator)
-  const change = { ...progress, aggregator, delegate, route: 'service' } as const
+  const { chainId, signer } = aggregator.wallet
+  const beforeSigning = (lastNonce: number): Promise<void> =>
+    journal.append({
+      ...{ type: 'delegation-signed', chainId, account: signer.address },
+      ...{ delegate, lastNonce },
+    })
+  const change = {
+    ...progress,
+    aggregator,
+    delegate,
+    route: 'service',
+    beforeSigning,
+  } as const
   const { tag, message } = await changeDelegation(change)
   tell(`the sandbox's call account: ${tag === 'failed' ? message : `delegated to ${delegate}`}`)
 }

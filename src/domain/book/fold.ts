@@ -1,3 +1,4 @@
+import type { CallRecord } from '../call.ts'
 import { assertNever, InvariantError } from '../errors.ts'
 import { clientOrderId, type IntentId, type Outcome, worseEnd } from '../intent.ts'
 import { nextState } from '../order.ts'
@@ -6,6 +7,7 @@ import { endDeposit, markIndexed, recordDeposit } from './deposits.ts'
 import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
 import { NO_MEMORY } from './memory.ts'
 import {
+  checkUnclaimed,
   countFill,
   forgetOld,
   lapse,
@@ -19,6 +21,13 @@ import {
   takeStep,
   unfinalFill,
 } from './orders.ts'
+import {
+  noteComparison,
+  noteDelegation,
+  noteNestedNonce,
+  noteNonce,
+  type WalletPlace,
+} from './sights.ts'
 import type { DaemonState, OpenIntent, OpenSlot, StrategyRecord } from './state.ts'
 import { proveFill, recordPermit } from './swaps.ts'
 import { bookOf } from './venues.ts'
@@ -46,7 +55,16 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       state.anchored.set(event.wallet, event.chainId)
       return
     case 'begun-anew':
+      return
     case 'loss-accepted':
+      // What the lost records explained is unexplained: it is accepted with them.
+      state.sights.clear()
+      return
+    case 'wallet-compared':
+      noteComparison(state, event)
+      return
+    case 'delegation-signed':
+      noteDelegation(state, event)
       return
     case 'strategy-scheduled':
       scheduleStrategy(state, event)
@@ -141,6 +159,8 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
           `${event.intentId}: attempt ${event.attempt} has no call on record`,
         )
       open.envelopeHash = event.hash
+      // The service may put it on the chain as it is.
+      noteNonce(state, walletOf(open.call), open.call.envelope.nonce)
       return
     }
     case 'transaction-ended':
@@ -152,6 +172,10 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     default:
       assertNever(event)
   }
+}
+
+function walletOf({ chainId, account }: CallRecord): WalletPlace {
+  return { chainId, wallet: account }
 }
 
 /** The schedule key of a strategy that is known to the journal but not attended. */
@@ -246,11 +270,30 @@ function endAuthorization(
   const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
   const how = event.type === 'authorization-dead' ? event.how : undefined
   const book = bookOf(open)
+  if (event.type === 'authorization-dead') noteDeath(state, open, event)
   const authorization = book.authorizationOf(open)
   if (authorization !== undefined) lapse(state, open, authorization, how)
   book.forgetAuthorization(open)
   open.died = how
   open.attempt += 1
+}
+
+/** What used up a nonce without filling its order is in the books all the same, and is nobody else's. */
+function noteDeath(
+  state: DaemonState,
+  open: OpenIntent,
+  { how, transfers = [] }: EventOf<'authorization-dead'>,
+): void {
+  if (how !== 'cancelled') return
+  if (open.venue === 'gasless') {
+    const { permit } = open
+    checkUnclaimed(state, transfers)
+    for (const transfer of transfers)
+      state.claimedTransfers.set(transfer, (permit?.deadlineSeconds ?? 0) * 1000)
+    return
+  }
+  const { call } = open
+  if (call?.trust === 'trustless') noteNestedNonce(state, walletOf(call), call.nonce)
 }
 
 /** An order that was closed as filled is open again, and its slot with it: the chain decides what became of it. */
@@ -348,6 +391,7 @@ function signTransaction(
   const { record, hashes, cancelling = [] } = openTransaction(state, id)
   // What is signed after a restart is what was signed before.
   if (hashes.includes(hash)) return
+  noteNonce(state, { chainId: record.chainId, wallet: record.from }, record.nonce)
   const isCancelling = record.isCancelling === true
   state.transactions.set(id, {
     record,

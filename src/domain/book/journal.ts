@@ -130,6 +130,27 @@ export type JournalEvent =
       readonly detail: string
     }
   | {
+      /** The chain shows this of a wallet; what it shows beyond that from now on is explained by later records, or is evidence. */
+      readonly type: 'wallet-compared'
+      readonly chainId: number
+      readonly wallet: Address
+      /** What was paid before this block is nobody's question any more. */
+      readonly sinceBlock: bigint
+      readonly blockNumber: bigint
+      /** The wallet's own transactions so far. */
+      readonly transactionCount: number
+      /** Undefined where its code does not say. */
+      readonly nestedNonce: bigint | undefined
+    }
+  | {
+      /** An operator changes the code behind an account: what is signed for that uses nonces of it, up to this one. */
+      readonly type: 'delegation-signed'
+      readonly chainId: number
+      readonly account: Address
+      readonly delegate: Address
+      readonly lastNonce: number
+    }
+  | {
       /** The slots of a strategy count from here on. Written when its schedule is first seen or changes. */
       readonly type: 'strategy-scheduled'
       readonly strategy: string
@@ -269,6 +290,8 @@ export type JournalEvent =
       readonly how: 'expired' | 'cancelled'
       readonly blockNumber: bigint
       readonly blockTimeSeconds: number
+      /** What took the tokens without filling the order, as in a fill. */
+      readonly transfers?: readonly string[] | undefined
     }
   | {
       readonly type: 'intent-closed'

@@ -107,6 +107,21 @@ export type Deposit = {
 /** A `nestedNonce` that is used up, and the call of ours that it was used for. */
 export type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string }
 
+/**
+ * What a wallet has done on its chain, as far as the journal accounts for it: by what was seen when both were last compared, and by
+ * what was signed since. More than that on the chain is evidence of lost state or of another writer (rule T4).
+ */
+export type WalletSight = {
+  /** Payments before this block are not asked about: the wallet was not known then, or an operator has accepted them. */
+  readonly sinceBlock: bigint
+  /** What the wallet paid up to this block is in the books. */
+  readonly blockNumber: bigint
+  /** No transaction of this nonce, or of a later one, is accounted for. */
+  readonly transactionCount: number
+  /** The same of calls; undefined where the account's code did not say, or was changed since. */
+  readonly nestedNonce: bigint | undefined
+}
+
 /** A fill or an execution that a reorganisation may still take back. */
 export type UnfinalFill = {
   /** As it was right after the proof: what is open again if its block goes. */
@@ -152,6 +167,8 @@ export type DaemonState = ExposureBook & {
   readonly deposits: Map<string, Deposit>
   /** The last call of each account that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>
+  /** Wallets that were compared with their chains, by chain and address. */
+  readonly sights: Map<string, WalletSight>
   /** Transfers that already prove an order; bounded, oldest first. */
   readonly claimedTransfers: Map<string, number>
   /** Proven and not final yet, by client order id. */

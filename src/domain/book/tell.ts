@@ -45,6 +45,17 @@ export type Fact =
   | { readonly type: 'state-named'; readonly stateId: string }
   | { readonly type: 'anchored'; readonly wallet: Address; readonly chainId: number }
   | {
+      readonly type: 'wallet-compared'
+      readonly wallet: Address
+      readonly chainId: number
+      readonly blockNumber: bigint
+    }
+  | {
+      readonly type: 'delegation-signed'
+      readonly account: Address
+      readonly delegate: Address
+    }
+  | {
       /** An operator's word about what is known. */
       readonly type: 'begun-anew' | 'loss-accepted'
       readonly detail: string
@@ -203,6 +214,13 @@ const TELLINGS: {
   bound: ({ type, mode, chainId, owner }) => ({ type, mode, chainId, owner }),
   'state-named': ({ type, stateId }) => ({ type, stateId }),
   anchored: ({ type, wallet, chainId }) => ({ type, wallet, chainId }),
+  'wallet-compared': ({ type, wallet, chainId, blockNumber }) => ({
+    type,
+    wallet,
+    chainId,
+    blockNumber,
+  }),
+  'delegation-signed': ({ type, account, delegate }) => ({ type, account, delegate }),
   'begun-anew': ({ type, detail }) => ({ type, detail }),
   'loss-accepted': ({ type, detail }) => ({ type, detail }),
   'strategy-scheduled': ({ type, strategy, fromSeconds }) => ({ type, strategy, fromSeconds }),

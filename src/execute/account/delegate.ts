@@ -57,6 +57,11 @@ export type DelegationChange = {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly stop: AbortSignal
   readonly tell: (progress: string) => void
+  /**
+   * Called before anything is signed that may use nonces of the account, up to this one: whoever holds it may apply it much
+   * later, and a daemon has to know whose doing that was (rule T4).
+   */
+  readonly beforeSigning: (lastNonce: number) => Promise<void>
 }
 
 export type DelegationOutcome = {
@@ -123,6 +128,7 @@ async function tryOnce(
   const { code, transactionCount: before } = view.value
   if (isForeign(code, aggregator.settings)) return failed(foreign(code))
   if (isSet(code, delegate)) return { tag: 'unchanged', message: 'it was already' }
+  await change.beforeSigning(before + ahead)
   const signed = signedFor(change, view.value, ahead)
   if (!signed.ok) return failed(`nothing was signed: ${signed.detail}`)
   const { raw } = signed.value

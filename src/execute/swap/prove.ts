@@ -18,12 +18,9 @@ export type ProofInput = {
  * booked in our disfavour (rule T7): the most that may have been paid, the least that may have been received.
  */
 export function proveFill(input: ProofInput): Fill | undefined {
-  const { permit, trace } = input
+  const { trace } = input
   if (!trace.success) return undefined
-  const out = paidIn(input)
-  const isShared = matesIn(input).length > 0 || out.length > out.filter(isFree(input)).length
-  if (isShared && !names(trace, permit)) return undefined
-  const paid = isShared ? mostOf(input, out) : allOf(input, out)
+  const paid = paidBy(input)
   const received = receivedIn(input)
   if (paid === undefined || received === undefined) return undefined
   return {
@@ -33,6 +30,20 @@ export function proveFill(input: ProofInput): Fill | undefined {
     received: received.amount as BaseUnits,
     transfers: [...paid.claims, ...received.claims].map((transfer) => claimKey(trace, transfer)),
   }
+}
+
+/** What was paid by the permit, as far as it can be told from what others paid. */
+function paidBy(input: ProofInput): Counted | undefined {
+  const { permit, trace } = input
+  const out = paidIn(input)
+  const isShared = matesIn(input).length > 0 || out.length > out.filter(isFree(input)).length
+  if (!isShared) return allOf(input, out)
+  return names(trace, permit) ? mostOf(input, out) : undefined
+}
+
+/** The payments of a transaction that took the tokens and gave too little, as a fill names them. */
+export function takenBy(input: ProofInput): readonly string[] {
+  return (paidBy(input)?.claims ?? []).map((transfer) => claimKey(input.trace, transfer))
 }
 
 /**

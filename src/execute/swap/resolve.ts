@@ -7,7 +7,7 @@ import { type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
 import { tellDoubt } from '../doubt.ts'
 import { askFinal, finalSight, isOver, isWatched } from '../finality.ts'
-import { hasTaken, matesIn, names, type ProofInput, proveFill } from './prove.ts'
+import { hasTaken, matesIn, names, type ProofInput, proveFill, takenBy } from './prove.ts'
 
 /** A reorganisation may put a settlement into a block below the head that its permit was recorded at. */
 const REORG_BLOCKS = 64n
@@ -171,7 +171,8 @@ async function searchFill(
   const isExplained = named.length > 0 || cancelled !== undefined
   const found = await proveAny(context, open, permit, isExplained ? named : traces)
   if (found === 'proven') return true
-  if (await endWithout(context, open, permit, found ?? cancelled)) return true
+  const transfers = found && takenBy(proofInput(context, open, permit, found))
+  if (await endWithout(context, open, permit, { place: found ?? cancelled, transfers })) return true
   if (view.blockTimeSeconds > deadlineSeconds)
     tellUnknown(context, open, 'its nonce is used, and nothing is found that used it')
   return false
@@ -201,10 +202,20 @@ async function endWithout(
   context: OrderContext,
   open: OpenSwap,
   permit: PermitRecord,
-  place: Omit<MinedPlace, 'txHash'> | undefined,
+  {
+    place,
+    transfers,
+  }: {
+    readonly place: Omit<MinedPlace, 'txHash'> | undefined
+    /** What it took. */
+    readonly transfers: readonly string[] | undefined
+  },
 ): Promise<boolean> {
   const view = place && (await finalSight(context, context.ports.chain, place))
   if (view === undefined) return false
-  await recordDeath(context, open, { attempt: permit.attempt, view, how: 'cancelled' })
+  await recordDeath(context, open, {
+    ...{ attempt: permit.attempt, view, transfers },
+    how: 'cancelled',
+  })
   return true
 }

@@ -9,6 +9,7 @@ import type {
   Chain,
   ChainReply,
   ChainView,
+  Payment,
   TransactionTrace,
   ViewQuery,
 } from '../../ports.ts'
@@ -171,6 +172,19 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         }
         return { ok: true, value: { traces: found.map(traceOf), cancelled } }
       }),
+    payments: ({ owner, tokens, fromBlock, toBlock }) =>
+      ask(() => {
+        if (BigInt(visible()) < toBlock) return fault('unavailable', 'the node is behind')
+        const until = BigInt(indexed())
+        const found = ledger.transactions.filter(
+          ({ hash, blockNumber }) =>
+            blockNumber >= fromBlock &&
+            blockNumber <= toBlock &&
+            blockNumber <= until &&
+            !isLostLog(hash, faults),
+        )
+        return { ok: true, value: found.flatMap((mined) => paymentsIn(mined, { owner, tokens })) }
+      }),
     draft: (call) =>
       ask(() => {
         const reverts = mempool.revertReason(call)
@@ -198,6 +212,15 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         }
       }),
   }
+}
+
+function paymentsIn(
+  { hash: txHash, blockNumber, transfers }: MinedTransaction,
+  { owner, tokens }: { readonly owner: Address; readonly tokens: readonly Address[] },
+): readonly Payment[] {
+  return transfers
+    .filter(({ token, from, amount }) => tokens.includes(token) && from === owner && amount > 0n)
+    .map(({ token, amount, logIndex }) => ({ token, amount, logIndex, txHash, blockNumber }))
 }
 
 /** The same hashes always, for a node that lost its logs of them. */

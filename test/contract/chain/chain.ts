@@ -250,6 +250,29 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(traces.map(({ hash }) => hash)).toEqual([paid])
     })
 
+    test('payments are those of the tokens asked for in the blocks asked for, each by itself', async () => {
+      const owner = rig.key.address
+      await rig.payIn(rig.otherToken, 50n)
+      const { blockNumber: before } = answerOf(await rig.chain.permit({ owner, nonce: 0n }))
+      const first = await rig.payOut(rig.token, { to: rig.stranger, amount: 2n })
+      await rig.payOut(rig.token, { to: rig.stranger, amount: 0n })
+      const second = await rig.payOut(rig.otherToken, { to: rig.stranger, amount: 3n })
+      await rig.payIn(rig.token, 4n)
+      const { blockNumber: toBlock } = answerOf(await rig.chain.permit({ owner, nonce: 0n }))
+      const [token, other] = [rig.token.address, rig.otherToken.address]
+      const asked = { owner, fromBlock: before + 1n, toBlock }
+      const found = answerOf(await rig.chain.payments({ ...asked, tokens: [token, other] }))
+      expect(found.map(({ token: paid, amount, txHash }) => [paid, amount, txHash])).toEqual([
+        [token, 2n, first],
+        [other, 3n, second],
+      ])
+      expect(answerOf(await rig.chain.payments({ ...asked, tokens: [other] }))).toEqual([found[1]])
+      const earlier = { ...asked, fromBlock: 0n, toBlock: before, tokens: [token, other] }
+      expect(answerOf(await rig.chain.payments(earlier))).not.toContainEqual(found[0])
+      const ahead = { ...asked, toBlock: toBlock + 1_000n, tokens: [token] }
+      expect(await rig.chain.payments(ahead)).toMatchObject({ fault: { tag: 'unavailable' } })
+    })
+
     test('a nonce that its owner used up is told from one that a settlement may have used', async () => {
       const owner = rig.key.address
       const nonce = (7n << 8n) | 9n

@@ -88,7 +88,7 @@ test('a nonce that a proven call has used is never signed again, whatever a node
 })
 
 test('a call whose nonce another of ours has used is dead at once, and is made again', async () => {
-  const world = callWorld({ seed: 'outrun', strategies: TWO })
+  const world = callWorld({ seed: 'outran', strategies: TWO })
   await untilFirstSlot(world)
   await untilEvent(world, 'call-proven')
   world.crash()

@@ -86,7 +86,7 @@ describe('a permit is not dead', () => {
 })
 
 test('nodes that say different things of a nonce are told, and nothing is concluded', async () => {
-  const world = await signed({ seed: 'forked', rule: { agree: 2 } })
+  const world = await signed({ seed: 'two words', rule: { agree: 2 } })
   world.serviceFaults.neverFills = 1
   const [open] = world.state.intents.values()
   const permit = open?.venue === 'gasless' ? open.permit : undefined

@@ -12,7 +12,7 @@ const PROVEN_MS_MAX = 10_000
 
 /** A service that takes orders and never says a word about them; permits live for minutes. */
 function silentWorld(silence: Silence | undefined): World {
-  const world = new World({ seed: `silent ${silence}`, strategies: [aStrategy()] })
+  const world = new World({ seed: `silently ${silence}`, strategies: [aStrategy()] })
   Object.assign(world.serviceFaults, { silent: 1, silence, quoteLifetimeMs: LIFETIME_MS })
   return world
 }

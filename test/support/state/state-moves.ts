@@ -39,12 +39,28 @@ function settingUp(state: DaemonState): readonly JournalEvent[] {
     scheduled(name),
   )
   unknown.push({ type: 'loss-accepted', detail: '3 records' })
+  unknown.push(comparedAt(state), delegationSigned(state))
   if (state.stateId === undefined)
     unknown.push({ type: 'state-named', stateId: 'ab' }, { type: 'begun-anew', detail: 'asked to' })
   else if (state.anchored.size === 0)
     unknown.push({ type: 'anchored', wallet: OWNER, chainId: 8453 })
   if (state.bound !== undefined) return unknown
   return [...unknown, BOUND, { ...BOUND, mode: 'dry-run' }]
+}
+
+function comparedAt({ sights }: DaemonState): JournalEvent {
+  const seen = {
+    sinceBlock: 3n,
+    blockNumber: 5n + BigInt(sights.size),
+    transactionCount: 1,
+    nestedNonce: 2n,
+  }
+  return { type: 'wallet-compared', chainId: 8453, wallet: OWNER, ...seen }
+}
+
+function delegationSigned({ intents }: DaemonState): JournalEvent {
+  const change = { delegate: GAS_TANK, lastNonce: intents.size }
+  return { type: 'delegation-signed', chainId: 8453, account: OWNER, ...change }
 }
 
 function slotMoves(

@@ -70,9 +70,14 @@ function stage(service: Service, start: { code?: Hex } = {}) {
   fake.account.code = start.code ?? '0x'
   fake.account.transactionCount = 7
   fake.answers.sendRawTransaction = (raw) => service(raw, fake.sent.length)
+  /** The last nonce that each signature may use, as it was told before. */
+  const announced: number[] = []
   const change = (delegate: Address, route: DelegationRoute = 'service') =>
-    changeDelegation({ ...fake.tools, delegate, route })
-  return { ...fake, change }
+    changeDelegation({
+      ...{ ...fake.tools, delegate, route },
+      beforeSigning: async (lastNonce) => void announced.push(lastNonce),
+    })
+  return { ...fake, change, announced }
 }
 
 const TAKEN = { ok: true, value: `0x${'ab'.repeat(32)}` } as const
@@ -80,7 +85,7 @@ const refused = (message: string) => ({ ok: false, fault: { tag: 'rejected', mes
 
 describe('changing the delegation', () => {
   test('through the service is authorized for the present nonce, on this chain alone', async () => {
-    const { change, sent, broadcast, account: state, clock } = stage(() => TAKEN)
+    const { change, sent, broadcast, announced, account: state, clock } = stage(() => TAKEN)
     clock.at(5_000, () => {
       state.code = codeOf(TRUSTLESS)
     })
@@ -89,10 +94,11 @@ describe('changing the delegation', () => {
       { nonce: 7, nonces: [7], delegates: [TRUSTLESS], chains: [SEPOLIA] },
     ])
     expect(broadcast).toEqual([])
+    expect(announced).toEqual([7])
   })
 
   test('done directly is an ordinary transaction, authorized for the nonce after its own', async () => {
-    const { change, sent, broadcast, account: state, clock } = stage(() => TAKEN)
+    const { change, sent, broadcast, announced, account: state, clock } = stage(() => TAKEN)
     clock.at(5_000, () => {
       state.code = codeOf(TRUSTLESS)
       state.transactionCount = 9
@@ -102,6 +108,7 @@ describe('changing the delegation', () => {
       { nonce: 7, nonces: [8], delegates: [TRUSTLESS], chains: [SEPOLIA] },
     ])
     expect(sent).toEqual([])
+    expect(announced).toEqual([8])
   })
 
   test('is signed while nothing bars it, and taken away whatever does', async () => {

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest'
+import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
+import { USDC, WALLET } from '../../../src/simulate/stage.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aCallStrategy, callWorld, untilFirstSlot } from '../../support/aggregator/call-world.ts'
+import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
+
+/** A daemon that has filled three orders and is down. Nothing outside its journal says how far it came. */
+async function traded(seed: string): Promise<World> {
+  const world = new World({ seed, strategies: [aStrategy()] })
+  world.start()
+  await world.runFor(3 * HOUR + 10 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('filled filled'))
+  world.crash()
+  return world
+}
+
+/** Why everything is halted, once the daemon has started again and run for long enough to trade. */
+async function haltAfterRestart(world: World, hours = 2): Promise<string | undefined> {
+  const signed = world.watch.signatures
+  world.start()
+  await world.runFor(hours * HOUR)
+  const { halted } = world.state
+  if (halted !== undefined) {
+    expect(halted.cause).toBe('evidence')
+    expect(world.watch.signatures).toBe(signed)
+  }
+  return halted?.detail
+}
+
+const sold = (world: World): bigint => 100_000n * 10n ** 6n - world.balance(USDC.address)
+
+describe('at a start the chain is held against the journal', () => {
+  test('a fill that its records are lost of halts everything, and says which', async () => {
+    const world = await traded('lost records')
+    const spent = sold(world)
+    world.disk.cutTo(eventTypes(world).lastIndexOf('slot-opened'))
+    const why = await haltAfterRestart(world)
+    expect(why).toMatch(
+      /^transaction 0x[0-9a-f]{64} in block \d+ paid 25 USDC out of the wallet for no order on record: /,
+    )
+    expect(why).toContain('Find out which before `tranched resume`')
+    expect(sold(world)).toBe(spent)
+  })
+
+  test('so does what another daemon with the same key has sold, from a copy of the state', async () => {
+    const world = await traded('a copy')
+    const here = world.disk.events().length
+    world.start()
+    await world.runFor(2 * HOUR)
+    world.crash()
+    // What is here is the state as it was when it was copied away.
+    world.disk.cutTo(here)
+    expect(await haltAfterRestart(world)).toMatch(/paid 25 USDC .*; transaction .* paid 25 USDC/)
+  })
+
+  test('and a transaction of the wallet that nobody here has signed', async () => {
+    const world = await traded('a stranger')
+    world.mempool.useNonce(WALLET)
+    expect(await haltAfterRestart(world)).toMatch(
+      /^wallet 0x\w+ has sent 2 transactions on chain \d+, and the journal accounts for 1: /,
+    )
+  })
+
+  test('an operator who resumes has accepted it: it is evidence once', async () => {
+    const world = await traded('accepted')
+    world.mempool.useNonce(WALLET)
+    expect(await haltAfterRestart(world)).toContain('has sent 2 transactions')
+    expect(await haltAfterRestart(world)).not.toContain('Halted before that')
+    void world.control.resume(undefined)
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
+    world.crash()
+    expect(await haltAfterRestart(world)).toBeUndefined()
+    expectSound(world)
+  })
+
+  test('nor is what was paid for nobody told again', async () => {
+    const world = await traded('told once')
+    world.disk.cutTo(eventTypes(world).lastIndexOf('slot-opened'))
+    expect(await haltAfterRestart(world, 0.01)).toContain('paid 25 USDC')
+    void world.control.resume(undefined)
+    await world.runFor(10_000)
+    world.crash()
+    expect(await haltAfterRestart(world)).toBeUndefined()
+  })
+
+  test('what is signed when it stops may come into a block after the next start', async () => {
+    const world = new World({ seed: 'mined late', strategies: [aStrategy()] })
+    world.chainFaults.minesAfterBlocksMax = 20
+    world.start()
+    await world.runFor(HOUR - 1)
+    for (let steps = 0; !eventTypes(world).includes('transaction-signed'); steps += 1) {
+      expect(steps).toBeLessThan(1_000)
+      await world.runFor(10)
+    }
+    for (let starts = 0; starts < 8; starts += 1) {
+      world.crash()
+      world.start()
+      await world.runFor(6_000)
+    }
+    expect(world.state.halted).toBeUndefined()
+    await world.runFor(5 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  })
+
+  test('takes the place of a halt that an operator would lift without having seen it', async () => {
+    const world = await traded('asked before')
+    world.start()
+    await world.runFor(MINUTE)
+    void world.control.halt()
+    await world.runFor(MINUTE)
+    world.crash()
+    world.mempool.useNonce(WALLET)
+    const why = await haltAfterRestart(world)
+    expect(why).toContain('has sent 2 transactions')
+    expect(why).toContain('Halted before that: halted by the operator')
+  })
+
+  test('orders in flight explain what they paid, whether or not it is proven yet', async () => {
+    const world = new World({ seed: 'in flight', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(HOUR - 10_000)
+    await untilSigned(world, 1)
+    world.crash()
+    await world.runFor(2 * MINUTE)
+    expect(sold(world)).toBe(25_000_000n)
+    // Neither the service nor the receipt says so at first.
+    world.chainFaults.indexingSeconds = 60
+    world.loseServiceFor(10 * MINUTE)
+    expect(await haltAfterRestart(world)).toBeUndefined()
+    expect(outcomes(world, 'hourly')).toEqual(Array(3).fill('filled filled'))
+    expectSound(world)
+  })
+
+  test('so does an order that ended with its tokens taken and too little given', async () => {
+    const world = new World({ seed: 'taken', strategies: [aStrategy()] })
+    world.serviceFaults.steals = 1
+    world.start()
+    await world.runFor(HOUR + 10 * MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['failed permit-cancelled'])
+    world.crash()
+    world.serviceFaults.steals = 0
+    expect(await haltAfterRestart(world)).toBeUndefined()
+    expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
+  })
+
+  test('but not what somebody else was paid beside them', async () => {
+    const world = new World({ seed: 'beside', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(HOUR - 10_000)
+    await untilSigned(world, 1)
+    world.crash()
+    await world.runFor(2 * MINUTE)
+    world.ledger.mine({
+      hash: `0x${'5a'.repeat(32)}`,
+      input: '0x',
+      call: () => [{ token: USDC.address, from: WALLET, to: NATIVE_TOKEN, amount: 4_000_000n }],
+    })
+    expect(await haltAfterRestart(world)).toMatch(/0x5a5a\w* in block \d+ paid 4 USDC /)
+  })
+
+  test('a silent chain lets nothing begin until it answers', async () => {
+    const world = await traded('silent')
+    world.mempool.useNonce(WALLET)
+    world.chainFaults.unavailable = 1
+    world.start()
+    await world.runFor(HOUR)
+    expect(world.watch.signatures).toBe(3)
+    world.chainFaults.unavailable = 0
+    await world.runFor(HOUR)
+    expect(world.state.halted?.detail).toContain('has sent 2 transactions')
+    expect(world.watch.signatures).toBe(3)
+  })
+
+  test('a node that is behind the journal is asked again, and shows no loss', async () => {
+    const world = await traded('behind')
+    world.chainFaults.lagSeconds = 2 * 3600
+    world.start()
+    await world.runFor(10 * MINUTE)
+    expect(world.state.halted).toBeUndefined()
+    world.chainFaults.lagSeconds = 0
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'hourly')).toContain('filled filled')
+    expectSound(world)
+  })
+})
+
+describe('the account behind calls', () => {
+  test('a nestedNonce that no call of ours has used halts everything', async () => {
+    const world = callWorld({ seed: 'foreign call' })
+    await untilFirstSlot(world)
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
+    world.crash()
+    world.aggregation.ledger.nestedNonce += 1n
+    expect(await haltAfterRestart(world)).toMatch(
+      /^account 0x\w+ has used its nestedNonce up to 1 on chain \d+, and the journal's calls account for what is below 1: /,
+    )
+    expect(outcomes(world, 'claim').filter((each) => each.startsWith('filled'))).toHaveLength(1)
+  })
+
+  test('and so does a transaction of it', async () => {
+    const world = callWorld({ seed: 'foreign transaction' })
+    await untilFirstSlot(world)
+    await world.runFor(HOUR)
+    world.crash()
+    // One may be the transaction that the call was given to the service in.
+    world.aggregation.ledger.transactionCount += 2
+    expect(await haltAfterRestart(world)).toMatch(/^wallet 0x\w+ has sent \d+ transactions/)
+  })
+
+  test('whose chain is silent holds up calls, and not those who trade elsewhere', async () => {
+    const world = new World({ seed: 'one chain', strategies: [aStrategy(), aCallStrategy()] })
+    world.start()
+    await world.runFor(MINUTE)
+    world.crash()
+    world.aggregation.chainFaults.down = true
+    world.start()
+    await world.runFor(2 * HOUR + MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('filled filled'))
+    world.aggregation.chainFaults.down = false
+    await world.runFor(2 * HOUR)
+    expect(outcomes(world, 'claim').at(-1)).toBe('filled filled')
+    expectSound(world)
+  })
+})
