@@ -24,7 +24,7 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
     open,
     submission: { cause: 'unavailable' },
     polls: {},
-    chain: { isSilent: false },
+    chain: { isSilent: false, hasCode: false },
     doubt: createDoubts(context, open),
   }
   return {
@@ -41,8 +41,8 @@ type Following = {
   readonly submission: { cause: RetryCause; barred?: Refusal['reason'] | undefined }
   /** Why the last poll said nothing, and when the chain was asked instead. */
   readonly polls: { cause?: RetryCause | undefined; chainAskedAtMs?: number }
-  /** Whether the chain did not answer the last look at it. */
-  readonly chain: { isSilent: boolean }
+  /** Whether the chain did not answer the last look at it, and whether the wallet had code at the last that it answered. */
+  readonly chain: { isSilent: boolean; hasCode: boolean }
   readonly doubt: ReturnType<typeof createDoubts>
 }
 
@@ -56,6 +56,7 @@ async function look(
     observe({ type: 'retry', service: 'rpc', route: 'permit', cause: 'unavailable' })
   const found = await resolveSwap(context, open, hint)
   chain.isSilent = found.tag === 'unknown'
+  if (found.tag === 'open') chain.hasCode = found.view.ownerHasCode
   return found
 }
 
@@ -73,10 +74,10 @@ async function replay(following: Following): Promise<void> {
   const { gasless, observe, queue, signer } = context.ports
   const { permit } = open
   const found = await look(following)
-  if (permit === undefined || found.tag !== 'open' || found.view.ownerHasCode) return
+  if (permit === undefined || found.tag !== 'open') return
   if (mayNotReplay(following, permit)) return
   const sent = queue.runUnless(context.stop, 'submit', async (turn) => {
-    // It may have waited for its turn for minutes.
+    // It may have waited for its turn for minutes, in which the chain was asked again and again.
     if (mayNotReplay(following, permit)) return turn.giveBack()
     const signed = signer.permit(open.intent.id)
     if (!signed.ok) {
@@ -113,9 +114,9 @@ function tellBarred({ context, open, submission }: Following, { reason, detail }
 }
 
 function mayNotReplay(following: Following, permit: PermitRecord): boolean {
-  const { open } = following
+  const { open, chain } = following
   const isOver = open.permit !== permit || open.state !== 'exposed'
-  return isOver || isPastDeadline(following)
+  return isOver || isPastDeadline(following) || chain.isSilent || chain.hasCode
 }
 
 async function poll(following: Following): Promise<void> {

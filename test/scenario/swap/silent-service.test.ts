@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { DEFAULT_POLICY, silenceMs } from '../../../src/domain/policy.ts'
 import { SILENCES, type Silence } from '../../../src/simulate/gasless/faults.ts'
+import { WALLET } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
@@ -102,6 +103,24 @@ test('a repeated submission whose turn comes after its permit is dead is not mad
   expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
   expect(world.watch.signatures).toBe(2)
   expect(world.observations.filter(({ type }) => type === 'retry')).toEqual([])
+  expectSound(world)
+})
+
+test('a submission is not repeated once the wallet has got code, however late its turn comes', async () => {
+  const world = silentWorld(undefined)
+  Object.assign(world.serviceFaults, { silent: 0, neverFills: 1 })
+  await startBeforeSlot(world)
+  await until(world, () => world.observations.some(({ type }) => type === 'quote-verified'))
+  Object.assign(world.serviceFaults, { failsAfter: 1 })
+  await untilEvent(world, 'permit-recorded')
+  world.queueDelayMs = MINUTE
+  await world.runFor(MINUTE / 2)
+  world.ledger.growCode(WALLET)
+  await world.runFor(2 * MINUTE)
+  const repeated = world.observations.filter(
+    (each) => each.type === 'retry' && each.route === 'submit',
+  )
+  expect(repeated).toEqual([])
   expectSound(world)
 })
 
