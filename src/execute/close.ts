@@ -85,8 +85,8 @@ export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | 
         )
   const halted = haltedNow(context)
   if (halted !== undefined) return halted
-  const paused = context.ports.journal.state.strategies.get(intent.strategy)?.paused
-  if (paused !== undefined) return skipped('paused', paused.detail)
+  const paused = pausedNow(context, open)
+  if (paused !== undefined) return paused
   if (!context.strategies.has(intent.strategy)) return strategyRemoved()
   if (open.died === 'cancelled') return failure('permit-cancelled', UNPROVEN)
   if (open.attempt > context.policy.attemptsMax)
@@ -94,6 +94,12 @@ export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | 
   if (context.ports.clock.now() > intent.startBeforeMs)
     return failure('too-late', "the slot's maxLateness has passed")
   return undefined
+}
+
+/** Of what may come to bar an intent whose record is being written, all that the signer does not ask by itself. */
+export function pausedNow(context: OrderContext, { intent }: OpenIntent): Closing | undefined {
+  const paused = context.ports.journal.state.strategies.get(intent.strategy)?.paused
+  return paused && skipped('paused', paused.detail)
 }
 
 function lastFailure(open: OpenIntent): FailureReason {

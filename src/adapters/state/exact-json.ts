@@ -40,11 +40,17 @@ function plainObject(value: object): unknown {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null)
     throw new TypeError(`JSON would lose what a ${value.constructor.name} is`)
-  // Without a prototype, so that a field called `__proto__` is a field like any other.
-  const plain: Record<string, unknown> = Object.create(null)
+  // With a prototype: without one, V8 keeps it as a table, and most of the time goes there.
+  const plain: Record<string, unknown> = {}
   for (const [key, field] of Object.entries(value))
-    if (field !== undefined) plain[key] = toPlain(field)
+    if (field !== undefined) put(plain, key, toPlain(field))
   return plain
+}
+
+/** A field called `__proto__` is a field like any other, which assigning to it would not make it. */
+function put(plain: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__') Object.defineProperty(plain, key, { value, enumerable: true })
+  else plain[key] = value
 }
 
 /**

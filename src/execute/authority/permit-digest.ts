@@ -32,22 +32,31 @@ export function permit2DomainSeparator(chainId: number, permit2: Address): Hex {
   )
 }
 
-/** A hasher bound to one Permit2 deployment. `hash` gives the 32-byte digest that the owner signs. */
+/** Digests kept, a kilobyte each: more than there are permits on the way from the firewall to the signer. */
+const KEPT = 256
+
+/**
+ * A hasher bound to one Permit2 deployment. `hash` gives the 32-byte digest that the owner signs. Firewall and signer both hash
+ * what they hold; where those are equal, field by field, the second finds what the first has worked out.
+ */
 export function createPermitHasher(domain: { chainId: number; permit2: Address }): {
   hash(permit: Permit): Hex
 } {
   const prefix = concatHex(['0x1901', permit2DomainSeparator(domain.chainId, domain.permit2)])
-  let last: { readonly fields: string; readonly digest: Hex } | undefined
+  /** By everything that is hashed, written out: two permits share a digest only if nothing of it differs. Oldest first. */
+  const digests = new Map<string, Hex>()
   return {
     hash(permit) {
       if (permit.chainId !== domain.chainId || permit.permit2 !== domain.permit2)
         throw new RangeError('permit belongs to another Permit2 deployment')
       const words = wordsOf(permit)
-      const fields = words.join('')
-      // The firewall hashes what it received and what it rebuilt: of equal fields, one right after the other.
-      if (last?.fields === fields) return last.digest
+      const fields = words.join(' ')
+      const known = digests.get(fields)
+      if (known !== undefined) return known
       const digest = digestOf(prefix, words)
-      last = { fields, digest }
+      const [oldest] = digests.size >= KEPT ? digests.keys() : []
+      if (oldest !== undefined) digests.delete(oldest)
+      digests.set(fields, digest)
       return digest
     },
   }

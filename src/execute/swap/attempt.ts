@@ -17,7 +17,7 @@ import {
   type SubmitReply,
   withdraw,
 } from '../authorization.ts'
-import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
+import { barredBy, type Closing, failure, mayNotStart, pausedNow, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
 import { tooCostly } from './cost.ts'
@@ -260,8 +260,7 @@ async function signAndSubmit(
   verified: Signable,
   turn: Turn,
 ): Promise<Step | Unapproved> {
-  const barred = mayNotStart(context, open)
-  const step = barred ?? (await asOfNow(context, open.intent, verified))
+  const step = await asOfNow(context, open.intent, verified)
   const done = step.tag === 'signable' ? await sign(context, open, step) : step
   if (done.tag !== 'sent') turn.giveBack()
   return done
@@ -287,8 +286,8 @@ async function asOfNow(
 }
 
 /**
- * The moment that matters: checks what bars it, freshness and caps, puts the exposure on disk, checks freshness and what
- * bars it again, and only then signs and sends. No signature exists before its record (rule G2).
+ * The moment that matters: checks what bars it, freshness and caps, puts the exposure on disk, checks freshness again, and only
+ * then has it signed, by a signer that checks what bars it again, and sends it. No signature exists before its record (rule G2).
  */
 async function sign(context: OrderContext, open: OpenSwap, signable: Signable): Promise<Step> {
   const { journal, signer, gasless } = context.ports
@@ -316,11 +315,10 @@ async function sign(context: OrderContext, open: OpenSwap, signable: Signable): 
   }
   await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
   const after = timeOf(context, view)
-  const barredSince = mayNotStart(context, open)
-  if (barredSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
-    const reason = barredSince?.reason ?? 'quote-stale'
-    await withdraw(context, open, { attempt, reason })
-    return barredSince ?? STALE
+  const paused = pausedNow(context, open)
+  if (paused !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
+    await withdraw(context, open, { attempt, reason: paused?.reason ?? 'quote-stale' })
+    return paused ?? STALE
   }
   const signed = signer.permit(intent.id)
   if (!signed.ok) {

@@ -6,8 +6,8 @@ import type { TransactionTrace, Transfer } from '../../ports.ts'
 export type ProofInput = {
   readonly permit: Permit
   readonly trace: TransactionTrace
-  /** Other open permits of this wallet; those settled by the same transaction share its transfers. */
-  readonly others: readonly Permit[]
+  /** Other open permits of this wallet that the transaction names: their payments may be in it. */
+  readonly mates: readonly Permit[]
   /** Transfers that prove other orders already, as `<txHash>:<log index>`. */
   readonly claimed: ReadonlyMap<string, number>
 }
@@ -34,9 +34,9 @@ export function proveFill(input: ProofInput): Fill | undefined {
 
 /** What was paid by the permit, as far as it can be told from what others paid. */
 function paidBy(input: ProofInput): Counted | undefined {
-  const { permit, trace } = input
+  const { permit, trace, mates } = input
   const out = paidIn(input)
-  const isShared = matesIn(input).length > 0 || out.length > out.filter(isFree(input)).length
+  const isShared = mates.length > 0 || out.length > out.filter(isFree(input)).length
   if (!isShared) return allOf(input, out)
   return names(trace, permit) ? mostOf(input, out) : undefined
 }
@@ -63,11 +63,6 @@ export function names({ input }: TransactionTrace, { nonce, deadlineSeconds }: P
   return holdsWord(input, nonce) && holdsWord(input, BigInt(deadlineSeconds))
 }
 
-/** Other permits that a transaction names. Their payments may be in it. */
-export function matesIn({ trace, others }: Pick<ProofInput, 'trace' | 'others'>): Permit[] {
-  return others.filter((other) => names(trace, other))
-}
-
 /** What was counted for an order, and the transfers that it is claimed by. */
 type Counted = { readonly amount: bigint; readonly claims: readonly Transfer[] }
 
@@ -85,9 +80,9 @@ function allOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined
  * the wallet. Undefined where there are fewer payments than orders: one of those named is not in it.
  */
 function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined {
-  const { permit } = input
+  const { permit, mates } = input
   const free = out.filter(isFree(input))
-  const rivals = matesIn(input).filter(({ token }) => token === permit.token)
+  const rivals = mates.filter(({ token }) => token === permit.token)
   if (free.length <= rivals.length) return undefined
   const fits = ({ amount }: Transfer): boolean => amount <= permit.amount
   const [own] = free.filter(fits).toSorted(largestFirst)
@@ -99,12 +94,12 @@ function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefine
 
 /** Where recipients share, the smallest that is enough and free: whoever gets the others had more. */
 function receivedIn(input: ProofInput): Counted | undefined {
-  const { permit, trace } = input
+  const { permit, trace, mates } = input
   const into = trace.transfers.filter(
     ({ token, to, amount }) => token === permit.tokenOut && to === permit.recipient && amount > 0n,
   )
   const free = into.filter(isFree(input))
-  const rivals = matesIn(input).filter(
+  const rivals = mates.filter(
     ({ tokenOut, recipient }) => tokenOut === permit.tokenOut && recipient === permit.recipient,
   )
   if (rivals.length === 0 && free.length === into.length) {

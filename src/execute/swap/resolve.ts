@@ -1,13 +1,13 @@
 import type { OpenSwap } from '../../domain/book/state.ts'
 import { openSwaps } from '../../domain/book/swaps.ts'
-import type { PermitRecord } from '../../domain/permit.ts'
+import type { Permit, PermitRecord } from '../../domain/permit.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { MinedPlace, PermitView, TransactionTrace } from '../../ports.ts'
 import { type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
 import { tellDoubt } from '../doubt.ts'
 import { askFinal, finalSight, isOver, isWatched } from '../finality.ts'
-import { hasTaken, matesIn, names, type ProofInput, proveFill, takenBy } from './prove.ts'
+import { hasTaken, names, type ProofInput, proveFill, takenBy } from './prove.ts'
 
 /** A reorganisation may put a settlement into a block below the head that its permit was recorded at. */
 const REORG_BLOCKS = 64n
@@ -88,12 +88,15 @@ async function prove(
   permit: PermitRecord,
   trace: TransactionTrace,
 ): Promise<Verdict> {
-  const absent = await absentMates(context, open, permit, trace)
-  if (absent === undefined) return 'nothing'
-  const input = proofInput(context, open, permit, trace)
-  const seen = { ...input, others: input.others.filter(({ nonce }) => !absent.has(nonce)) }
-  const fill = proveFill(seen)
-  if (fill === undefined) return hasTaken(seen) ? 'taken' : 'nothing'
+  let input = proofInput(context, open, permit, trace)
+  if (input.mates.length > 0 && !hasTaken(input)) {
+    const absent = await absentAmong(context, input.mates)
+    if (absent === undefined) return 'nothing'
+    const { mates, ...now } = proofInput(context, open, permit, trace)
+    input = { ...now, mates: mates.filter(({ nonce }) => !absent.has(nonce)) }
+  }
+  const fill = proveFill(input)
+  if (fill === undefined) return hasTaken(input) ? 'taken' : 'nothing'
   const blockHash = isWatched(context.finality) ? trace.blockHash : undefined
   await context.ports.journal.append({
     type: 'fill-proven',
@@ -118,25 +121,21 @@ function proofInput(
   const others = openSwaps(state).flatMap((other) =>
     other !== open && other.state !== 'filled' ? (other.permit ?? []) : [],
   )
-  return { permit, trace, others, claimed: state.claimedTransfers }
+  const mates = others.filter((other) => names(trace, other))
+  return { permit, trace, mates, claimed: state.claimedTransfers }
 }
 
 /**
  * Nonces of orders that a transaction names and cannot hold. Where it names more of ours than it holds payments, somebody may
  * only have written them there: the chain says which are not used. Undefined when that cannot be known.
  */
-async function absentMates(
-  context: OrderContext,
-  open: OpenSwap,
-  permit: PermitRecord,
-  trace: TransactionTrace,
+async function absentAmong(
+  { ports }: OrderContext,
+  mates: readonly Permit[],
 ): Promise<ReadonlySet<bigint> | undefined> {
   const absent = new Set<bigint>()
-  const input = proofInput(context, open, permit, trace)
-  const mates = matesIn(input)
-  if (mates.length === 0 || hasTaken(input)) return absent
   for (const { owner, nonce } of mates) {
-    const reply = await context.ports.chain.permit({ owner, nonce })
+    const reply = await ports.chain.permit({ owner, nonce })
     if (!reply.ok) return undefined
     if (!reply.value.nonceUsed) absent.add(nonce)
   }

@@ -24,6 +24,21 @@ test.each(['trustless', 'trusted'] as const)(
   },
 )
 
+test.each(['trustless', 'trusted'] as const)(
+  'a pause of its strategy stops a %s call whose record is on its way to the disk',
+  async (proposer) => {
+    const world = callWorld({ seed: 'pause at the signature', aggregator: { proposer } })
+    await untilFirstSlot(world)
+    while (world.state.exposures.size === 0) await world.runFor(1)
+    await Promise.all([world.control.pause('claim'), world.runFor(1_000)])
+    await world.runFor(HOUR / 2 + MINUTE)
+    expect(eventTypes(world)).toContain('authorization-withdrawn')
+    expect(outcomes(world, 'claim')).toEqual(['skipped paused'])
+    expect(executed(world)).toBe(0)
+    expectSound(world)
+  },
+)
+
 test('a halt stops a direct call that is being drafted, which is made once it is lifted', async () => {
   const world = callWorld({ seed: 'halt at the fallback' })
   world.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }

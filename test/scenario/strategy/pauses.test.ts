@@ -52,6 +52,20 @@ describe('a paused strategy', () => {
     expectSound(world)
   })
 
+  test('has its order withdrawn unsigned whose permit is on its way to the disk', async () => {
+    const world = new World({ seed: 'pause at the signature', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(HOUR)
+    while (world.state.exposures.size === 0) await world.runFor(1)
+    expect(world.watch.signatures).toBe(0)
+    await answered(world, world.control.pause('hourly'))
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['skipped paused'])
+    expect(eventTypes(world)).toContain('authorization-withdrawn')
+    expect(world.watch.signatures).toBe(0)
+    expectSound(world)
+  })
+
   test('has its order in flight reported, and followed to its end', async () => {
     const world = await withOneOrder('pause in flight')
     const answer = await answered(world, world.control.pause(undefined))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Permit } from '../../../src/domain/permit.ts'
 import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
-import { proveFill } from '../../../src/execute/swap/prove.ts'
+import { names, proveFill } from '../../../src/execute/swap/prove.ts'
 import type { TransactionTrace, Transfer } from '../../../src/ports.ts'
 import { USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
 import { aPermit, milliWeth, NOON_SECONDS, usdc } from '../../support/builders.ts'
@@ -46,7 +46,8 @@ type Given = {
 }
 
 function proof({ permit = aPermit(), trace, others = [], claimed = [] }: Given) {
-  return proveFill({ permit, trace, others, claimed: new Map(claimed.map((key) => [key, 0])) })
+  const mates = others.filter((other) => names(trace, other))
+  return proveFill({ permit, trace, mates, claimed: new Map(claimed.map((key) => [key, 0])) })
 }
 
 describe('a transaction proves a fill', () => {
