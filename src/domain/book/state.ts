@@ -107,6 +107,9 @@ export type Deposit = {
 /** A `nestedNonce` that is used up, and the call of ours that it was used for. */
 export type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string }
 
+/** The highest nonce of an account's own transactions that is used up, and when that was journaled. */
+export type MinedNonce = { readonly nonce: number; readonly atMs: number }
+
 /** A fill or an execution that a reorganisation may still take back. */
 export type UnfinalFill = {
   /** As it was right after the proof: what is open again if its block goes. */
@@ -152,6 +155,8 @@ export type DaemonState = ExposureBook & {
   readonly deposits: Map<string, Deposit>
   /** The last call of each account that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>
+  /** Of each account that ended a transaction of its own, by chain and account. */
+  readonly minedNonces: Map<string, MinedNonce>
   /** Transfers that already prove an order; bounded, oldest first. */
   readonly claimedTransfers: Map<string, number>
   /** Proven and not final yet, by client order id. */
