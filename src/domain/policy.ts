@@ -92,12 +92,14 @@ export function trustedTime(sources: TimeSources): TrustedTime {
 
 /**
  * Whether a deadline has passed by every clock there is: of the block that is asked, of this machine, and of the service
- * where it is known. Deaths are judged by the latest of them to get there, as signatures are by the first (rule T6).
+ * where it is known. Deaths are judged by the latest of them to get there, as signatures are by the first (rule T6). A node
+ * whose blocks are ahead by no more than CLOCK_SKEW_MS_MAX is believed, so that the other clocks have to be past by as much.
  */
 export function isPastForAll(deadlineSeconds: number, sources: TimeSources): boolean {
   const { localMs, serviceOffsetMs = 0, blockTimeSeconds } = sources
-  const earliestMs = Math.min(localMs, localMs + serviceOffsetMs, blockTimeSeconds * 1000)
-  return earliestMs > deadlineSeconds * 1000
+  const deadlineMs = deadlineSeconds * 1000
+  const earliestMs = Math.min(localMs, localMs + serviceOffsetMs)
+  return blockTimeSeconds * 1000 > deadlineMs && earliestMs > deadlineMs + CLOCK_SKEW_MS_MAX
 }
 
 /** The latest time, in Unix seconds, that a newest block may have by this machine's clock. */

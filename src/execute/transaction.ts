@@ -1,9 +1,16 @@
 import type { TransactionPurpose, TransactionRecord } from '../domain/book/journal.ts'
 import { openTransaction } from '../domain/book/orders.ts'
 import type { OpenTransaction } from '../domain/book/state.ts'
+import { nextNonceAtLeast } from '../domain/book/transactions.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { type Address, type Hex, maxOf, mulDivUp } from '../domain/units.ts'
-import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from '../ports.ts'
+import type {
+  ChainFault,
+  ChainReply,
+  Signature,
+  SignedTransaction,
+  TransactionDraft,
+} from '../ports.ts'
 import { askChain } from './ask.ts'
 import { barredBy, type Closing, haltedNow } from './close.ts'
 import type { SendingContext, WalletContext } from './context.ts'
@@ -65,10 +72,15 @@ export function transactOnce(
   return wallet.turn(async () => {
     const { state } = context.ports.journal
     const ended = wanted.id === undefined ? undefined : state.endedTransactions.get(wanted.id)
-    if (ended !== undefined) return { tag: ended }
+    if (ended !== undefined && !mayBeMadeAgain(wanted, ended)) return { tag: ended }
     const resumed = await followOpen(sending, wanted.id)
     return resumed ?? send(sending, wanted)
   })
+}
+
+/** What is lost can never be mined any more; what was bought as ETH, or was to be given back, would stay WETH for good. */
+function mayBeMadeAgain({ purpose }: OwnTransaction, ended: Fate): boolean {
+  return purpose === 'unwrap' && ended === 'lost'
 }
 
 /**
@@ -100,9 +112,13 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   const { chain, signer } = wallet
   const { purpose, intentId, to, data, value, availableBefore, isAsked } = wanted
   const question = { route: 'draft', doing: `drafting a transaction (${purpose})` } as const
-  const draft = await askChain(context, question, () =>
-    chain.draft({ from: signer.address, to, data: wanted.signedData ?? data, value }),
-  )
+  const draft = await askChain(context, question, async () => {
+    const from = signer.address
+    return unlessBehind(
+      sending,
+      await chain.draft({ from, to, data: wanted.signedData ?? data, value }),
+    )
+  })
   // While draining only what finishes a filled order is still worth a transaction.
   const end = purpose === 'unwrap' ? context.stop : context.closing
   if (end.aborted) return { tag: 'stopped' }
@@ -113,6 +129,24 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   const transaction = { ...draftAs, availableBefore, isAsked }
   await context.ports.journal.append({ type: 'transaction-recorded', transaction })
   return follow(sending, id)
+}
+
+/**
+ * A draft under a nonce that a transaction of ours has used is the word of a node that is behind: recorded, it would be lost
+ * for good, and what it was to move would stay where it is.
+ */
+function unlessBehind(
+  { context, wallet }: Sending,
+  draft: ChainReply<TransactionDraft>,
+): ChainReply<TransactionDraft> {
+  if (!draft.ok) return draft
+  const { journal, clock } = context.ports
+  const account = { chainId: wallet.chainId, from: wallet.signer.address }
+  const least = nextNonceAtLeast(journal.state, account, clock.now())
+  const { nonce } = draft.value
+  if (nonce >= least) return draft
+  const message = `the node says nonce ${nonce}, which is used: ${least} is next`
+  return { ok: false, fault: { tag: 'unavailable', message } }
 }
 
 /**

@@ -22,15 +22,28 @@ const NO_RECORD = { seq: 0, hash: '0x' } as const
 /** What a process hears whose lock another has taken. */
 export const OVERTAKEN = 'another daemon has taken over the state directory'
 
+/** What a process hears whose anchor is kept for another copy of its state. */
+const OVERRULED = 'the anchor was given to another state'
+
 /** Where a process dies: at its n-th append (from 1), just before the records are on disk or just after. */
 export type CrashPoint = { readonly append: number; readonly when: 'before' | 'after' }
 
 /** Stands in for the journal key: only the simulated daemon has it. */
 const JOURNAL_KEY = 0x7a11e7
 
+/** What lies outside every state directory of a wallet, and the process that has it open; see `StateAnchors`. */
+export class AnchorShelf {
+  /** Undefined before a daemon that keeps one was started. */
+  anchor: Anchor | undefined
+  keeper: SimulatedProcess | undefined
+}
+
 /** What survives a crash: the records' text, one line each. Appends are counted over all processes. */
 export class SimulatedDisk {
   readonly lines: string[] = []
+  /** Every line that was ever written, by whichever daemon and to whichever copy of the directory: the true history. */
+  readonly written: string[]
+  readonly shelf: AnchorShelf
   appends = 0
   crashAt: CrashPoint | undefined
   /** Nothing can be written any more: appends are applied in memory and then reject, as those of the real journal. */
@@ -39,23 +52,54 @@ export class SimulatedDisk {
   onAppend: ((type: JournalEvent['type']) => void) | undefined
   /** The process that holds the lock: what any other still wants to write is not written. */
   writer: SimulatedProcess | undefined
-  /** What lies outside the state directory; undefined before a daemon that keeps one was started. */
-  anchor: Anchor | undefined
   /** How often records were taken away. */
   cuts = 0
   #decoded: JournalRecord[] = []
   #folded = emptyState()
   #foldedRecords = 0
   #own = 0
+  readonly #history: JournalRecord[]
+
+  constructor(of?: SimulatedDisk) {
+    this.shelf = of?.shelf ?? new AnchorShelf()
+    this.written = of?.written ?? []
+    this.#history = of?.written.map(decode) ?? []
+    this.lines.push(...(of?.lines ?? []))
+  }
+
+  get anchor(): Anchor | undefined {
+    return this.shelf.anchor
+  }
+
+  set anchor(anchor: Anchor | undefined) {
+    this.shelf.anchor = anchor
+  }
 
   /** Somebody cuts the journal, or brings an older copy of it back: only the first records are left. */
   cutTo(records: number): void {
-    this.lines.length = records
+    this.replaceWith(this.lines.slice(0, records))
+  }
+
+  /** Somebody puts other lines there. */
+  replaceWith(lines: readonly string[]): void {
+    this.lines.splice(0, this.lines.length, ...lines)
     this.cuts += 1
     this.#decoded = []
     this.#folded = emptyState()
     this.#foldedRecords = 0
     this.#own = 0
+  }
+
+  /** What a daemon writes. */
+  write(lines: readonly string[]): void {
+    this.lines.push(...lines)
+    this.written.push(...lines)
+  }
+
+  /** Every record that was ever written, what was cut away since included. */
+  history(): readonly JournalRecord[] {
+    for (const line of this.written.slice(this.#history.length)) this.#history.push(decode(line))
+    return this.#history
   }
 
   /** Why a process can write nothing now. */
@@ -84,7 +128,7 @@ export class SimulatedDisk {
 
   /** A line under the wallet's key, as another program with that key, or a version with a bug, may make it. */
   plant(event: JournalEvent, atMs: number): void {
-    this.lines.push(...sealAll(this.records().at(-1), [event], atMs, JOURNAL_KEY))
+    this.write(sealAll(this.records().at(-1), [event], atMs, JOURNAL_KEY))
   }
 
   /** A line that no daemon wrote, as whoever can write to the file may make it: the wallet's key he has not. */
@@ -100,9 +144,9 @@ export class SimulatedDisk {
   requireOwn(): void {
     for (; this.#own < this.lines.length; this.#own += 1) {
       const line = this.lines[this.#own] ?? ''
-      const { hash, mac } = JSON.parse(line) as { hash: string; mac: number }
-      if (mac === fnv1a(hash, JOURNAL_KEY)) continue
-      const detail = `line ${this.#own + 1} was not written by this wallet's daemon`
+      const fault = faultOf(line, this.lines[this.#own - 1])
+      if (fault === undefined) continue
+      const detail = `line ${this.#own + 1} ${fault}`
       throw new StateCorruptError({ file: 'journal', detail, remedy: 'Nothing was acted on' })
     }
   }
@@ -115,6 +159,16 @@ export class SimulatedDisk {
     this.#foldedRecords = records.length
     return structuredClone(this.#folded)
   }
+}
+
+/** What is wrong with a line, after the one before it. */
+function faultOf(line: string, before: string | undefined): string | undefined {
+  const { hash, mac, prev, seq } = JSON.parse(line) as JournalRecord & { readonly mac: number }
+  const unsealed = `${line.slice(0, line.lastIndexOf(',"hash":'))}}`
+  const isOwn = mac === fnv1a(hash, JOURNAL_KEY) && fingerprint(unsealed) === hash
+  if (!isOwn) return "was not written by this wallet's daemon"
+  const last = before === undefined ? NO_RECORD : (JSON.parse(before) as JournalRecord)
+  return prev === last.hash && seq === last.seq + 1 ? undefined : 'does not follow the one before'
 }
 
 export type SimulatedJournalOptions = {
@@ -146,8 +200,8 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
   let failure: Error | undefined
 
   const flush = (): void => {
-    disk.lines.push(...unwritten)
     const written = unwritten.map(decode)
+    disk.write(unwritten)
     unwritten = []
     const last = written.at(-1)
     const isAnchored = written.some(({ event }) => anchorsOf(event, wallets).length > 0)
@@ -156,10 +210,20 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
     disk.anchor = { ...disk.anchor, position: { seq, hash }, atMs: last.atMs }
   }
 
+  /** What has reached the disk and not the anchor is written, and nobody hears of it. */
+  const anchorFault = (): Error | undefined => {
+    const { keeper } = disk.shelf
+    const isOwed = unwritten.some((line) => anchorsOf(decode(line).event, wallets).length > 0)
+    if (!isOwed || keeper === undefined || keeper === process) return undefined
+    disk.write(unwritten)
+    unwritten = []
+    return new StateLockedError(OVERRULED)
+  }
+
   const crashes = (): boolean => {
     disk.appends += 1
     if (disk.crashAt?.append !== disk.appends) return false
-    if (disk.crashAt.when === 'after') flush()
+    if (disk.crashAt.when === 'after' && disk.faultFor(process) === undefined) flush()
     crash()
     return true
   }
@@ -177,8 +241,8 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
       for (const { type } of events) disk.onAppend?.(type)
       if (crashes()) return never()
       lastAppend = new Promise((resolve, reject) => {
-        clock.processTimer(FSYNC_MS, () => {
-          failure ??= disk.faultFor(process)
+        process.timer(FSYNC_MS, () => {
+          failure ??= disk.faultFor(process) ?? anchorFault()
           if (failure !== undefined) return reject(failure)
           flush()
           for (const fact of facts) observe(fact)

@@ -1,4 +1,5 @@
 import type { SeededRandom } from '../domain/random.ts'
+import type { Clock } from '../ports.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** Thrown into code that still runs in the instant its process died. Nobody gets to see it. */
@@ -26,7 +27,7 @@ export class SimulatedProcess {
 
   die(): void {
     this.#alive = false
-    this.#clock.forgetProcess()
+    this.#clock.forgetProcess(this)
   }
 
   /** Asks the world: `answer` runs where the request arrives, the promise resolves when the reply is back. */
@@ -44,7 +45,7 @@ export class SimulatedProcess {
       this.#clock.schedule(sentAtMs + thereMs, () => {
         reply = { value: answer() }
       })
-      this.#clock.processTimer(thereMs + backMs, () => {
+      this.timer(thereMs + backMs, () => {
         if (reply !== undefined) resolve(reply.value)
       })
     })
@@ -54,8 +55,23 @@ export class SimulatedProcess {
   after<Value>(ms: number, value: () => Value): Promise<Value> {
     if (!this.#alive) return never()
     return new Promise((resolve) => {
-      this.#clock.processTimer(ms, () => resolve(value()))
+      this.timer(ms, () => resolve(value()))
     })
+  }
+
+  /** A timer that dies with the process. Returns what cancels it. */
+  timer(delayMs: number, fire: () => void): () => void {
+    return this.#clock.processTimer(delayMs, fire, this)
+  }
+
+  /** The machine's clock, as the process sees it. */
+  clock(): Clock {
+    return this.#clock.asPort(this)
+  }
+
+  /** Stops it where it is; gives what lets it run on. */
+  freeze(): () => void {
+    return this.#clock.freezeProcess(this)
   }
 
   requireAlive(): void {

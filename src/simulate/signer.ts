@@ -8,10 +8,13 @@ export type SimulatedKeyOptions = {
   readonly process: SimulatedProcess
   /** Called in the instant before a permit's signature exists. */
   readonly onSign: (digest: Hex) => void
+  /** The same for a transaction. */
+  readonly onTransaction?: (draft: TransactionDraft) => void
 }
 
 /** Signs without a key: whoever knows the address can check the signature, which is enough for a simulation. */
-export function createSimulatedKey({ address, process, onSign }: SimulatedKeyOptions): Key {
+export function createSimulatedKey(options: SimulatedKeyOptions): Key {
+  const { address, process, onSign, onTransaction } = options
   return {
     address,
     signDigest(digest) {
@@ -21,6 +24,7 @@ export function createSimulatedKey({ address, process, onSign }: SimulatedKeyOpt
     },
     signTransaction(draft) {
       process.requireAlive()
+      onTransaction?.(draft)
       const raw = encodeTransaction(draft)
       return { raw, hash: fingerprint(raw) }
     },

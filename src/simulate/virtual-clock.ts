@@ -8,7 +8,8 @@ const STANDSTILL_MAX = 20_000
 /** Turns between which the machine's own event loop gets to run: timers of whoever drives the world, for one. */
 const TURNS_AT_ONCE = 500
 
-type Owner = 'process' | 'world'
+/** Of the world around it, of a process, or of whichever process runs. */
+type Owner = 'world' | 'any process' | object
 
 type Timer = {
   readonly atMs: number
@@ -30,6 +31,8 @@ export class VirtualClock {
   #stalledUntilMs = Number.NEGATIVE_INFINITY
   #timers: Timer[] = []
   #turns = 0
+  #awaits = 0
+  readonly #befalls = new Map<number, () => void>()
 
   constructor(startMs: number) {
     this.#trueMs = startMs
@@ -45,29 +48,43 @@ export class VirtualClock {
     this.#insert({ atMs: Math.max(atMs, this.#trueMs), owner: 'world', fire, cancelled: false })
   }
 
-  /** A timer of the daemon's process. Returns what cancels it. */
-  processTimer(delayMs: number, fire: () => void): () => void {
+  /**
+   * Something befalls the daemon at its n-th await from now (from 1): where it asks the world for anything, or where an
+   * answer comes back to it. There is nothing else between which anything could happen to it.
+   */
+  befall(awaits: number, what: () => void): void {
+    this.#befalls.set(this.#awaits + awaits, what)
+  }
+
+  /** Nothing more befalls it. */
+  spare(): void {
+    this.#befalls.clear()
+  }
+
+  /** A timer of a daemon's process. Returns what cancels it. */
+  processTimer(delayMs: number, fire: () => void, owner: Owner = 'any process'): () => void {
     const atMs = this.#trueMs + Math.max(0, delayMs)
-    const timer: Timer = { atMs, owner: 'process', fire, cancelled: false }
+    const timer: Timer = { atMs, owner, fire, cancelled: false }
     this.#insert(timer)
+    this.#nextBefall()?.()
     return () => {
       timer.cancelled = true
     }
   }
 
-  /** The process is gone: none of its timers fires any more. */
-  forgetProcess(): void {
-    this.#timers = this.#timers.filter(({ owner }) => owner === 'world')
+  /** A process is gone: none of its timers fires any more. */
+  forgetProcess(owner: Owner = 'any process'): void {
+    this.#timers = this.#timers.filter((timer) => !isOf(timer, owner))
     this.#stalledUntilMs = Number.NEGATIVE_INFINITY
   }
 
   /**
-   * The process is stopped where it is, and another may run meanwhile. Gives what lets it run on: whatever came due for it
+   * A process is stopped where it is, and another may run meanwhile. Gives what lets it run on: whatever came due for it
    * happens then.
    */
-  freezeProcess(): () => void {
-    const frozen = this.#timers.filter(({ owner }) => owner === 'process')
-    this.#timers = this.#timers.filter(({ owner }) => owner === 'world')
+  freezeProcess(owner: Owner = 'any process'): () => void {
+    const frozen = this.#timers.filter((timer) => isOf(timer, owner))
+    this.#timers = this.#timers.filter((timer) => !isOf(timer, owner))
     return () => {
       for (const timer of frozen.splice(0))
         if (!timer.cancelled) this.#insert({ ...timer, atMs: Math.max(timer.atMs, this.#trueMs) })
@@ -79,10 +96,11 @@ export class VirtualClock {
     this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#trueMs + ms)
   }
 
-  /** The port that the daemon sees: local time, monotonic sleeps. */
-  asPort(): Clock {
+  /** The port that a daemon sees: local time, monotonic sleeps. */
+  asPort(owner: Owner = 'any process'): Clock {
     const now = (): number => this.#trueMs + this.offsetMs
-    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => this.#sleep(ms, signal)
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+      this.#sleep(ms, signal, owner)
     return {
       now,
       sleep,
@@ -106,7 +124,7 @@ export class VirtualClock {
       if (standstill > STANDSTILL_MAX)
         throw new Error(`simulation does not advance at ${this.#trueMs}: a loop without a pause`)
       this.#trueMs = Math.max(this.#trueMs, timer.atMs)
-      timer.fire()
+      this.#fire(timer)
       await this.#turn()
     }
     this.#trueMs = Math.max(this.#trueMs, untilMs)
@@ -118,14 +136,34 @@ export class VirtualClock {
     return true
   }
 
-  #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  /** What befalls the process comes before what it waits for, which it may not live to see. */
+  #fire(timer: Timer): void {
+    const befall = timer.owner === 'world' ? undefined : this.#nextBefall()
+    if (befall !== undefined) this.#insert(timer)
+    const fire = befall ?? timer.fire
+    fire()
+  }
+
+  /** Counts an await; gives what befalls the daemon there. */
+  #nextBefall(): (() => void) | undefined {
+    this.#awaits += 1
+    const what = this.#befalls.get(this.#awaits)
+    this.#befalls.delete(this.#awaits)
+    return what
+  }
+
+  #sleep(ms: number, signal: AbortSignal | undefined, owner: Owner): Promise<void> {
     if (signal?.aborted) return Promise.resolve()
     if (signal !== undefined) setMaxListeners(0, signal)
     return new Promise((resolve) => {
-      const cancel = this.processTimer(ms, () => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve()
-      })
+      const cancel = this.processTimer(
+        ms,
+        () => {
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        },
+        owner,
+      )
       const onAbort = (): void => {
         cancel()
         resolve()
@@ -157,4 +195,9 @@ export class VirtualClock {
     const defer = this.#turns % TURNS_AT_ONCE === 0 ? setImmediate : process.nextTick
     return new Promise((resolve) => defer(resolve))
   }
+}
+
+function isOf(timer: Timer, owner: Owner): boolean {
+  if (timer.owner === 'world') return false
+  return owner === 'any process' || timer.owner === owner || timer.owner === 'any process'
 }

@@ -14,7 +14,12 @@ import type {
 } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Address, Hex } from '../domain/units.ts'
-import { type DaemonControl, type Foundations, runDaemon } from '../engine/daemon.ts'
+import {
+  type DaemonControl,
+  type Foundations,
+  type OperatorFiles,
+  runDaemon,
+} from '../engine/daemon.ts'
 import type { Files } from '../execute/authority/judge.ts'
 import { createPermitHasher } from '../execute/authority/permit-digest.ts'
 import { createSigner } from '../execute/authority/signer.ts'
@@ -30,6 +35,7 @@ import { createSimulatedGasless } from './gasless/gasless.ts'
 import type { LimitReading } from './gasless/rate-limits.ts'
 import { SimulatedService } from './gasless/service.ts'
 import { createSimulatedJournal, OVERTAKEN, SimulatedDisk } from './journal.ts'
+import type { Standing } from './judge/standing.ts'
 import { Watch } from './judge/watch.ts'
 import { createSimulatedModules, noModuleFaults, type SimulatedModule } from './modules.ts'
 import { never, ProcessDied, SimulatedProcess } from './process.ts'
@@ -89,6 +95,11 @@ const RULE: FinalityRule = { finality: 2, agree: 1 }
 
 type Run = {
   readonly process: SimulatedProcess
+  readonly disk: SimulatedDisk
+  /** The operator's files that it goes by: the old and the new ones while they are exchanged. */
+  files: readonly OperatorFiles[]
+  /** The account's limits as the daemon holds them: a reload changes them in place. */
+  readonly account: AccountLimits
   readonly shutdown: AbortController
   state: DaemonState
   control: DaemonControl | undefined
@@ -105,7 +116,8 @@ export class World {
   readonly mempool: Mempool
   readonly market: Market
   readonly service: SimulatedService
-  readonly disk = new SimulatedDisk()
+  /** The state directory that the wallet trades from. */
+  disk = new SimulatedDisk()
   readonly chainFaults = noChainFaults()
   /** What is wrong with further nodes, which are asked only for what several have to say alike. */
   readonly otherNodes: ChainFaults[] = []
@@ -140,6 +152,10 @@ export class World {
   readonly #isAnchored: boolean
   readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
   #run: Run | undefined
+  /** Daemons that run beside it: overtaken on the same machine, or over a copy of its directory on another. */
+  #others: Run[] = []
+  /** Every version of the operator's files that any daemon went by. */
+  readonly #filesEver: OperatorFiles[] = []
 
   constructor(options: WorldOptions) {
     const random = createRandom(options.seed)
@@ -193,6 +209,10 @@ export class World {
     return this.#run?.process.alive ? this.#run.state : this.disk.fold()
   }
 
+  get isRunning(): boolean {
+    return this.#run?.process.alive === true && this.#run.ended === undefined
+  }
+
   /** How the last daemon ended: still running, returned, or rejected with an error. */
   get ended(): Run['ended'] {
     return this.#run?.ended
@@ -205,6 +225,11 @@ export class World {
     return control
   }
 
+  /** Every version of the operator's files that any daemon ever went by. */
+  get filesEver(): readonly OperatorFiles[] {
+    return this.#filesEver
+  }
+
   balance(asset: Address | 'native'): bigint {
     return this.ledger.balance(asset, WALLET)
   }
@@ -214,51 +239,74 @@ export class World {
    * one run on beside it.
    */
   overtake(): () => void {
-    const thaw = this.clock.freezeProcess()
+    const thaw = this.#run?.process.freeze() ?? (() => undefined)
+    if (this.#run !== undefined) this.#others.push(this.#run)
     this.#run = undefined
     this.start()
     return thaw
   }
 
+  /** Another machine starts a daemon for the same wallet, over a copy of its state directory. */
+  startCopy(disk: SimulatedDisk): void {
+    this.#others.push(this.#begin(disk))
+  }
+
+  /** Nothing runs beside the daemon any more, and it goes on with the directory that the wallet's anchor is kept for. */
+  endCopies(): void {
+    const { keeper } = this.disk.shelf
+    for (const { process, disk } of this.#others.splice(0)) {
+      if (process === keeper && disk !== this.disk) {
+        this.crash()
+        this.disk = disk
+      }
+      process.die()
+    }
+  }
+
   /** Starts the daemon; a daemon that is running is killed first. */
   start(): void {
     this.#run?.process.die()
-    const process = new SimulatedProcess(this.clock, this.#random.fork(`net ${this.disk.appends}`))
+    this.#run = this.#begin(this.disk)
+  }
+
+  #begin(disk: SimulatedDisk): Run {
+    const process = new SimulatedProcess(this.clock, this.#random.fork(`net ${disk.appends}`))
     const strategies = new Map<string, Strategy>()
     const shutdown = new AbortController()
+    const files = { strategies: this.strategies, account: { ...this.account } }
+    this.#filesEver.push(files)
     const run: Run = {
-      process,
-      shutdown,
+      ...{ process, disk, shutdown, files: [files], account: { ...this.account } },
       state: emptyState(),
       control: undefined,
       ended: undefined,
     }
-    this.#run = run
     let ports: Ports
     try {
-      const refused = this.#refusal()
+      disk.requireOwn()
+      const refused = this.#refusal(disk)
       if (refused !== undefined) throw new WrongStateError(refused)
-      ports = this.#portsOf(process, strategies)
+      ports = this.#portsOf(run, strategies)
     } catch (error) {
       // Its journal is not to be believed: nothing of the daemon has begun.
       run.ended = { error }
       process.die()
-      return
+      return run
     }
     run.state = ports.journal.state
     const done = runDaemon({
       mode: 'sandbox',
       wallet: 'trader',
-      context: this.#contextOf(ports, process, strategies),
+      context: this.#contextOf(ports, run, strategies),
       tokens: [USDC, WETH],
       strategies: this.strategies.filter(({ enabled }) => enabled),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
       onReady: (_agenda, control) => {
-        run.control = control
+        run.control = { ...control, reload: (next) => this.#reload(run, control, next) }
       },
       onTick: () => undefined,
-      onBound: () => (this.#isAnchored ? this.#keepAnchor(ports.journal) : undefined),
+      onBound: () => (this.#isAnchored ? this.#keepAnchor(run, ports.journal) : undefined),
     })
     done.then(
       () => {
@@ -266,10 +314,25 @@ export class World {
       },
       (error: unknown) => {
         run.ended = { error }
-        const isExpected = error instanceof ProcessDied || error instanceof StateLockedError
-        if (process.alive && !isExpected) this.watch.report(`the daemon ended: ${String(error)}`)
+        if (process.alive && !isExpectedEnd(error))
+          this.watch.report(`the daemon ended: ${String(error)}`)
       },
     )
+    return run
+  }
+
+  /** While files are exchanged either are those that the daemon goes by. */
+  async #reload(run: Run, control: DaemonControl, next: OperatorFiles): Promise<void> {
+    const before = run.files
+    run.files = [...before, next]
+    this.#filesEver.push(next)
+    try {
+      await control.reload(next)
+      run.files = [next]
+    } catch (error) {
+      run.files = before
+      throw error
+    }
   }
 
   async runFor(ms: number): Promise<void> {
@@ -287,6 +350,9 @@ export class World {
   /** The machine loses power. */
   crash(): void {
     this.#run?.process.die()
+    const isHere = ({ disk }: Run): boolean => disk === this.disk
+    for (const { process } of this.#others.filter(isHere)) process.die()
+    this.#others = this.#others.filter((run) => !isHere(run))
   }
 
   /** Asks the daemon to drain and return, as SIGTERM does. */
@@ -316,16 +382,20 @@ export class World {
   }
 
   /** What keeps a daemon from going on with the disk as it is. */
-  #refusal(): string | undefined {
+  #refusal(disk: SimulatedDisk): string | undefined {
     if (!this.#isAnchored) return undefined
     const owner = { wallet: WALLET, chainId: SIMULATED_CHAIN_ID }
-    const { tag } = judgeAnchor(this.disk.anchor, owner, this.disk.sight())
+    const { tag } = judgeAnchor(disk.anchor, owner, disk.sight())
     return tag === 'agrees' || tag === 'none-yet' ? undefined : tag
   }
 
   /** As `StateAnchors.keep` of the adapters. */
-  async #keepAnchor(journal: Journal): Promise<void> {
-    const { disk, clock } = this
+  async #keepAnchor({ disk, process }: Run, journal: Journal): Promise<void> {
+    const { clock } = this
+    // The wallet may have signed with another copy of the state since this one was read.
+    const refused = this.#refusal(disk)
+    if (refused !== undefined) throw new WrongStateError(refused)
+    disk.shelf.keeper = process
     if (journal.state.stateId === undefined)
       await journal.append({ type: 'state-named', stateId: `${clock.trueMs}` })
     const { stateId = '', bound } = journal.state
@@ -336,8 +406,9 @@ export class World {
     if (!journal.state.anchored.has(WALLET)) await journal.append({ type: 'anchored', ...owner })
   }
 
-  #portsOf(process: SimulatedProcess, strategies: ReadonlyMap<string, Strategy>): Ports {
-    const { clock, ledger, mempool, disk, service } = this
+  #portsOf(run: Run, strategies: ReadonlyMap<string, Strategy>): Ports {
+    const { process, disk } = run
+    const { clock, ledger, mempool, service } = this
     const random = this.#random.fork(`process ${disk.appends} ${clock.trueMs}`)
     const jitter = random.fork('jitter')
     const observe = (event: Observation): void => {
@@ -352,7 +423,7 @@ export class World {
       barred: () =>
         this.barred ?? this.haltFile ?? (disk.writer === process ? undefined : OVERTAKEN),
     }
-    const port = clock.asPort()
+    const port = process.clock()
     const pace = this.#pace?.({
       clock: port,
       monotonicMs: () => clock.trueMs,
@@ -389,10 +460,11 @@ export class World {
         key: createSimulatedKey({
           address: WALLET,
           process,
-          onSign: (digest: Hex) => this.watch.signing(digest),
+          onSign: (digest: Hex) => this.watch.signing(digest, this.#standing(run)),
+          onTransaction: (draft) => this.watch.sending(draft, this.#standing(run)),
         }),
         hashPermit: this.#hashPermit,
-        ...{ journal, guard, clock: port, files: this.#filesOf(strategies) },
+        ...{ journal, guard, clock: port, files: this.#filesOf(run, strategies) },
       }),
       journal,
       guard,
@@ -413,8 +485,13 @@ export class World {
     }
   }
 
-  #filesOf(strategies: ReadonlyMap<string, Strategy>): Files {
-    const { gasless, account, aggregation } = this
+  /** How the process that signs stands, for the watch. */
+  #standing({ disk, files }: Run): Standing {
+    return { disk, files, isHaltFileThere: this.haltFile !== undefined }
+  }
+
+  #filesOf({ account }: Run, strategies: ReadonlyMap<string, Strategy>): Files {
+    const { gasless, aggregation } = this
     return {
       ...{ chainId: SIMULATED_CHAIN_ID, gasless, account, strategies },
       aggregator: { settings: aggregation.settings, chainId: CALL_CHAIN_ID },
@@ -422,11 +499,10 @@ export class World {
   }
 
   #queueOf(process: SimulatedProcess): PairQueue<Route> {
-    const { clock } = this
     const turnOf = { giveBack: () => undefined }
     const turn = async (route: Route, end?: AbortSignal): Promise<void> => {
       const waitMs = route === 'submit' ? this.queueDelayMs : this.queueDelaysMs[route]
-      if (waitMs !== undefined) await clock.asPort().sleep(waitMs, end)
+      if (waitMs !== undefined) await process.clock().sleep(waitMs, end)
     }
     const runUnless: Queue<Route>['runUnless'] = async (end, route, task) => {
       await turn(route, end)
@@ -453,18 +529,15 @@ export class World {
     this.clock.schedule(this.clock.trueMs + this.restartAfterMs, () => this.start())
   }
 
-  #contextOf(
-    ports: Ports,
-    process: SimulatedProcess,
-    strategies: Map<string, Strategy>,
-  ): Foundations {
+  #contextOf(ports: Ports, run: Run, strategies: Map<string, Strategy>): Foundations {
+    const { process } = run
     return {
       ports,
       policy: this.#policy,
       chainId: SIMULATED_CHAIN_ID,
       finality: this.#rule,
       gasless: this.gasless,
-      account: this.account,
+      account: run.account,
       strategies,
       mode: 'sandbox',
       pricePath: createPricePaths([WETH_USDC]),
@@ -478,9 +551,15 @@ export class World {
       aggregator: this.strategies.some(makesCalls)
         ? this.aggregation.contextOf(process, this.#queueOf(process), {
             ...{ journal: ports.journal, guard: ports.guard, clock: ports.clock },
-            files: this.#filesOf(strategies),
+            files: this.#filesOf(run, strategies),
+            standing: () => this.#standing(run),
           })
         : undefined,
     }
   }
+}
+
+/** Ends that a daemon is to come to by itself: what it holds was taken from it. */
+function isExpectedEnd(error: unknown): boolean {
+  return [ProcessDied, StateLockedError, WrongStateError].some((kind) => error instanceof kind)
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Anchor,
   anchorsOf,
@@ -135,6 +136,7 @@ export class StateAnchors {
   async keep(journal: Journal): Promise<void> {
     await this.#nameState(journal)
     for (const { place, anchor } of this.#seen) {
+      await this.#requireUnmoved({ place, anchor })
       // A file of its own for each start: what a process before this one still writes does not count any more.
       await writable(place, () =>
         anchor === undefined || anchor === 'damaged'
@@ -179,6 +181,18 @@ export class StateAnchors {
     this.#isKept = false
     for (const each of this.#open.values()) await each.close()
     this.#open.clear()
+  }
+
+  /**
+   * Another daemon, over a copy of this state, may have signed since the anchor was read: the chain may have kept this start
+   * waiting for hours. What it did is not in this state.
+   */
+  async #requireUnmoved({ place, anchor: seen }: Seen): Promise<void> {
+    const now = await readPlace(place)
+    if (isDeepStrictEqual(now, seen)) return
+    throw new AnchorRefusedError(
+      `${place.file}: the anchor of wallet ${place.name} (${place.wallet}) has changed while this daemon was starting. Another one trades with the wallet, from another copy of its state: stop one of them`,
+    )
   }
 
   async #nameState(journal: Journal): Promise<void> {

@@ -1,6 +1,4 @@
-import { NOT_SCHEDULED } from '../../domain/book/fold.ts'
-import type { JournalEvent } from '../../domain/book/journal.ts'
-import type { DaemonState } from '../../domain/book/state.ts'
+import { passedSlots } from '../../domain/book/passed.ts'
 import { readState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
 import { type StateWordOptions, withState } from './state-word.ts'
@@ -46,16 +44,5 @@ export function stateAcceptLoss(options: StateWordOptions, io: Io): Promise<Exit
       return journal.append({ type: 'loss-accepted', detail: found.join('; ') }, ...passed)
     })
     return say(true, `${stateDir}: this is the state of its wallets from now on`)
-  })
-}
-
-/** Whatever came due until now, of each strategy that is attended. */
-function passedSlots(state: DaemonState, nowSeconds: number): readonly JournalEvent[] {
-  return [...state.strategies].flatMap(([strategy, { scheduleKey, lastSlotSeconds }]) => {
-    if (scheduleKey === NOT_SCHEDULED || nowSeconds <= lastSlotSeconds) return []
-    const firstSeconds = lastSlotSeconds + 1
-    return [
-      { type: 'slots-missed', strategy, firstSeconds, lastSeconds: nowSeconds, count: undefined },
-    ]
   })
 }

@@ -54,6 +54,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   deposits: map(),
   usedNonces: map(),
   sights: map(),
+  minedNonces: map(),
   claimedTransfers: map(),
   unfinal: map(),
 }

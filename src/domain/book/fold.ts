@@ -30,6 +30,7 @@ import {
 } from './sights.ts'
 import type { DaemonState, OpenIntent, OpenSlot, StrategyRecord } from './state.ts'
 import { proveFill, recordPermit } from './swaps.ts'
+import { noteMinedNonce } from './transactions.ts'
 import { bookOf } from './venues.ts'
 
 /**
@@ -417,6 +418,7 @@ function endTransaction(
   if (purpose === 'deposit') endDeposit(state, event, atMs)
   // It may be made another time.
   if (status === 'withdrawn') return
+  noteMinedNonce(state, record, atMs)
   // An outcome that comes after its intent was closed is nobody's any more.
   const isAwaited = intentId !== undefined && state.intents.has(intentId)
   if (purpose !== 'approve' && isAwaited) state.endedTransactions.set(event.id, status)

@@ -122,6 +122,9 @@ export type WalletSight = {
   readonly nestedNonce: bigint | undefined
 }
 
+/** The highest nonce of an account's own transactions that is used up, and when that was journaled. */
+export type MinedNonce = { readonly nonce: number; readonly atMs: number }
+
 /** A fill or an execution that a reorganisation may still take back. */
 export type UnfinalFill = {
   /** As it was right after the proof: what is open again if its block goes. */
@@ -169,6 +172,8 @@ export type DaemonState = ExposureBook & {
   readonly usedNonces: Map<string, UsedNonce>
   /** Wallets that were compared with their chains, by chain and address. */
   readonly sights: Map<string, WalletSight>
+  /** Of each account that ended a transaction of its own, by chain and account. */
+  readonly minedNonces: Map<string, MinedNonce>
   /** Transfers that already prove an order; bounded, oldest first. */
   readonly claimedTransfers: Map<string, number>
   /** Proven and not final yet, by client order id. */

@@ -122,10 +122,10 @@ export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promis
   for (let tries = 1; tries <= UNWRAP_TRIES_MAX; ) {
     const outcome = await unwrapRest(context, open)
     if (outcome === undefined || outcome.tag === 'stopped') return outcome === undefined
-    if (outcome.tag !== 'unsent') return true
+    if (outcome.tag !== 'unsent' && outcome.tag !== 'lost') return true
     await clock.sleep(backoffMs(context.policy, tries, random.jitter()), context.stop)
     // A silent node is no answer: nothing else can be traded meanwhile either.
-    if (outcome.why !== 'unavailable') tries += 1
+    if (outcome.tag === 'lost' || outcome.why !== 'unavailable') tries += 1
   }
   return true
 }

@@ -10,10 +10,11 @@ import type { Queue } from '../../ports.ts'
 import type { Ledger } from '../chain/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
 import { CallWatch } from '../judge/call-watch.ts'
+import type { Standing } from '../judge/standing.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { createSimulatedKey } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
-import { createSimulatedCallChain, noCallChainFaults } from './chain.ts'
+import { type CallChainFaults, createSimulatedCallChain, noCallChainFaults } from './chain.ts'
 import { CallLedger } from './ledger.ts'
 import { createSimulatedAggregator, noCallServiceFaults, SimulatedCallService } from './service.ts'
 
@@ -60,6 +61,8 @@ export class Aggregation {
   readonly watch: CallWatch
   readonly faults = noCallServiceFaults()
   readonly chainFaults = noCallChainFaults()
+  /** What is wrong with further nodes, which are asked only for what several have to say alike. */
+  readonly otherNodes: CallChainFaults[] = []
   /** What the config says at the next start. */
   settings: AggregatorSettings
   wallet: Address = OPERATOR_WALLET
@@ -91,14 +94,20 @@ export class Aggregation {
   /** Ends all faults. */
   calmDown(): void {
     Object.assign(this.faults, noCallServiceFaults())
-    Object.assign(this.chainFaults, noCallChainFaults())
+    for (const node of [this.chainFaults, ...this.otherNodes])
+      Object.assign(node, noCallChainFaults())
   }
 
   /** What a daemon's process is given. */
   contextOf(
     process: SimulatedProcess,
     queue: Queue<AggregatorRoute>,
-    judging: Pick<SignerParts, 'journal' | 'guard' | 'clock' | 'files'>,
+    {
+      standing,
+      ...judging
+    }: Pick<SignerParts, 'journal' | 'guard' | 'clock' | 'files'> & {
+      readonly standing: () => Standing
+    },
   ): AggregatorContext {
     const { ledger, service, faults, chainFaults, settings, wallet: address } = this
     const { clock, disk, rule } = this.#options
@@ -106,6 +115,7 @@ export class Aggregation {
     const chain = createSimulatedCallChain({
       ledger,
       faults: chainFaults,
+      others: this.otherNodes,
       rule,
       random: random.fork('chain'),
       process,
@@ -115,7 +125,8 @@ export class Aggregation {
       key: createSimulatedKey({
         address,
         process,
-        onSign: (digest) => this.watch.signing(digest),
+        onSign: (digest) => this.watch.signing(digest, standing()),
+        onTransaction: (draft) => this.watch.sending(draft, standing()),
       }),
       hashPermit: () => '0x',
       ...judging,

@@ -2,6 +2,7 @@ import { fingerprint, type SeededRandom } from '../../domain/random.ts'
 import type { FinalityRule } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, AgreedReply, CallChain, CallTrace, ChainReply } from '../../ports.ts'
+import { BLOCK_SECONDS } from '../chain/ledger.ts'
 import { simulatedNodes } from '../chain/nodes.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { CallLedger } from './ledger.ts'
@@ -23,6 +24,8 @@ export type CallChainFaults = {
   nonceBehind: boolean
   /** How far ahead of true time the node says that its blocks are. */
   aheadSeconds: number
+  /** How much later receipts and logs appear than state. */
+  indexingSeconds: number
   /** Receipts cannot be read, or no search finds a log. */
   tracesDown: boolean
   hidesLogs: boolean
@@ -43,6 +46,7 @@ export function noCallChainFaults(): CallChainFaults {
     accountLateMs: 0,
     nonceBehind: false,
     aheadSeconds: 0,
+    indexingSeconds: 0,
     tracesDown: false,
     hidesLogs: false,
     draftsDown: false,
@@ -54,6 +58,8 @@ export function noCallChainFaults(): CallChainFaults {
 export type CallNodeOptions = {
   readonly ledger: CallLedger
   readonly faults: CallChainFaults
+  /** Of further nodes, which are asked only for what several have to say alike. */
+  readonly others?: readonly CallChainFaults[]
   readonly rule: FinalityRule
   readonly random: SeededRandom
   readonly process: SimulatedProcess
@@ -63,8 +69,12 @@ export type CallNodeOptions = {
 /** That chain as one process sees it through its node. */
 export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
   const { ledger, faults, random, process, chainId } = options
+  const lagBlocks = (seconds: number): number => Math.ceil(Math.max(0, seconds) / BLOCK_SECONDS)
+  const isIndexed = ({ blockNumber }: CallTrace): boolean =>
+    blockNumber + BigInt(lagBlocks(faults.indexingSeconds)) <= ledger.block
   const known = (hash: Hex): CallTrace | undefined =>
-    ledger.mined.find((mined) => mined.hash === hash)
+    ledger.mined.find((mined) => mined.hash === hash && isIndexed(mined))
+  const isMined = (hash: Hex): boolean => ledger.mined.some((mined) => mined.hash === hash)
   const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> =>
     process.ask(
       () =>
@@ -102,8 +112,9 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
   const assembly = simulatedNodes<CallChainFaults>({
     ledger: { blockHash: (block) => ledger.blockHash(BigInt(block)) },
     faults,
+    others: options.others ?? [],
     rule: options.rule,
-    visible: () => Number(ledger.block),
+    visible: (node) => Number(ledger.block) - lagBlocks(node.lagSeconds),
     timeOf: (block, node) => ledger.timeOf(block) + node.aheadSeconds,
   })
 
@@ -121,7 +132,8 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
       agreed(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
           const isUsed = ledger.transactionCountAt(BigInt(final)) > nonce
-          const isLost = isUsed && hashes.every((hash) => known(hash) === undefined)
+          // Blocks are whole from the first, whatever is indexed of them.
+          const isLost = isUsed && hashes.every((hash) => !isMined(hash))
           return { key: String(isLost), value: isLost }
         }),
       ),
@@ -152,17 +164,19 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
     trace: (hash) =>
       ask(() => (faults.tracesDown ? fault('unavailable', 'no receipts') : value(known(hash)))),
     callsWith: ({ contract, mark, fromBlock, isThorough }) =>
-      ask(() =>
-        value(
-          ledger.mined.filter(
-            ({ to, blockNumber, input }) =>
-              !faults.hidesLogs &&
-              (isThorough || to === contract) &&
-              blockNumber >= fromBlock &&
-              input.includes(mark.slice(2)),
-          ),
-        ),
-      ),
+      ask(() => {
+        const found = ledger.mined.filter(
+          ({ to, blockNumber, input }) =>
+            !faults.hidesLogs &&
+            (isThorough || to === contract) &&
+            blockNumber >= fromBlock &&
+            input.includes(mark.slice(2)),
+        )
+        // Whole blocks show what no log tells of yet, and its receipt is still missing.
+        return isThorough && !found.every(isIndexed)
+          ? fault('unavailable', 'no receipt')
+          : value(found.filter(isIndexed))
+      }),
     draft: (call) =>
       ask(() => {
         if (faults.draftsDown) return fault('unavailable', 'no answer')

@@ -169,8 +169,11 @@ export class Ledger {
 
   /** Whether a permit can never execute from now on. */
   isDead(permit: Permit): boolean {
-    const late = this.timeSeconds(this.block) > permit.deadlineSeconds
-    return late || this.nonceUsed(permit.owner, permit.nonce)
+    return this.isPast(permit) || this.nonceUsed(permit.owner, permit.nonce)
+  }
+
+  isPast({ deadlineSeconds }: Permit): boolean {
+    return this.timeSeconds(this.block) > deadlineSeconds
   }
 
   reading(feed: Address, block = this.block): FeedRound | undefined {

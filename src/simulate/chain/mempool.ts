@@ -99,6 +99,11 @@ export class Mempool {
   }
 }
 
+/** Whether a transaction does nothing but turn WETH back into ETH. */
+export function isUnwrapping({ data }: TransactionDraft): boolean {
+  return data.startsWith(WITHDRAW)
+}
+
 function argument(data: Hex, index: number): bigint {
   const start = 10 + index * 64
   return BigInt(`0x${data.slice(start, start + 64)}`)

@@ -86,7 +86,7 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
       namedAs(order.quoteId, await ask('submit', () => service.submit(order))),
     async order(orderId) {
       const silence = service.silenceOn(orderId)
-      if (silence === 'hang') await clock.asPort().sleep(TIMEOUT_MS)
+      if (silence === 'hang') await process.clock().sleep(TIMEOUT_MS)
       return ask('poll', () => {
         if (silence !== undefined) return saysNothing(silence)
         return random.chance(faults.forgets) ? notFound() : service.order(orderId)

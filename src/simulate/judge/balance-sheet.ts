@@ -1,5 +1,6 @@
+import type { JournalEvent } from '../../domain/book/journal.ts'
 import { isSwap } from '../../domain/book/swaps.ts'
-import type { SwapIntent } from '../../domain/intent.ts'
+import { clientOrderId, type SwapIntent } from '../../domain/intent.ts'
 import type { Asset } from '../../domain/token.ts'
 import { type Address, minOf } from '../../domain/units.ts'
 import type { SettlementItem } from '../chain/ledger.ts'
@@ -13,7 +14,10 @@ import { type RecordedPermit, recordedPermits } from './watch.ts'
  * say; of the journal only whose a permit was is taken.
  */
 export function imbalances(world: World): readonly string[] {
-  return [...wrongSpending(world), ...forgottenWeth(world)]
+  // Nobody knows any more what was wrapped for what.
+  return world.watch.hasForgiven
+    ? wrongSpending(world)
+    : [...wrongSpending(world), ...forgottenWeth(world)]
 }
 
 /** What left the wallet has to be booked, and nothing beyond what the permits that took it allowed. */
@@ -25,19 +29,40 @@ function wrongSpending(world: World): string[] {
   }
   for (const { settled } of world.ledger.transactions) {
     for (const { permit, paid } of settled) {
+      if (world.watch.isForgiven(permit.nonce)) continue
       add(real, permit.token, paid)
       add(most, permit.token, permit.amount)
     }
   }
   for (const { permit } of cancelledPermits(world)) add(most, permit.token, permit.amount)
-  const booked = new Map<Address, bigint>()
-  for (const { spent } of world.state.strategies.values())
-    for (const [token, amount] of spent) add(booked, token, amount)
+  const booked = bookedSpending(world.disk.events())
   return [...new Set([...real.keys(), ...booked.keys()])].flatMap((token) => {
     const [is, left, allowed] = [booked, real, most].map((sums) => sums.get(token) ?? 0n)
     const isSound = is !== undefined && is >= (left ?? 0n) && is <= (allowed ?? 0n)
     return isSound ? [] : [`${token}: ${is} is booked, ${left} left the wallet of ${allowed}`]
   })
+}
+
+/** What the journal says that was spent: proven fills, and what was used up without a proof at its most. By token. */
+export function bookedSpending(events: readonly JournalEvent[]): ReadonlyMap<Address, bigint> {
+  const permits = new Map(
+    recordedPermits(events).map(({ permit }) => [permit.clientOrderId, permit] as const),
+  )
+  const booked = new Map<string, { readonly token: Address; readonly amount: bigint }>()
+  for (const event of events) {
+    if (!('intentId' in event && 'attempt' in event)) continue
+    const key = clientOrderId(event.intentId, event.attempt)
+    const permit = permits.get(key)
+    if (permit === undefined) continue
+    const { token } = permit
+    if (event.type === 'fill-proven') booked.set(key, { token, amount: event.fill.paid })
+    if (event.type === 'fill-reopened') booked.delete(key)
+    if (event.type === 'authorization-dead' && event.how === 'cancelled')
+      booked.set(key, { token, amount: permit.amount })
+  }
+  const sums = new Map<Address, bigint>()
+  for (const { token, amount } of booked.values()) sums.set(token, (sums.get(token) ?? 0n) + amount)
+  return sums
 }
 
 /** Used up by their owner: nothing left the wallet for them, and they are booked as if it had. */

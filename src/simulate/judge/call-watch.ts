@@ -1,16 +1,23 @@
 import type { EventOf, JournalEvent } from '../../domain/book/journal.ts'
 import type { TrustlessCall } from '../../domain/call.ts'
 import type { IntentId } from '../../domain/intent.ts'
+import { NATIVE_TOKEN } from '../../domain/token.ts'
 import type { Hex } from '../../domain/units.ts'
+import type { TransactionDraft } from '../../ports.ts'
 import type { CallLedger } from '../aggregator/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
+import { capsPassedNow, type Outflow } from './caps.ts'
+import { HaltSight, type Standing } from './standing.ts'
 
 type RecordedCall = { readonly intentId: IntentId; readonly call: TrustlessCall }
 
 /** Looks over the daemon's shoulder at every signature over a call, with the disk and the true chain at hand. */
 export class CallWatch {
   readonly violations: string[] = []
+  readonly #halts = new HaltSight()
   readonly #signed = new Set<Hex>()
+  /** What an operator's word gave up. */
+  readonly #forgiven = new Set<Hex>()
   /** Calls on disk, as far as the disk was read. */
   readonly #calls: RecordedCall[] = []
   #recordsRead = 0
@@ -27,9 +34,12 @@ export class CallWatch {
   }
 
   /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
-  signing(digest: Hex): void {
+  signing(digest: Hex, standing: Standing): void {
     const calls = this.#readCalls()
     const own = calls.find(({ call }) => call.digest === digest)
+    if (this.#halts.isHalted(standing))
+      this.violations.push(`${own?.intentId} was signed under a halt`)
+    if (own !== undefined) this.#judgeFiles(own, standing)
     if (own === undefined)
       this.violations.push(`${digest} was signed before its record was on disk`)
     if (this.#signed.has(digest)) return
@@ -42,11 +52,56 @@ export class CallWatch {
     }
   }
 
+  /** The same of a transaction. */
+  sending(draft: TransactionDraft, standing: Standing): void {
+    if (this.#halts.isHalted(standing))
+      this.violations.push(`transaction ${draft.nonce} of the account was signed under a halt`)
+  }
+
+  /** An operator goes on with what these lines tell: caps count nothing else of what was before. */
+  forgive(disk: SimulatedDisk): void {
+    const known = new Set(recordedCalls(disk.events()).map(({ call }) => call.digest))
+    for (const { call } of this.#readCalls())
+      if (!known.has(call.digest)) this.#forgiven.add(call.digest)
+  }
+
+  /** What the account's ether went to, by the calls that were recorded for it and that caps count. */
+  outflows(): readonly Outflow[] {
+    const calls = this.#readCalls().filter(({ call }) => !this.#forgiven.has(call.digest))
+    return this.#ledger.executions.flatMap(({ digest, value, hash }) => {
+      const own = calls.find(({ call }) => call.digest === digest)
+      const mined = this.#ledger.mined.find((each) => each.hash === hash)
+      if (own === undefined || mined === undefined) return []
+      const timeMs = this.#ledger.timeOf(Number(mined.blockNumber)) * 1000
+      return { strategy: strategyOf(own), token: NATIVE_TOKEN, amount: value, timeMs }
+    })
+  }
+
+  #judgeFiles(own: RecordedCall, { files }: Standing): void {
+    const strategy = strategyOf(own)
+    const isNamed = files.some((each) =>
+      each.strategies.some(({ name, enabled }) => enabled && name === strategy),
+    )
+    if (!isNamed) this.violations.push(`${own.intentId} was signed, and its file is gone`)
+    const { value: amount, digest } = own.call
+    const asked = { strategy, token: NATIVE_TOKEN, amount, timeMs: Number.POSITIVE_INFINITY }
+    const pending = this.#readCalls()
+      .filter(({ call }) => call.digest !== digest && this.#signed.has(call.digest))
+      .filter(({ call }) => this.#isLive(call) && !this.#forgiven.has(call.digest))
+      .map((each) => ({ ...asked, strategy: strategyOf(each), amount: each.call.value }))
+    const isOwn = this.#hasExecuted(own.call)
+    const others = isOwn ? pending : [...this.outflows(), ...pending]
+    const nowMs = this.#ledger.timeSeconds * 1000
+    for (const words of capsPassedNow(asked, { nowMs, files, others }))
+      this.violations.push(`${own.intentId}: ${words}`)
+  }
+
   /** What may never have happened by now, in words: doubled executions, and books that say something else. */
-  all(): readonly string[] {
+  all(disk: SimulatedDisk): readonly string[] {
     const closed = new Set<IntentId>()
     const proofs = new Map<IntentId, EventOf<'call-proven'>>()
-    for (const event of this.#disk.events()) {
+    const known = new Set(recordedCalls(disk.events()).map(({ call }) => call.digest))
+    for (const event of disk.events()) {
       if (event.type === 'intent-closed') closed.add(event.intentId)
       if (event.type === 'call-proven') proofs.set(event.intentId, event)
       if (event.type !== 'fill-reopened') continue
@@ -55,17 +110,34 @@ export class CallWatch {
     }
     return [
       ...this.violations,
-      ...this.#readCalls().flatMap((each) =>
-        this.#wrongs(each, {
-          isClosed: closed.has(each.intentId),
-          proof: proofs.get(each.intentId),
-        }),
-      ),
+      ...this.#doubled(),
+      ...this.#readCalls()
+        .filter(({ call }) => known.has(call.digest))
+        .flatMap((each) =>
+          this.#wrongs(each, {
+            isClosed: closed.has(each.intentId),
+            proof: proofs.get(each.intentId),
+          }),
+        ),
     ]
   }
 
+  /** Each intent executes once, by whichever of its attempts; and nothing executes that no record tells of. */
+  #doubled(): string[] {
+    const owners = new Map(this.#readCalls().map(({ intentId, call }) => [call.digest, intentId]))
+    const seen = new Set<IntentId>()
+    return this.#ledger.executions.flatMap(({ digest }) => {
+      if (digest === undefined) return []
+      const intentId = owners.get(digest)
+      if (intentId === undefined) return ['a call without a record executed']
+      if (seen.has(intentId)) return [`${intentId} executed more than once`]
+      seen.add(intentId)
+      return []
+    })
+  }
+
   #readCalls(): readonly RecordedCall[] {
-    const records = this.#disk.records()
+    const records = this.#disk.history()
     const fresh = records.slice(this.#recordsRead).map(({ event }) => event)
     this.#recordsRead = records.length
     this.#calls.push(...recordedCalls(fresh))
@@ -79,7 +151,6 @@ export class CallWatch {
     const { isClosed, proof } = booked
     const runs = this.#ledger.executions.filter(({ digest }) => digest === call.digest)
     const wrongs: string[] = []
-    if (runs.length > 1) wrongs.push(`${intentId} executed ${runs.length} times`)
     if (proof?.attempt === call.attempt && proof.execution.txHash !== runs[0]?.hash)
       wrongs.push(`${intentId} is proven by a transaction that is not its own`)
     if (isClosed && runs.length > 0 && proof === undefined)
@@ -95,6 +166,10 @@ export class CallWatch {
   #hasExecuted(call: TrustlessCall): boolean {
     return this.#ledger.executions.some(({ digest }) => digest === call.digest)
   }
+}
+
+function strategyOf({ intentId }: RecordedCall): string {
+  return intentId.split(':')[0] ?? ''
 }
 
 /** Every trustless call that the journal ever recorded, in order. */

@@ -1,14 +1,12 @@
 import type { EventOf, JournalEvent } from '../../domain/book/journal.ts'
-import { DAY_MS, HOUR_MS } from '../../domain/book/limits.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import { nextSlot } from '../../domain/schedule/calendar.ts'
-import type { AccountLimits } from '../../domain/settings.ts'
-import { assetsOf, type Strategy } from '../../domain/strategy.ts'
-import type { Token } from '../../domain/token.ts'
+import type { Strategy } from '../../domain/strategy.ts'
 import type { Address } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
 import type { MinedTransaction, SettlementItem } from '../chain/ledger.ts'
 import type { World } from '../world.ts'
+import { capsPassedEver } from './caps.ts'
 import { recordedPermits } from './watch.ts'
 
 /** One permit that really executed. */
@@ -29,24 +27,36 @@ type Spending = {
 /** Everything that a world has done which it may never do, in words; empty for a sound one. */
 export function violationsOf(world: World): readonly string[] {
   const events = world.disk.events()
-  const spendings = spendingsOf(world, events)
+  const spendings = spendingsOf(world)
+  const state = world.disk.fold()
   return [
     ...world.watch.violations,
-    ...world.aggregation.watch.all(),
+    ...world.aggregation.watch.all(world.disk),
     ...doubleFills(spendings),
-    ...wrongBooks(events, spendings),
+    ...wrongSettlements(world),
+    ...wrongBooks(events, knownTo(events, spendings)),
     ...passedCaps(world, spendings),
     ...world.strategies.flatMap((strategy) =>
-      brokenSlots({ name: strategy.name, schedule: scheduleOf(world.state, strategy) }, events),
+      brokenSlots({ name: strategy.name, schedule: scheduleOf(state, strategy) }, events),
     ),
   ]
 }
 
-function spendingsOf(world: World, events: readonly JournalEvent[]): readonly Spending[] {
+/** Those whose permit the journal has: what an operator's word gave up is in no books. */
+function knownTo(
+  events: readonly JournalEvent[],
+  spendings: readonly Spending[],
+): readonly Spending[] {
+  const nonces = new Set(recordedPermits(events).map(({ permit }) => permit.nonce))
+  return spendings.filter(({ nonce }) => nonces.has(nonce))
+}
+
+function spendingsOf({ disk, ledger }: World): readonly Spending[] {
+  const ever = disk.history().map(({ event }) => event)
   const owners = new Map(
-    recordedPermits(events).map(({ intentId, permit }) => [permit.nonce, intentId]),
+    recordedPermits(ever).map(({ intentId, permit }) => [permit.nonce, intentId]),
   )
-  return world.ledger.transactions.flatMap((mined) =>
+  return ledger.transactions.flatMap((mined) =>
     mined.settled.map(({ permit, paid }) => {
       const { nonce, token } = permit
       const intentId = owners.get(nonce)
@@ -121,61 +131,21 @@ function booksOf(events: readonly JournalEvent[]): {
   return { closed, proven }
 }
 
+/** By what left the wallet, whichever daemon let it go; what an operator's word gave up counts for no cap. */
 function passedCaps(world: World, spendings: readonly Spending[]): string[] {
-  return world.strategies.flatMap((strategy) => {
-    const tokens = new Set(assetsOf(strategy).map(({ token }) => token))
-    return [...tokens].flatMap((token) => {
-      const sold = spendings.filter((each) => each.token === token.address)
-      return passedCapsOf(token, { strategy, account: world.account, sold })
-    })
-  })
+  const sold = spendings.filter(({ nonce }) => !world.watch.isForgiven(nonce))
+  return capsPassedEver([...sold, ...world.aggregation.watch.outflows()], world.filesEver)
 }
 
-function passedCapsOf(
-  { address, symbol }: Token,
-  by: { strategy: Strategy; account: AccountLimits; sold: readonly Spending[] },
-): string[] {
-  const found: string[] = []
-  const { name, limits } = by.strategy
-  const own = by.sold.filter(({ strategy }) => strategy === name)
-  const check = (who: string, used: bigint, cap: bigint | undefined): void => {
-    if (cap !== undefined && used > cap)
-      found.push(`${who} spent ${used} ${symbol}, its cap is ${cap}`)
-  }
-  for (const { cap, words, ms } of PERIODS) {
-    check(`${name} in ${words}`, mostWithin(own, ms), limits[cap].get(address))
-    check(`the account in ${words}`, mostWithin(by.sold, ms), by.account[cap].get(address))
-  }
-  return found
-}
-
-const PERIODS: readonly {
-  readonly cap: 'perHour' | 'perDay' | 'perWeek' | 'total'
-  readonly words: string
-  readonly ms: number
-}[] = [
-  { cap: 'perHour', words: 'an hour', ms: HOUR_MS },
-  { cap: 'perDay', words: 'a day', ms: DAY_MS },
-  { cap: 'perWeek', words: 'a week', ms: 7 * DAY_MS },
-  { cap: 'total', words: 'all', ms: Number.POSITIVE_INFINITY },
-]
-
-/** The most that was spent in any stretch of time of a length; `spendings` are in order of time. */
-function mostWithin(spendings: readonly Spending[], ms: number): bigint {
-  let most = 0n
-  let sum = 0n
-  let oldest = 0
-  for (const { amount, timeMs } of spendings) {
-    sum += amount
-    for (;;) {
-      const first = spendings[oldest]
-      if (first === undefined || timeMs - first.timeMs < ms) break
-      sum -= first.amount
-      oldest += 1
-    }
-    if (sum > most) most = sum
-  }
-  return most
+/** Nothing is settled by whom the files do not allow, or for anybody else. */
+function wrongSettlements(world: World): string[] {
+  const { spenders } = world.gasless
+  return world.ledger.transactions.flatMap(({ settled }) =>
+    settled.flatMap(({ permit: { spender, recipient, owner, nonce } }) => {
+      const isAllowed = spenders.includes(spender) && recipient === owner
+      return isAllowed ? [] : [`permit ${nonce} was settled by ${spender} for ${recipient}`]
+    }),
+  )
 }
 
 /** The journal accounts for the slots of a strategy one after the other, leaving out none and repeating none. */
@@ -188,7 +158,8 @@ function brokenSlots(
   let last: number | undefined
   const advance = (first: number, until: number): void => {
     const expected = last === undefined ? undefined : nextSlot(schedule, last)
-    if (first !== expected) found.push(`${name}: slot ${first} follows ${last}, not ${expected}`)
+    const isDue = first === expected || isTriggered(schedule, { first, last, expected })
+    if (!isDue) found.push(`${name}: slot ${first} follows ${last}, not ${expected}`)
     last = until
   }
   for (const event of events) {
@@ -203,6 +174,16 @@ function brokenSlots(
       advance(event.slotSeconds, event.slotSeconds)
   }
   return found
+}
+
+/** One that an operator asked for lies between those of the calendar. */
+function isTriggered(
+  schedule: Strategy['schedule'],
+  { first, last, expected }: Record<'first' | 'last' | 'expected', number | undefined>,
+): boolean {
+  if (first === undefined || last === undefined || first <= last) return false
+  const isBefore = expected === undefined || first < expected
+  return isBefore && nextSlot(schedule, first - 1) !== first
 }
 
 /** A slot that was accounted for and is open again. */

@@ -2,21 +2,32 @@ import type { JournalEvent } from '../../domain/book/journal.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import type { PermitRecord } from '../../domain/permit.ts'
 import type { Hex } from '../../domain/units.ts'
+import type { TransactionDraft } from '../../ports.ts'
 import type { Ledger } from '../chain/ledger.ts'
+import { isUnwrapping } from '../chain/mempool.ts'
 import type { SimulatedDisk } from '../journal.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
+import { capsPassedNow, type Outflow } from './caps.ts'
+import { HaltSight, type Standing } from './standing.ts'
 
 export type RecordedPermit = { readonly intentId: IntentId; readonly permit: PermitRecord }
 
-/** Looks over the daemon's shoulder at every signature, with the disk and the true chain at hand. */
+/** Looks over the daemons' shoulders at every signature, with the true history and the true chain at hand. */
 export class Watch {
   readonly violations: string[] = []
+  /** Whether an operator ever gave up what had been before. */
+  hasForgiven = false
   readonly #signed = new Set<Hex>()
-  /** Permits on disk by digest and by intent, as far as the disk was read. */
+  /** Permits that were ever on a disk, by digest and by intent, as far as the history was read. */
   readonly #byDigest = new Map<Hex, RecordedPermit>()
+  readonly #byNonce = new Map<bigint, RecordedPermit>()
   readonly #byIntent = new Map<IntentId, RecordedPermit[]>()
+  /** Signed, and not dead for good yet. */
+  readonly #live = new Map<Hex, RecordedPermit>()
+  /** Nonces of permits that an operator's word gave up: no daemon knows of them any more. */
+  readonly #forgiven = new Set<bigint>()
+  readonly #halts = new HaltSight()
   #recordsRead = 0
-  #cutsSeen = 0
   readonly #disk: SimulatedDisk
   readonly #ledger: Ledger
   readonly #clock: VirtualClock
@@ -35,28 +46,99 @@ export class Watch {
     return this.#signed.size
   }
 
+  /** An operator goes on with what these lines tell: caps count nothing else of what was before. */
+  forgive(disk: SimulatedDisk): void {
+    this.hasForgiven = true
+    const known = new Set(recordedPermits(disk.events()).map(({ permit }) => permit.nonce))
+    const ever = recordedPermits(this.#disk.history().map(({ event }) => event))
+    for (const { permit } of ever) if (!known.has(permit.nonce)) this.#forgiven.add(permit.nonce)
+  }
+
+  /** Permits that somebody may have the signature of and that these lines do not tell of. */
+  unknownTo(disk: SimulatedDisk): readonly RecordedPermit[] {
+    this.#readDisk()
+    const known = new Set(recordedPermits(disk.events()).map(({ permit }) => permit.digest))
+    return [...this.#byDigest].flatMap(([digest, recorded]) => {
+      const isGone = this.#signed.has(digest) && !known.has(digest)
+      return isGone && !this.#forgiven.has(recorded.permit.nonce) ? [recorded] : []
+    })
+  }
+
+  isForgiven(nonce: bigint): boolean {
+    return this.#forgiven.has(nonce)
+  }
+
   /** Called in the instant before a signature exists. Repeating an old signature is no new one. */
-  signing(digest: Hex): void {
+  signing(digest: Hex, standing: Standing): void {
     this.#readDisk()
     const own = this.#byDigest.get(digest)
     if (own === undefined) this.report(`${digest} was signed before its record was on disk`)
+    if (this.#halts.isHalted(standing)) this.report(`${own?.intentId} was signed under a halt`)
+    if (own !== undefined) this.#judgeFiles(own, standing)
     if (this.#signed.has(digest)) return
     this.#signed.add(digest)
-    for (const { intentId, permit } of own === undefined ? [] : this.#permitsOf(own.intentId)) {
+    if (own === undefined) return
+    for (const { intentId, permit } of this.#permitsOf(own.intentId)) {
       const rival = permit.digest !== digest
       if (rival && this.#signed.has(permit.digest) && !this.#ledger.isDead(permit))
         this.report(`${intentId} has two live permits`)
     }
+    this.#live.set(digest, own)
+  }
+
+  /** The same of a transaction: an unwrapping alone may be made under a halt. */
+  sending(draft: TransactionDraft, standing: Standing): void {
+    if (this.#halts.isHalted(standing) && !isUnwrapping(draft))
+      this.report(`transaction ${draft.nonce} was signed under a halt`)
+  }
+
+  #judgeFiles(own: RecordedPermit, { files }: Standing): void {
+    const strategy = strategyOf(own)
+    const isNamed = files.some((each) =>
+      each.strategies.some(({ name, enabled }) => enabled && name === strategy),
+    )
+    if (!isNamed) this.report(`${own.intentId} was signed, and its strategy's file is gone`)
+    const { token, amount } = own.permit
+    const asked = { strategy, token, amount, timeMs: Number.POSITIVE_INFINITY }
+    const others = [...this.#gone(own.permit), ...this.#pending(own.permit)]
+    const by = { nowMs: this.#clock.trueMs, files, others }
+    for (const words of capsPassedNow(asked, by)) this.report(`${own.intentId}: ${words}`)
+  }
+
+  /** What left the wallet in settlements. */
+  #gone({ nonce: own }: PermitRecord): readonly Outflow[] {
+    return this.#ledger.transactions.flatMap(({ settled, timeSeconds }) =>
+      settled.flatMap(({ permit: { nonce, token }, paid: amount }) => {
+        const recorded = this.#byNonce.get(nonce)
+        if (recorded === undefined || nonce === own || this.#forgiven.has(nonce)) return []
+        return { strategy: strategyOf(recorded), token, amount, timeMs: timeSeconds * 1000 }
+      }),
+    )
+  }
+
+  /** What may still leave it, beside one permit. */
+  #pending({ nonce: own }: PermitRecord): readonly Outflow[] {
+    const timeMs = Number.POSITIVE_INFINITY
+    const pending: Outflow[] = []
+    for (const [digest, recorded] of this.#live) {
+      const { permit } = recorded
+      // A reorganisation may free a nonce; nothing brings a deadline back.
+      if (this.#ledger.isPast(permit)) this.#live.delete(digest)
+      const isLive = !this.#ledger.isDead(permit) && permit.nonce !== own
+      if (!isLive || this.#forgiven.has(permit.nonce)) continue
+      const { token, amount } = permit
+      pending.push({ strategy: strategyOf(recorded), token, amount, timeMs })
+    }
+    return pending
   }
 
   #readDisk(): void {
-    const records = this.#disk.records()
-    if (this.#cutsSeen !== this.#disk.cuts) this.#recordsRead = 0
-    this.#cutsSeen = this.#disk.cuts
+    const records = this.#disk.history()
     const fresh = records.slice(this.#recordsRead).map(({ event }) => event)
     this.#recordsRead = records.length
     for (const each of recordedPermits(fresh)) {
       this.#byDigest.set(each.permit.digest, each)
+      this.#byNonce.set(each.permit.nonce, each)
       this.#byIntent.set(each.intentId, [...this.#permitsOf(each.intentId), each])
     }
   }
@@ -64,6 +146,10 @@ export class Watch {
   #permitsOf(id: IntentId): readonly RecordedPermit[] {
     return this.#byIntent.get(id) ?? []
   }
+}
+
+function strategyOf({ intentId }: { readonly intentId: IntentId }): string {
+  return intentId.split(':')[0] ?? ''
 }
 
 /** Every permit that the journal ever recorded, in order. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
+import { recordedPermits } from '../../../src/simulate/judge/watch.ts'
 import { World, type WorldOptions } from '../../../src/simulate/world.ts'
 import { callWorld, untilEvent, untilFirstSlot } from '../../support/aggregator/call-world.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
@@ -28,6 +29,21 @@ describe('a permit is not dead', () => {
     expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
     expect(world.watch.signatures).toBe(1)
     expectSound(world)
+  })
+
+  test('before its deadline has passed on chain, where a node is ahead by what is believed', async () => {
+    for (let each = 0; each < 12; each += 1) {
+      const world = new World({ seed: `a little ahead ${each}`, strategies: [aStrategy()] })
+      world.serviceFaults.neverFills = 1
+      world.start()
+      await world.runFor(HOUR - 1_000)
+      await untilSigned(world, 1)
+      world.chainFaults.aheadSeconds = 5
+      const [recorded] = recordedPermits(world.disk.events())
+      if (recorded === undefined) throw new Error('no permit is on record')
+      await untilEvent(world, 'authorization-dead')
+      expect([each, world.ledger.isDead(recorded.permit)]).toEqual([each, true])
+    }
   })
 
   test('at the newest block: only as deep as the operator asks for', async () => {

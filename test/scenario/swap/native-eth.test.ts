@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { USDC, WETH } from '../../../src/simulate/stage.ts'
+import { USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
+import { untilEvent } from '../../support/aggregator/call-world.ts'
 import {
   aSchedule,
   aStrategy,
@@ -13,13 +14,15 @@ import {
   SELL_USDC,
   usdc,
 } from '../../support/builders.ts'
-import { expectSound, outcomes } from '../../support/sound.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
 const FROM_ETH = aStrategy({
   sell: ETH,
   buy: SELL_USDC,
   size: { side: 'sell', amount: milliWeth(20) },
 })
+
+const TO_ETH = aStrategy({ buy: { ...BUY_WETH, native: true } })
 
 function transactions(world: World): string[] {
   return world.disk
@@ -132,6 +135,43 @@ test('a halt stops a wrapping that waits for the turn of its wallet', async () =
   expect(outcomes(world, 'hourly')).toEqual(['skipped halted'])
   expect(outcomes(world, 'second')).toEqual(['skipped halted'])
   expect(eth - world.balance('native')).toBeLessThan(10n ** 15n)
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})
+
+test('a node that falls behind names no nonce that a mined transaction has used', async () => {
+  const world = new World({ seed: 'behind', strategies: [TO_ETH] })
+  world.start()
+  await world.runFor(HOUR - 1_000)
+  // The approval lies a few seconds back; a node behind it still gives its nonce away.
+  world.disk.onAppend = (type) => {
+    if (type === 'fill-proven') world.chainFaults.lagSeconds = 40
+  }
+  await untilEvent(world, 'fill-proven')
+  await world.runFor(10_000)
+  expect(transactions(world)).toEqual(['approve'])
+  world.disk.onAppend = undefined
+  world.chainFaults.lagSeconds = 0
+  await world.runFor(5 * MINUTE)
+  expect(transactions(world)).toEqual(['approve', 'unwrap'])
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expect(imbalances(world)).toEqual([])
+  expectSound(world)
+})
+
+test('an unwrapping whose nonce somebody else used is made again', async () => {
+  const world = new World({ seed: 'lost unwrapping', strategies: [TO_ETH] })
+  world.start()
+  await world.runFor(HOUR - 1_000)
+  await untilEvent(world, 'fill-proven')
+  world.chainFaults.losesTransaction = 1
+  while (!transactions(world).includes('unwrap')) await world.runFor(50)
+  world.mempool.useNonce(WALLET)
+  world.chainFaults.losesTransaction = 0
+  await world.runFor(10 * MINUTE)
+  expect(eventTypes(world).filter((type) => type === 'transaction-ended')).toHaveLength(3)
+  expect(transactions(world)).toEqual(['approve', 'unwrap', 'unwrap'])
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
   expect(imbalances(world)).toEqual([])
   expectSound(world)
 })

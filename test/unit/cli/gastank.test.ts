@@ -156,7 +156,8 @@ describe('a deposit', () => {
   })
 
   test('counts those ten minutes from when the one before was mined', async () => {
-    const { deposit, journal, tools, clock } = await rig()
+    const { deposit, journal, tools, clock, account } = await rig()
+    account.transactionCount = 1
     const transaction = { ...earlierDeposit(tools.account), availableBefore: 0n }
     const { id, hash } = transaction
     await journal.append({ type: 'transaction-recorded', transaction })

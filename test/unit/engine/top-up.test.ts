@@ -135,7 +135,8 @@ describe('a deposit that the service does not show', () => {
   })
 
   test('counts as shown after ten minutes where it was recorded without a figure', async () => {
-    const { keep, append, deposits, key } = await rig()
+    const { keep, append, deposits, key, account } = await rig()
+    account.transactionCount = 1
     const transaction = earlier(key.address, undefined)
     const { id } = transaction
     await append(

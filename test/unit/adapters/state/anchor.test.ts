@@ -59,11 +59,17 @@ function places() {
 
 type Places = ReturnType<typeof places>
 
+type Started = OpenedJournal & { readonly anchors: StateAnchors; readonly faults: Error[] }
+
 /** A start as a live daemon makes it, up to where something may be signed. */
-async function start(
-  { stateDir, trader }: Places,
-  openLog = openLogFile,
-): Promise<OpenedJournal & { readonly anchors: StateAnchors; readonly faults: Error[] }> {
+async function start(at: Places, openLog = openLogFile): Promise<Started> {
+  const started = await begin(at, openLog)
+  await started.anchors.keep(started.journal)
+  return started
+}
+
+/** The same as far as it comes without the chain. */
+async function begin({ stateDir, trader }: Places, openLog = openLogFile): Promise<Started> {
   const anchors = await StateAnchors.read({ stateDir, trader, operator: undefined, clock: CLOCK })
   const faults: Error[] = []
   const journal = await openForTest(stateDir, {
@@ -78,7 +84,6 @@ async function start(
   })
   onTestFinished(() => anchors.close())
   if (journal.journal.state.bound === undefined) await journal.journal.append(BOUND)
-  await anchors.keep(journal.journal)
   return { ...journal, anchors, faults }
 }
 
@@ -222,6 +227,18 @@ describe('an anchor', () => {
       expect(daemon.anchors.lost()).toMatch(/was removed or given to another state/)
       expect(daemon.faults).toHaveLength(1)
     }
+  })
+
+  test('that another daemon has moved on since it was read is not given to a copy of the state', async () => {
+    const at = places()
+    const first = await start(at)
+    const copy = { ...at, stateDir: join(at.base, 'copy') }
+    cpSync(at.stateDir, copy.stateDir, { recursive: true })
+    const second = await begin(copy)
+    await authorize(first)
+    await expect(second.anchors.keep(second.journal)).rejects.toThrow(/changed while this daemon/)
+    expect(first.anchors.lost()).toBeUndefined()
+    expect(second.anchors.lost()).toBeDefined()
   })
 
   test('cannot be kept where nothing may be written, and says with which key another place is chosen', async () => {

@@ -1,0 +1,14 @@
+import { NOT_SCHEDULED } from './fold.ts'
+import type { JournalEvent } from './journal.ts'
+import type { DaemonState } from './state.ts'
+
+/** Whatever came due until now, of each strategy that is attended, as missed: it may have been attended in what is lost. */
+export function passedSlots(state: DaemonState, nowSeconds: number): readonly JournalEvent[] {
+  return [...state.strategies].flatMap(([strategy, { scheduleKey, lastSlotSeconds }]) => {
+    if (scheduleKey === NOT_SCHEDULED || nowSeconds <= lastSlotSeconds) return []
+    const firstSeconds = lastSlotSeconds + 1
+    return [
+      { type: 'slots-missed', strategy, firstSeconds, lastSeconds: nowSeconds, count: undefined },
+    ]
+  })
+}

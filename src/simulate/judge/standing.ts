@@ -1,0 +1,32 @@
+import type { OperatorFiles } from '../../engine/daemon.ts'
+import type { SimulatedDisk } from '../journal.ts'
+
+/** How a daemon's process stands at the moment when it signs. */
+export type Standing = {
+  /** The state directory that it writes. */
+  readonly disk: SimulatedDisk
+  /** The operator's files: the old and the new ones while they are exchanged. */
+  readonly files: readonly OperatorFiles[]
+  readonly isHaltFileThere: boolean
+}
+
+type Read = { cuts: number; records: number; isHalted: boolean }
+
+/** Whether a halt is on disk, as whoever reads the directory from outside would find it. */
+export class HaltSight {
+  readonly #read = new WeakMap<SimulatedDisk, Read>()
+
+  isHalted({ disk, isHaltFileThere }: Standing): boolean {
+    const records = disk.records()
+    const known = this.#read.get(disk)
+    const isFresh = known === undefined || known.cuts !== disk.cuts
+    const read = isFresh ? { cuts: disk.cuts, records: 0, isHalted: false } : known
+    for (const { event } of records.slice(read.records)) {
+      if (event.type === 'halted') read.isHalted = true
+      if (event.type === 'halt-lifted') read.isHalted = false
+    }
+    read.records = records.length
+    this.#read.set(disk, read)
+    return isHaltFileThere || read.isHalted
+  }
+}

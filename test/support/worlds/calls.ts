@@ -1,0 +1,35 @@
+import type { Strategy } from '../../../src/domain/strategy.ts'
+import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import { aCallStrategy } from '../aggregator/call-world.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../builders.ts'
+import { judged, type Lived } from './lived.ts'
+import { Troubles } from './troubles.ts'
+import { randomOf, randomWorld } from './worlds.ts'
+
+const CAPPED = { ...OPEN, perHour: new Map([[NATIVE_TOKEN, baseUnits(2_000n)]]) }
+const STRATEGIES: readonly Strategy[] = [
+  aCallStrategy({ name: 'often', schedule: aSchedule('*/20 * * * *'), limits: CAPPED }),
+  aCallStrategy({ name: 'hourly', calldata: '0x4e71d92e' }),
+  aStrategy({ name: 'swap', schedule: aSchedule('15 */3 * * *') }),
+]
+const STEPS = 40
+
+/** A day of calls, with a swap now and then. */
+export async function liveCalls(seed: number): Promise<Lived> {
+  const random = randomOf('calls', seed)
+  const account = { perDay: new Map([[NATIVE_TOKEN, baseUnits(40_000n)]]) }
+  const world = randomWorld({ seed: `calls ${seed}`, strategies: STRATEGIES, account }, random)
+  const troubles = new Troubles(world, random)
+  world.start()
+  for (let steps = 0; steps < STEPS; steps += 1) {
+    await world.runFor(random.between(1_000, 15 * MINUTE))
+    await troubles.disturb()
+  }
+  const lived = await judged(world, troubles)
+  const before = world.aggregation.ledger.executions.length
+  await world.runFor(3 * HOUR)
+  const goesOn = world.aggregation.ledger.executions.length > before
+  const wrongs = goesOn ? lived.wrongs : [...lived.wrongs, 'no call is made any more']
+  return { ...lived, wrongs }
+}

@@ -1,0 +1,106 @@
+import { StateCorruptError } from '../../../src/domain/errors.ts'
+import type { SeededRandom } from '../../../src/domain/random.ts'
+import type { SimulatedDisk } from '../../../src/simulate/journal.ts'
+import { acceptLoss, beginAnew } from '../../../src/simulate/operator.ts'
+import type { World } from '../../../src/simulate/world.ts'
+
+/** What somebody does to the journal of a daemon that is down, and what its operator does about it. */
+
+const HALT = { type: 'halt-lifted' } as const
+
+/** Whatever it does, a start may only go on with it where nothing that was signed for is gone. */
+type Damage = {
+  readonly name: string
+  /** Nobody may ever start with it. */
+  readonly isForgery: boolean
+  damage(disk: SimulatedDisk, random: SeededRandom): void
+}
+
+const DAMAGES: readonly Damage[] = [
+  {
+    name: 'cut',
+    isForgery: false,
+    damage: (disk, random) => disk.cutTo(random.between(0, disk.lines.length)),
+  },
+  {
+    name: 'cut-a-little',
+    isForgery: false,
+    damage: (disk, random) => disk.cutTo(Math.max(0, disk.lines.length - random.between(1, 12))),
+  },
+  { name: 'emptied', isForgery: false, damage: (disk) => disk.cutTo(0) },
+  {
+    name: 'forged',
+    isForgery: true,
+    damage: (disk) => disk.forge(HALT, 0),
+  },
+  {
+    name: 'altered',
+    isForgery: true,
+    damage(disk, random) {
+      const lines = [...disk.lines]
+      const at = random.between(0, lines.length - 1)
+      lines[at] = (lines[at] ?? '').replace(
+        /"atMs":(\d)/,
+        (_all, digit) => `"atMs":${9 - Number(digit)}`,
+      )
+      disk.replaceWith(lines)
+    },
+  },
+  {
+    name: 'without-one',
+    isForgery: true,
+    damage(disk, random) {
+      const at = random.between(0, disk.lines.length - 2)
+      disk.replaceWith(disk.lines.filter((_line, index) => index !== at))
+    },
+  },
+]
+
+/**
+ * Damages the journal of a daemon that is down, starts it, and repairs what it refuses in one of an operator's ways. Gives
+ * what was done, in words.
+ */
+export async function sufferDamage(world: World, random: SeededRandom): Promise<string> {
+  const { disk } = world
+  const lines = [...disk.lines]
+  if (lines.length < 3) return 'nothing to damage'
+  const { name, isForgery, damage } =
+    DAMAGES[random.between(0, DAMAGES.length - 1)] ?? notThere('damage')
+  damage(disk, random)
+  world.start()
+  await world.runFor(random.between(1, 120) * 1_000)
+  if (isRefused(world)) return `${name}, ${repair(world, { lines, random })}`
+  if (isForgery) world.watch.report(`a journal that was ${name} was accepted`)
+  else if (world.watch.unknownTo(disk).length > 0)
+    world.watch.report('a state without what it had signed was accepted')
+  return `${name}, harmless`
+}
+
+function notThere(what: string): never {
+  throw new Error(`no ${what}`)
+}
+
+function isRefused({ ended }: World): boolean {
+  return ended !== undefined && ended !== 'returned'
+}
+
+/** Brings the true journal back, goes on with what is left of it, or begins afresh. */
+function repair(
+  world: World,
+  { lines, random }: { readonly lines: readonly string[]; readonly random: SeededRandom },
+): string {
+  const { ended, disk } = world
+  world.crash()
+  const isUnreadable = typeof ended === 'object' && ended.error instanceof StateCorruptError
+  const way = random.between(0, 3)
+  if (way === 0 && !isUnreadable && disk.lines.length > 0) {
+    acceptLoss(world)
+    return 'loss accepted'
+  }
+  if (way === 1) {
+    beginAnew(world)
+    return 'begun anew'
+  }
+  disk.replaceWith(lines)
+  return 'restored'
+}

@@ -1,0 +1,84 @@
+import type { DcaStrategy, Strategy } from '../../../src/domain/strategy.ts'
+import { USDC } from '../../../src/simulate/stage.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import {
+  aCustomStrategy,
+  aSchedule,
+  aStrategy,
+  BUY_WETH,
+  capOf,
+  ETH,
+  HOUR,
+  MINUTE,
+  milliWeth,
+  OPEN,
+  SELL_USDC,
+  usdc,
+} from '../builders.ts'
+import { judged, type Lived } from './lived.ts'
+import { Troubles } from './troubles.ts'
+import { randomOf, randomWorld } from './worlds.ts'
+
+const CAPPED = {
+  ...OPEN,
+  perDay: capOf(USDC, usdc(300)),
+  total: capOf(USDC, usdc(400)),
+  maxOpenIntents: 2,
+}
+const SWAPS: readonly DcaStrategy[] = [
+  aStrategy({ name: 'capped', schedule: aSchedule('*/40 * * * *'), limits: CAPPED }),
+  aStrategy({
+    name: 'exact-output',
+    schedule: aSchedule('0 * * * *', { missed: 'all', maxLatenessMs: 3 * HOUR }),
+    size: { side: 'buy', amount: milliWeth(10) },
+  }),
+  aStrategy({
+    name: 'from-eth',
+    schedule: aSchedule('0 */2 * * *', { missed: 'skip' }),
+    sell: ETH,
+    buy: SELL_USDC,
+    size: { side: 'sell', amount: milliWeth(10) },
+  }),
+  aStrategy({
+    name: 'to-eth',
+    schedule: aSchedule('30 */3 * * *'),
+    sell: SELL_USDC,
+    buy: { ...BUY_WETH, native: true },
+  }),
+]
+const STRATEGIES: readonly Strategy[] = [
+  ...SWAPS,
+  aCustomStrategy({ schedule: aSchedule('10 * * * *', { overlap: 'skip' }) }),
+]
+
+/** A day of swaps of every shape, one of them decided by a module. Not judged yet. */
+export async function dayOfSwaps(seed: number): Promise<{ world: World; troubles: Troubles }> {
+  const random = randomOf('day', seed)
+  const world = randomWorld(
+    {
+      seed: `day ${seed}`,
+      strategies: STRATEGIES,
+      account: { perDay: capOf(USDC, usdc(600)) },
+      modules: {
+        own: ({ memory }) => ({
+          orders: [{ sell: 'USDC', buy: 'WETH', amount: usdc(12) }],
+          memory: { seen: `${Number(memory['seen'] ?? '0') + 1}` },
+        }),
+      },
+    },
+    random,
+  )
+  const troubles = new Troubles(world, random)
+  const untilMs = world.clock.trueMs + 24 * HOUR
+  world.start()
+  while (world.clock.trueMs < untilMs) {
+    await troubles.disturb()
+    await world.runFor(random.between(2, 60) * MINUTE)
+  }
+  return { world, troubles }
+}
+
+export async function liveDay(seed: number): Promise<Lived> {
+  const { world, troubles } = await dayOfSwaps(seed)
+  return judged(world, troubles)
+}

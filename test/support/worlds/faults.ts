@@ -1,0 +1,154 @@
+import type { SeededRandom } from '../../../src/domain/random.ts'
+import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import { MINUTE } from '../builders.ts'
+
+/** What is wrong outside of the machine: nodes, services, modules, and the machine's own clock. */
+
+/** Answers that no module may give. `__proto__` is a key of its own here, as in what JSON brings. */
+const NONSENSE: readonly unknown[] = [
+  undefined,
+  null,
+  'sell everything',
+  7,
+  [],
+  { orders: 'all of it' },
+  { orders: [{ sell: 'USDC', buy: 'WETH', amount: -1n }] },
+  { orders: [{ sell: 'USDC', buy: 'WETH', amount: Number.NaN }] },
+  { orders: [{ sell: 'USDC', buy: 'DOGE', amount: 1n }] },
+  { orders: [{ sell: '__proto__', buy: 'constructor', amount: 1n }] },
+  { orders: [{ sell: 'USDC', buy: 'WETH', amount: 10n ** 40n }] },
+  { orders: Array.from({ length: 5_000 }, () => ({ sell: 'USDC', buy: 'WETH', amount: 1n })) },
+  { orders: [], memory: JSON.parse('{"__proto__":{"orders":"mine"}}') },
+  { orders: [], memory: { big: 'x'.repeat(200_000) } },
+  JSON.parse('{"__proto__":{"orders":[{"sell":"USDC","buy":"WETH","amount":"1"}]}}'),
+]
+
+const ROUTES = [
+  'sendRawTransaction',
+  'getTransactionReceipt',
+  'accountInfo',
+  'transactionStatus',
+] as const
+
+function often(random: SeededRandom, p: number, value: number): number {
+  return random.chance(p) ? value : 0
+}
+
+/** Each node ahead, behind, partial or gone, for itself; beside the one that everything is asked of. */
+export function disturbNodes(world: World, random: SeededRandom): void {
+  const { chainFaults, otherNodes, aggregation } = world
+  Object.assign(chainFaults, {
+    down: random.chance(0.05),
+    unavailable: often(random, 0.4, random.next() / 2),
+    lagSeconds: often(random, 0.2, random.between(1, 90)),
+    indexingSeconds: often(random, 0.2, random.between(1, 600)),
+    losesLogs: often(random, 0.15, random.next()),
+    losesTransaction: often(random, 0.3, 0.5),
+    minesAfterBlocksMax: random.between(1, 30),
+    subReadFails: often(random, 0.15, 0.2),
+  })
+  // One that is behind and says that it is not makes up a chain of its own: that takes a second node to find out.
+  const mayLie = chainFaults.lagSeconds === 0 || otherNodes.length > 0
+  chainFaults.aheadSeconds = mayLie ? often(random, 0.15, random.between(1, 120)) : 0
+  for (const node of otherNodes)
+    Object.assign(node, noChainFaults(), {
+      down: random.chance(0.1),
+      lagSeconds: often(random, 0.3, random.between(1, 300)),
+      aheadSeconds: often(random, 0.1, random.between(1, 120)),
+    })
+  const calls = aggregation.chainFaults
+  const half = random.chance(0.5)
+  Object.assign(calls, {
+    down: random.chance(0.05),
+    unavailable: often(random, 0.3, random.next() / 2),
+    indexingSeconds: often(random, 0.2, random.between(1, 450)),
+    tracesDown: random.chance(0.05) && half,
+    draftsDown: random.chance(0.05) && !half,
+    noGas: random.chance(0.05),
+    behind: often(random, 0.1, random.between(0, 8)),
+    lateAccounts: often(random, 0.1, random.between(1, 3)),
+    accountLateMs: 60_000,
+    nonceBehind: random.chance(0.1),
+  })
+  for (const node of aggregation.otherNodes)
+    Object.assign(node, {
+      down: random.chance(0.1),
+      lagSeconds: often(random, 0.3, random.between(1, 300)),
+      aheadSeconds: often(random, 0.1, random.between(1, 120)),
+    })
+}
+
+export function disturbServices(world: World, random: SeededRandom): void {
+  Object.assign(world.serviceFaults, {
+    down: random.chance(0.05),
+    rateLimited: often(random, 0.3, random.next() / 2),
+    failsBefore: often(random, 0.3, random.next() / 2),
+    failsAfter: often(random, 0.4, random.next() / 2),
+    rejects: often(random, 0.1, 0.3),
+    rejectsButTakes: often(random, 0.2, 0.5),
+    forgets: often(random, 0.3, 0.5),
+    silent: often(random, 0.3, 0.5),
+    neverFills: often(random, 0.3, 0.5),
+    fillsLate: often(random, 0.3, 0.6),
+    saysFailedButFills: often(random, 0.3, 0.5),
+    namesForeignHash: often(random, 0.3, 0.5),
+    saysFilledButDoesNot: often(random, 0.2, 0.3),
+    steals: often(random, 0.1, 0.2),
+    zeroTransfers: often(random, 0.3, random.between(1, 3)),
+    listsWrongDecimals: random.chance(0.03),
+    batchMs: random.chance(0.5) ? 30_000 : undefined,
+    skewMs: often(random, 0.2, random.between(-9_000, 9_000)),
+    quoteLifetimeMs: random.between(15, 120) * 1000,
+    limit: random.chance(0.1) ? { requests: random.between(1, 5), windowMs: 10_000 } : undefined,
+  })
+  world.queueDelayMs = often(random, 0.3, random.between(100, 40_000))
+}
+
+export function disturbCallService(world: World, random: SeededRandom): void {
+  const { faults, ledger } = world.aggregation
+  const message = 'no'
+  Object.assign(faults, {
+    down: random.chance(0.05),
+    failsBefore: often(random, 0.2, random.next()),
+    failsAfter: often(random, 0.2, random.next()),
+    rejection: random.chance(0.15) ? { tag: 'rejected', message } : undefined,
+    rejectsButTakes: random.chance(0.5),
+    neverExecutes: random.chance(0.1),
+    broadcastsAlone: random.chance(0.15),
+    delayMs: often(random, 0.2, random.between(0, 400_000)),
+    receipts: random.chance(0.2) ? 'null' : 'honest',
+    receiptsLost: often(random, 0.2, random.next()),
+    namesHash: random.chance(0.15) ? ledger.mined.at(-1)?.hash : undefined,
+  })
+  if (random.chance(0.1)) faults.receipts = 'not-found'
+  ledger.losesDirect = random.chance(0.1)
+  const route = ROUTES[random.between(0, ROUTES.length - 1)] ?? ''
+  world.queueDelaysMs = random.chance(0.1) ? { [route]: 400_000 } : {}
+}
+
+/** One loops or takes its process down with it, one is late, one throws, one answers nonsense. */
+export function disturbModules(world: World, random: SeededRandom): void {
+  const { silent, lateMs, garbage } = world.moduleFaults
+  for (const all of [silent, lateMs, garbage]) all.clear()
+  for (const name of world.modules.keys()) {
+    const what = random.between(0, 9)
+    if (what === 0) silent.add(name)
+    if (what === 1) lateMs.set(name, random.between(1, 30_000))
+    if (what === 2) garbage.set(name, NONSENSE[random.between(0, NONSENSE.length - 1)])
+  }
+}
+
+/** The machine's clock, its load, and blocks that are taken back: no deeper than what the rule of the world takes for final. */
+export function disturbTime(world: World, random: SeededRandom): void {
+  const { clock, ledger, aggregation } = world
+  clock.offsetMs = often(random, 0.2, random.between(-30 * MINUTE, 30 * MINUTE))
+  if (random.chance(0.2)) clock.stall(random.between(1_000, 20 * MINUTE))
+  for (const chain of [ledger, aggregation.ledger]) {
+    if (!random.chance(0.2)) continue
+    const blocks = random.between(1, 2)
+    const againAfterMs = random.chance(0.7) ? random.between(100, 20_000) : undefined
+    const atMs = clock.trueMs + random.between(0, 10 * MINUTE)
+    clock.schedule(atMs, () => chain.reorg({ blocks, againAfterMs }))
+  }
+}

@@ -1,0 +1,61 @@
+import { USDC } from '../../../src/simulate/stage.ts'
+import { aSchedule, aStrategy, capOf, HOUR, OPEN, usdc } from '../builders.ts'
+import { judged, type Lived } from './lived.ts'
+import { Troubles } from './troubles.ts'
+import { randomOf, randomWorld } from './worlds.ts'
+
+const LIMITS = {
+  ...OPEN,
+  perHour: capOf(USDC, usdc(30)),
+  perDay: capOf(USDC, usdc(160)),
+  perWeek: capOf(USDC, usdc(360)),
+  total: capOf(USDC, usdc(420)),
+}
+const ACCOUNT = {
+  perHour: capOf(USDC, usdc(40)),
+  perDay: capOf(USDC, usdc(300)),
+  perWeek: capOf(USDC, usdc(560)),
+  total: capOf(USDC, usdc(640)),
+}
+const STRATEGIES = [
+  aStrategy({
+    name: 'quick',
+    schedule: aSchedule('*/15 * * * *', { missed: 'all', maxLatenessMs: 3 * HOUR }),
+    size: { side: 'sell', amount: usdc(10) },
+    limits: { ...LIMITS, maxOpenIntents: 20 },
+  }),
+  aStrategy({
+    name: 'slow',
+    schedule: aSchedule('5,25 * * * *'),
+    size: { side: 'sell', amount: usdc(20) },
+    limits: LIMITS,
+  }),
+]
+const HOURS = [1, 1, 2, 5, 20, 70] as const
+const STEPS = 8
+
+/** Days of orders that every cap of every window is in the way of. */
+export async function liveLimits(seed: number): Promise<Lived> {
+  const random = randomOf('limits', seed)
+  const world = randomWorld(
+    { seed: `limits ${seed}`, strategies: STRATEGIES, account: ACCOUNT },
+    random,
+  )
+  const troubles = new Troubles(world, random)
+  world.start()
+  for (let steps = 0; steps < STEPS; steps += 1) {
+    await troubles.disturb()
+    const hours = HOURS[random.between(0, HOURS.length - 1)] ?? 1
+    await world.runFor(HOUR)
+    troubles.rest()
+    await world.runFor((hours - 1) * HOUR)
+  }
+  const lived = await judged(world, troubles)
+  const tally = new Map(lived.tally)
+  for (const event of world.disk.events()) {
+    if (event.type !== 'slot-closed' || !event.reason.startsWith('limit-')) continue
+    const what = `skipped ${event.reason}`
+    tally.set(what, (tally.get(what) ?? 0) + 1)
+  }
+  return { ...lived, tally }
+}

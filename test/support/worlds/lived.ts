@@ -1,0 +1,45 @@
+import { isDeepStrictEqual } from 'node:util'
+import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
+import { violationsOf } from '../../../src/simulate/judge/invariants.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import type { Troubles } from './troubles.ts'
+
+/** What came of a random world. */
+export type Lived = {
+  readonly world: World
+  /** What may never have happened, in words; empty for a sound one. */
+  readonly wrongs: readonly string[]
+  /** What happened in it, by name: a world in which nothing did proves nothing. */
+  readonly tally: ReadonlyMap<string, number>
+}
+
+/** Ends the troubles of a world and judges it. */
+export async function judged(
+  world: World,
+  troubles: Troubles,
+  more: () => readonly string[] = () => [],
+): Promise<Lived> {
+  const open = await troubles.end()
+  const isMemoryTrue = isDeepStrictEqual(world.state, world.disk.fold())
+  const wrongs = [
+    ...open,
+    ...violationsOf(world),
+    ...imbalances(world),
+    ...(isMemoryTrue ? [] : ['the memory of the daemon is not what its disk says']),
+    ...more(),
+  ]
+  const tally = new Map(troubles.happened)
+  tally.set('settlements', settlements(world))
+  tally.set('calls', world.aggregation.ledger.executions.length)
+  tally.set('records', world.disk.history().length)
+  return { world, wrongs, tally }
+}
+
+function settlements({ ledger }: World): number {
+  return ledger.transactions.reduce((sum, { settled }) => sum + settled.length, 0)
+}
+
+/** How often something happened in several worlds. */
+export function sumOf(tallies: readonly ReadonlyMap<string, number>[], what: string): number {
+  return tallies.reduce((sum, tally) => sum + (tally.get(what) ?? 0), 0)
+}

@@ -1,0 +1,80 @@
+import type { SeededRandom } from '../../../src/domain/random.ts'
+import type { MissedPolicy } from '../../../src/domain/schedule/schedule.ts'
+import type { TwapStrategy } from '../../../src/domain/strategy.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import { bookedSpending } from '../../../src/simulate/judge/balance-sheet.ts'
+import { USDC } from '../../../src/simulate/stage.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import { aTwap, usdcPerWeth } from '../../unit/decide/decide-fixture.ts'
+import { capOf, HOUR, MINUTE, OPEN, usdc } from '../builders.ts'
+import { judged, type Lived } from './lived.ts'
+import { Troubles } from './troubles.ts'
+import { randomOf, randomWorld } from './worlds.ts'
+
+const TOTAL = baseUnits(usdc(200) + 13n)
+const SLICES = 30
+const TROUBLES = 5
+
+function programOf(random: SeededRandom): TwapStrategy {
+  function pick<Value>(first: Value, ...others: readonly Value[]): Value {
+    return others[random.between(0, others.length) - 1] ?? first
+  }
+  const { schedule, ...rest } = aTwap(
+    {
+      total: TOTAL,
+      unsold: pick<TwapStrategy['unsold']>('spread', 'drop', 'spread'),
+      price: { min: undefined, max: usdcPerWeth(2_600) },
+    },
+    { everySeconds: pick(10, 60, 180), count: SLICES, startSeconds: undefined },
+  )
+  const perOrder = pick(OPEN.perOrder, capOf(USDC, usdc(40)))
+  return {
+    ...rest,
+    limits: { ...OPEN, cooldownMs: pick(0, 90_000, 0), perOrder },
+    schedule: {
+      ...schedule,
+      missed: pick<MissedPolicy>('skip', 'latest', 'all'),
+      maxLatenessMs: pick(MINUTE, 10 * MINUTE, HOUR),
+    },
+  }
+}
+
+/** A program of slices: it sells its total but for what it tells, and never more. */
+export async function liveSlices(seed: number): Promise<Lived> {
+  const random = randomOf('slices', seed)
+  const strategy = programOf(random)
+  const { schedule } = strategy
+  const lengthMs = schedule.type === 'interval' ? schedule.everySeconds * SLICES * 1_000 : 0
+  const world = randomWorld({ seed: `slices ${seed}`, strategies: [strategy] }, random)
+  const troubles = new Troubles(world, random)
+  world.start()
+  for (let steps = 0; steps < TROUBLES; steps += 1) {
+    await world.runFor(lengthMs / TROUBLES)
+    await troubles.disturb()
+  }
+  const lived = await judged(world, troubles)
+  await world.runFor(2 * HOUR)
+  const told = world.disk.events().some(({ type }) => type === 'program-ended')
+  const tally = new Map([...lived.tally, [told ? 'told unsold' : 'sold out', 1]])
+  return { ...lived, tally, wrongs: [...lived.wrongs, ...wrongTotals(world)] }
+}
+
+/** By the ledger and by what the journal tells. What an operator's word gave up is nobody's any more. */
+function wrongTotals(world: World): readonly string[] {
+  const events = world.disk.events()
+  const told = events.flatMap((event) => (event.type === 'program-ended' ? [event.unsold] : []))
+  const sold = soldOf(world)
+  if (sold > TOTAL) return [`${sold} of ${TOTAL} was sold`]
+  if (world.watch.hasForgiven) return []
+  const [unsold = 0n] = told
+  const booked = bookedSpending(events).get(USDC.address) ?? 0n
+  const isWhole = told.length <= 1 && booked + unsold === TOTAL && sold + unsold <= TOTAL
+  return isWhole ? [] : [`of ${TOTAL} ${booked} is booked, ${sold} sold, and ${told} told unsold`]
+}
+
+function soldOf({ ledger, watch }: World): bigint {
+  const items = ledger.transactions.flatMap(({ settled }) => settled)
+  return items
+    .filter(({ permit }) => !watch.isForgiven(permit.nonce))
+    .reduce((sum, { paid }) => sum + paid, 0n)
+}

@@ -1,0 +1,278 @@
+import type { SeededRandom } from '../../../src/domain/random.ts'
+import type { AccountLimits } from '../../../src/domain/settings.ts'
+import type { Strategy } from '../../../src/domain/strategy.ts'
+import { type BaseUnits, baseUnits } from '../../../src/domain/units.ts'
+import type { OperatorFiles } from '../../../src/engine/daemon.ts'
+import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
+import { noServiceFaults } from '../../../src/simulate/gasless/faults.ts'
+import { SimulatedDisk } from '../../../src/simulate/journal.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import { MINUTE } from '../builders.ts'
+import { sufferDamage } from './damage.ts'
+import {
+  disturbCallService,
+  disturbModules,
+  disturbNodes,
+  disturbServices,
+  disturbTime,
+} from './faults.ts'
+
+/** An await further away than this lies behind most orders. */
+const AWAITS_MAX = 150
+
+/**
+ * The one schedule of troubles that every random world goes by: what is wrong with nodes, services, modules and time from
+ * now on, and what befalls the daemon at some await. All of it follows from the seed.
+ */
+export class Troubles {
+  /** How often each thing happened. */
+  readonly happened = new Map<string, number>()
+  readonly #world: World
+  readonly #random: SeededRandom
+  readonly #files: OperatorFiles
+  /** A start that is under way, or copies that are to be ended: nothing else happens to the journal meanwhile. */
+  #isBusy = false
+
+  constructor(world: World, random: SeededRandom) {
+    this.#world = world
+    this.#random = random
+    this.#files = { strategies: world.strategies, account: { ...world.account } }
+  }
+
+  /** One moment's troubles: others end. */
+  async disturb(): Promise<void> {
+    const { clock } = this.#world
+    const random = this.#random.fork(`at ${clock.trueMs}`)
+    for (const disturbOne of [
+      disturbNodes,
+      disturbServices,
+      disturbCallService,
+      disturbModules,
+      disturbTime,
+    ])
+      disturbOne(this.#world, random)
+    this.#recover(random)
+    if (random.chance(0.5)) this.#atAnAwait(random)
+    if (random.chance(0.3)) await this.#crash(random)
+  }
+
+  /** Nothing is wrong outside of the machine for a while; what befalls the daemon still may. */
+  rest(): void {
+    const { chainFaults, otherNodes, serviceFaults, aggregation, clock } = this.#world
+    for (const node of [chainFaults, ...otherNodes]) Object.assign(node, noChainFaults())
+    Object.assign(serviceFaults, noServiceFaults())
+    aggregation.calmDown()
+    this.#world.queueDelayMs = 0
+    clock.offsetMs = 0
+  }
+
+  /** All troubles are over: gives what is still open after an hour. */
+  async end(): Promise<readonly string[]> {
+    const world = this.#world
+    world.clock.spare()
+    world.disk.onAppend = undefined
+    world.disk.crashAt = undefined
+    world.queueDelayMs = 0
+    world.queueDelaysMs = {}
+    world.aggregation.ledger.losesDirect = false
+    world.endCopies()
+    this.#isBusy = false
+    world.haltFile = undefined
+    Object.assign(world, { strategies: this.#files.strategies })
+    world.account = { ...this.#files.account }
+    world.start()
+    await this.#resume()
+    if (!(await world.calmDown())) return ['something stays open when all troubles are over']
+    await this.#resume()
+    return []
+  }
+
+  #note(what: string): void {
+    this.happened.set(what, (this.happened.get(what) ?? 0) + 1)
+  }
+
+  /** A supervisor starts what has ended; an operator resumes what is halted. */
+  #recover(random: SeededRandom): void {
+    const world = this.#world
+    if (this.#isBusy) return
+    if (!world.isRunning) world.start()
+    if (random.chance(0.7)) this.#lift()
+  }
+
+  #lift(): void {
+    this.#control((control) => control.resume(undefined))
+    // Taken away by hand where no daemon is there to do it: the journal may still have it.
+    if (!this.#world.isRunning) this.#world.haltFile = undefined
+  }
+
+  async #resume(): Promise<void> {
+    await this.#world.runFor(30_000)
+    this.#lift()
+    await this.#world.runFor(10_000)
+  }
+
+  /** Asks the running daemon for something; it may end before it answers, or refuse. */
+  #control(ask: (control: World['control']) => Promise<unknown>): void {
+    if (!this.#world.isRunning) return
+    try {
+      ask(this.#world.control).catch(() => undefined)
+    } catch {
+      // None that attends slots yet.
+    }
+  }
+
+  /** Something befalls the daemon at an await: one from now, or one within the next slot that is opened. */
+  #atAnAwait(random: SeededRandom): void {
+    const { clock, disk } = this.#world
+    const awaits = random.between(1, AWAITS_MAX)
+    const [name, act] = this.#deed(random)
+    const befall = (): void =>
+      clock.befall(awaits, () => {
+        this.#note(name)
+        act()
+      })
+    if (random.chance(0.3)) {
+      befall()
+      return
+    }
+    disk.onAppend = (type) => {
+      if (type !== 'slot-opened') return
+      disk.onAppend = undefined
+      befall()
+    }
+  }
+
+  #deed(random: SeededRandom): readonly [string, () => void] {
+    const world = this.#world
+    const { clock } = world
+    /** Commands come from outside: in a turn of their own. */
+    const soon =
+      (act: () => void): (() => void) =>
+      () =>
+        clock.schedule(clock.trueMs, act)
+    const later = (minutes: number, act: () => void): void =>
+      clock.schedule(clock.trueMs + random.between(1_000, minutes * MINUTE), act)
+    const names = world.strategies.map(({ name }) => name)
+    const name = names[random.between(0, names.length - 1)] ?? ''
+    const deeds: readonly (readonly [string, () => void])[] = [
+      [
+        'HALT file',
+        () => {
+          world.haltFile = 'the file HALT is there'
+          later(40, () => this.#lift())
+        },
+      ],
+      ['halt', soon(() => this.#control((control) => control.halt()))],
+      [
+        'pause',
+        soon(() => {
+          this.#control((control) => control.pause(name))
+          later(40, () => this.#control((control) => control.resume(name)))
+        }),
+      ],
+      ['trigger', soon(() => this.#control((control) => control.trigger(name)))],
+      ['reload', soon(() => this.#reload(this.#otherFiles(random)))],
+      ['files back', soon(() => this.#reload(this.#files))],
+      [
+        'crash',
+        () => {
+          world.crash()
+          later(30, () => this.#startAgain())
+        },
+      ],
+      [
+        'stop',
+        soon(() => {
+          world.stop('SIGTERM')
+          later(20, () => this.#startAgain())
+        }),
+      ],
+      ['overtaken', soon(() => this.#overtake(random))],
+      ['copied', soon(() => this.#copy(random))],
+      ['restart', soon(() => this.#startAgain())],
+    ]
+    return deeds[random.between(0, deeds.length - 1)] ?? ['nothing', () => undefined]
+  }
+
+  #startAgain(): void {
+    if (!this.#isBusy) this.#world.start()
+  }
+
+  /** A file is gone, or caps are lower. */
+  #otherFiles(random: SeededRandom): OperatorFiles {
+    const { strategies, account } = this.#files
+    const gone = random.between(0, strategies.length)
+    const kept = strategies.filter((_each, index) => index !== gone)
+    return random.chance(0.5)
+      ? { strategies: kept.map(withHalfTheCaps), account }
+      : { strategies: kept, account: halfOf(account) }
+  }
+
+  #reload(files: OperatorFiles): void {
+    const world = this.#world
+    world.strategies = files.strategies
+    world.account = { ...files.account }
+    this.#control((control) => control.reload(files))
+  }
+
+  #overtake(random: SeededRandom): void {
+    const world = this.#world
+    if (this.#isBusy || !world.isRunning) return
+    const thaw = world.overtake()
+    world.clock.schedule(world.clock.trueMs + random.between(1, 20 * MINUTE), thaw)
+  }
+
+  /** A daemon runs over a copy of the directory, of now or of some records ago, until somebody notices. */
+  #copy(random: SeededRandom): void {
+    const world = this.#world
+    if (this.#isBusy || !world.isRunning || world.disk.anchor === undefined) return
+    const copy = new SimulatedDisk(world.disk)
+    if (random.chance(0.5)) copy.cutTo(Math.max(0, copy.lines.length - random.between(1, 30)))
+    this.#isBusy = true
+    world.startCopy(copy)
+    world.clock.schedule(world.clock.trueMs + random.between(1_000, 90 * MINUTE), () => {
+      world.endCopies()
+      this.#isBusy = false
+      if (!world.isRunning) world.start()
+    })
+  }
+
+  async #crash(random: SeededRandom): Promise<void> {
+    const world = this.#world
+    if (random.chance(0.5)) {
+      const when = random.chance(0.5) ? 'before' : 'after'
+      world.disk.crashAt = { append: world.disk.appends + random.between(1, 12), when }
+      return
+    }
+    if (this.#isBusy) return
+    this.#isBusy = true
+    world.crash()
+    await world.runFor(random.between(1, 90) * MINUTE)
+    if (random.chance(0.6)) this.#note(await sufferDamage(world, random))
+    this.#isBusy = false
+    if (!world.isRunning) world.start()
+  }
+}
+
+function withHalfTheCaps(strategy: Strategy): Strategy {
+  const { limits } = strategy
+  const { perOrder, perHour, perDay, perWeek, total } = limits
+  const halved = {
+    perOrder: halves(perOrder),
+    perHour: halves(perHour),
+    perDay: halves(perDay),
+    perWeek: halves(perWeek),
+    total: halves(total),
+  }
+  return { ...strategy, limits: { ...limits, ...halved } }
+}
+
+function halfOf(account: AccountLimits): AccountLimits {
+  const { perHour, perDay, perWeek, total } = account
+  const halved = { perHour: halves(perHour), perDay: halves(perDay), perWeek: halves(perWeek) }
+  return { ...account, ...halved, total: halves(total) }
+}
+
+function halves<Key>(caps: ReadonlyMap<Key, BaseUnits>): ReadonlyMap<Key, BaseUnits> {
+  return new Map([...caps].map(([key, amount]) => [key, baseUnits(amount / 2n)]))
+}

@@ -1,0 +1,36 @@
+import { createRandom, type SeededRandom } from '../../../src/domain/random.ts'
+import type { FallbackMode, FinalityRule } from '../../../src/domain/settings.ts'
+import { noCallChainFaults } from '../../../src/simulate/aggregator/chain.ts'
+import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
+import { World, type WorldOptions } from '../../../src/simulate/world.ts'
+
+const MODES: readonly FallbackMode[] = ['off', 'rejected-only', 'after-deadline']
+
+/**
+ * A world that keeps its anchor, whose chains are read from one to three nodes and believed by one or two of them: which, and
+ * the route of calls, follow from the seed.
+ */
+export function randomWorld(
+  options: Omit<WorldOptions, 'rule' | 'isAnchored'>,
+  random: SeededRandom,
+): World {
+  const others = random.between(0, 2)
+  const rule: FinalityRule = {
+    finality: random.between(2, 5),
+    agree: others > 0 && random.chance(0.6) ? 2 : 1,
+  }
+  const mode = MODES[random.between(0, MODES.length - 1)] ?? 'off'
+  const aggregator = { fallback: { mode, deadlineMs: 180_000 }, ...options.aggregator }
+  const world = new World({ ...options, aggregator, rule, isAnchored: true })
+  for (let each = 0; each < others; each += 1) {
+    world.otherNodes.push(noChainFaults())
+    world.aggregation.otherNodes.push(noCallChainFaults())
+  }
+  world.restartAfterMs = 20_000
+  return world
+}
+
+/** What one world's random numbers come from, by the kind of world and its seed. */
+export function randomOf(kind: string, seed: number): SeededRandom {
+  return createRandom(`${kind} ${seed}`)
+}

@@ -1,0 +1,85 @@
+import type { Strategy } from '../../../src/domain/strategy.ts'
+import { USDC } from '../../../src/simulate/stage.ts'
+import type { World } from '../../../src/simulate/world.ts'
+import { aSchedule, aStrategy, capOf, HOUR, milliWeth, OPEN, usdc } from '../builders.ts'
+import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../market-view.ts'
+import { judged, type Lived } from './lived.ts'
+import { Troubles } from './troubles.ts'
+import { randomOf, randomWorld } from './worlds.ts'
+
+const serial = (cron: string) => ({ ...aSchedule(cron), overlap: 'skip' }) as const
+const { schedule } = aTwap()
+
+function part(milli: number) {
+  return { type: 'amount', amount: milliWeth(milli) } as const
+}
+
+/** Six strategies of every kind that swaps, with limits that trip now and then. */
+const STRATEGIES: readonly Strategy[] = [
+  aStrategy({
+    name: 'daily',
+    schedule: aSchedule('0 9 * * *', { missed: 'all', maxLatenessMs: 12 * HOUR }),
+    limits: { ...OPEN, total: capOf(USDC, usdc(8_000)) },
+  }),
+  aStrategy({
+    name: 'on-dips',
+    schedule: aSchedule('30 */6 * * *', { jitterMs: 10 * 60_000 }),
+    dips: [
+      { dropBps: 1_000, amount: usdc(60) },
+      { dropBps: 300, amount: usdc(40) },
+    ],
+    dipWindowMs: 30 * 24 * HOUR,
+    limits: { ...OPEN, perWeek: capOf(USDC, usdc(600)) },
+  }),
+  aStrategy({
+    name: 'exact-output',
+    schedule: aSchedule('15 */8 * * *'),
+    size: { side: 'buy', amount: milliWeth(10) },
+    limits: { ...OPEN, perDay: capOf(USDC, usdc(60)), cooldownMs: 2 * HOUR },
+  }),
+  aThreshold(
+    [
+      { id: 'above', trigger: { type: 'above', level: usdcPerWeth(260_000n) }, size: part(20) },
+      { id: 'below', trigger: { type: 'below', level: usdcPerWeth(240_000n) }, size: part(20) },
+      { id: 'trailing', trigger: { type: 'trailing', bps: 500 }, size: part(10) },
+    ],
+    { schedule: serial('20 */2 * * *'), rearmBps: 200 },
+  ),
+  aRebalance({ schedule: serial('0 */8 * * *'), bandBps: 200, minTrade: usdc(5) }),
+  aTwap({
+    total: usdc(4_000),
+    schedule: {
+      ...schedule,
+      type: 'interval',
+      everySeconds: 9 * 3_600,
+      count: 900,
+      startSeconds: undefined,
+    },
+  }),
+]
+
+/** Days in which each has a few bad hours. Not judged yet. */
+export async function badHours(
+  seed: number,
+  days: number,
+): Promise<{ world: World; troubles: Troubles }> {
+  const random = randomOf('year', seed)
+  const account = { perDay: capOf(USDC, usdc(2_000)), perOrder: capOf(USDC, usdc(250)) }
+  const world = randomWorld({ seed: `year ${seed}`, strategies: STRATEGIES, account }, random)
+  const troubles = new Troubles(world, random)
+  world.start()
+  for (let day = 0; day < days; day += 1) {
+    await troubles.disturb()
+    await world.runFor(random.between(1, 4) * HOUR)
+    troubles.rest()
+    await world.runFor(20 * HOUR)
+    // Nobody looks back at them, and a year of them is a million.
+    world.observations.length = 0
+  }
+  return { world, troubles }
+}
+
+export async function liveYear(seed: number, days = 365): Promise<Lived> {
+  const { world, troubles } = await badHours(seed, days)
+  return judged(world, troubles)
+}
