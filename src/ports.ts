@@ -254,15 +254,16 @@ export type Chain = FinalChain & {
     readonly untilSeconds: number
   }): Promise<ChainReply<Outgoing>>
   /**
-   * What a wallet paid of these tokens in a range of blocks, both included, however long that is; oldest first. Transfers of
-   * nothing, and burns, are no payments. All of it or `unavailable`, never cut short.
+   * What a wallet paid of these tokens in a range of blocks, both included; transfers of nothing, and burns, are no payments.
+   * Found if one of as many nodes as `agree` says shows it. The newest blocks are searched first, and `fromBlock` says how far
+   * back the search came: a node may take too many requests for a long range.
    */
   payments(query: {
     readonly owner: Address
     readonly tokens: readonly Address[]
     readonly fromBlock: bigint
     readonly toBlock: bigint
-  }): Promise<ChainReply<readonly Payment[]>>
+  }): Promise<ChainReply<{ readonly payments: readonly Payment[]; readonly fromBlock: bigint }>>
   /** Nonce (of the latest block), gas with a margin, and fees for a call. */
   draft(call: {
     readonly from: Address

@@ -1,111 +1,159 @@
-import { explainedNestedNonce, sightOf, type WalletPlace } from '../domain/book/sights.ts'
-import type { WalletSight } from '../domain/book/state.ts'
+import type { EventOf } from '../domain/book/journal.ts'
+import { sightOf, type WalletPlace } from '../domain/book/sights.ts'
+import type { DaemonState, OpenSwap, UnfinalFill, WalletSight } from '../domain/book/state.ts'
 import { openSwaps } from '../domain/book/swaps.ts'
+import type { VenueName } from '../domain/book/venues.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import type { PermitRecord } from '../domain/permit.ts'
 import type { Token } from '../domain/token.ts'
-import { formatAmount, type Hex } from '../domain/units.ts'
-import { askUntilClosing } from '../execute/ask.ts'
-import { evidenceHalt } from '../execute/authorization.ts'
+import { formatAmount, type Hex, maxOf } from '../domain/units.ts'
+import { askChain } from '../execute/ask.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
+import { evidenceHalt, type SeenNonces, strangeNonces } from '../execute/evidence.ts'
 import { names } from '../execute/swap/prove.ts'
 import type { ChainReply, Payment, TransactionTrace } from '../ports.ts'
 
 /**
- * At each start the chain is held against the journal (rule T4). What a wallet has done since both were last compared, and no
- * record explains, was done by somebody else with its key, or by this daemon in records that are lost: everything halts.
+ * At each start, and twice a day from then on, the chain is held against the journal (rule T4). What a wallet has done since
+ * both were last compared, and no record explains, was done by somebody else with its key, or by this daemon in records that
+ * are lost: everything halts.
  */
 
-/** Logs come late, and a reorganisation may put a settlement below the block that its permit was recorded at. */
-const MARGIN_BLOCKS = 64n
-/** Payments are searched in so many of the newest blocks, six weeks of two seconds each; nonces are compared however long it was. */
-const SEARCHED_BLOCKS_MAX = 2_000_000n
-/** Transactions that are looked into and named; what more there are is counted. */
+const COMPARE_EVERY_MS = 12 * 3_600_000
+const RETRY_MS = 30_000
+/** Logs come late; what was seen in the last twenty minutes before a comparison is looked at once more. */
+const MARGIN_BLOCKS = 600n
+/** Transactions that are named; what more there are is counted. */
 const NAMED_MAX = 5
+/** Transactions that are looked into for orders in flight: more than can be in flight at once are nobody's. */
+const LOOKED_INTO_MAX = 200
 
-const READING = { route: 'compare', doing: 'comparing the wallet with the journal' } as const
+const READING = { route: 'compare', doing: 'comparing a wallet with the journal' } as const
+const UNCOMPARED = 'its wallet was not held against the chain yet'
 
-/**
- * The wallet that trades, before anything is decided or signed: its transactions, and what was paid out of it. Asks until the
- * chain answers; false when the daemon closes first. Dry-run compares nothing: somebody else may well use the wallet.
- */
-export async function compareTrader(
-  context: OrderContext,
-  tokens: readonly Token[],
-): Promise<boolean> {
-  if (context.mode === 'dry-run') return true
-  const { journal, signer } = context.ports
-  const place = { chainId: context.chainId, wallet: signer.address }
+export type Comparison = {
+  /** Why nothing new may be decided or signed yet; undefined once this process has compared the wallet. */
+  uncompared(venue: VenueName): string | undefined
+  /** Compares until the daemon closes. */
+  keep(): Promise<unknown>
+  /** Resolves when the wallet that trades is compared, or the daemon closes. */
+  readonly traderCompared: Promise<void>
+  /** The same of the account behind calls. */
+  readonly accountCompared: Promise<void>
+}
+
+/** A context before the comparison is part of it. */
+type Comparing = Omit<OrderContext, 'uncompared'>
+
+/** In dry-run nothing is compared: it signs nothing, and somebody else may well use the wallet. */
+export function createComparison(context: Comparing, tokens: readonly Token[]): Comparison {
+  const { aggregator, closing, mode, ports } = context
+  const isDry = mode === 'dry-run'
+  const isDone: Record<VenueName, boolean> = {
+    gasless: isDry,
+    aggregated: isDry || aggregator === undefined,
+  }
+  const gates: Record<VenueName, Gate> = { gasless: gate(), aggregated: gate() }
+
+  async function keepOne(venue: VenueName, compare: () => Promise<boolean>): Promise<void> {
+    while (!isDry && !closing.aborted) {
+      const isAnswered = await compare()
+      isDone[venue] ||= isAnswered
+      if (isAnswered) gates[venue].open()
+      await ports.clock.sleep(isAnswered ? COMPARE_EVERY_MS : RETRY_MS, closing)
+    }
+    gates[venue].open()
+  }
+
+  return {
+    uncompared: (venue) => (isDone[venue] ? undefined : UNCOMPARED),
+    keep: () =>
+      Promise.all([
+        keepOne('gasless', () => compareTrader(context, tokens)),
+        aggregator && keepOne('aggregated', () => compareAccount(context, aggregator)),
+      ]),
+    traderCompared: gates.gasless.opened,
+    accountCompared: gates.aggregated.opened,
+  }
+}
+
+type Gate = { readonly opened: Promise<void>; readonly open: () => void }
+
+function gate(): Gate {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+/** The wallet that trades: its transactions, and what was paid out of it. False where the chain does not say. */
+async function compareTrader(context: Comparing, tokens: readonly Token[]): Promise<boolean> {
+  const { ports, closing, chainId } = context
+  const { journal, signer } = ports
+  const place = { chainId, wallet: signer.address }
   const before = sightOf(journal.state, place)
-  const seen = await askUntilClosing(context, READING, () => lookAtTrader(context, before, tokens))
-  if (seen === undefined) return false
-  const { blockNumber, transactionCount, strange } = seen
-  const evidence = strangeTransactions(place, before, transactionCount)
-  const payments = strange.slice(0, NAMED_MAX).map((each) => paymentText(each, tokens))
-  const more = strange.length - payments.length
-  if (more > 0) payments.push(`${more} more transactions paid out of it`)
-  const after = { ...place, blockNumber, transactionCount, nestedNonce: undefined }
-  await conclude(context, { before, after, evidence: [...evidence, ...payments] })
+  const reply = await askChain(context, READING, () => lookAtTrader(context, before, tokens))
+  if (!reply.ok || closing.aborted) return false
+  const { blockNumber, transactionCount, strange } = reply.value
+  // What was proven meanwhile is claimed by now.
+  const payments = unclaimed(
+    journal.state,
+    strange.flatMap((each) => each.payments),
+  )
+  const told = payments.slice(0, NAMED_MAX).map((each) => paymentText(each, tokens))
+  const more = payments.length - told.length
+  if (more > 0) told.push(`${more} more transactions paid out of it`)
+  const nonces = { transactionCount, nestedNonce: undefined }
+  const seen = { ...nonces, blockNumber, isAccepted: told.length > 0 }
+  await conclude(context, place, {
+    seen,
+    evidence: [...strangeNonces(journal.state, place, nonces), ...told],
+  })
   return true
 }
 
-/**
- * The account behind calls: its transactions and its `nestedNonce`. No call is recorded before that is done, however long its
- * chain is silent; the wallet that trades does not wait for it.
- */
-export async function compareAccount(
-  context: OrderContext,
-  aggregator: AggregatorContext,
-): Promise<void> {
-  if (context.mode === 'dry-run') return
-  const { state } = context.ports.journal
-  const { wallet, chain, settings } = aggregator
+/** The account behind calls: its transactions and its `nestedNonce`. No call of it is recorded meanwhile. */
+function compareAccount(context: Comparing, aggregator: AggregatorContext): Promise<boolean> {
+  const { wallet, chain, settings, callTurn } = aggregator
   const { address: account } = wallet.signer
   const place = { chainId: wallet.chainId, wallet: account }
   const { gasTank } = settings.contracts
-  await aggregator.callTurn(async () => {
-    const seen = await askUntilClosing(context, READING, () => chain.account({ account, gasTank }))
-    if (seen === undefined) return
-    const { blockNumber, transactionCount, nestedNonce } = seen
-    const before = sightOf(state, place)
-    const evidence = strangeTransactions(place, before, transactionCount)
-    const explained = explainedNestedNonce(state, place)
-    if (explained !== undefined && nestedNonce !== undefined && nestedNonce > explained)
-      evidence.push(
-        `account ${account} has used its nestedNonce up to ${nestedNonce - 1n} on chain ${wallet.chainId}, and the journal's calls account for what is below ${explained}`,
-      )
-    const after = { ...place, blockNumber, transactionCount, nestedNonce }
-    await conclude(context, { before, after, evidence })
+  return callTurn(async () => {
+    const reply = await askChain(context, READING, () => chain.account({ account, gasTank }))
+    if (!reply.ok || context.closing.aborted) return false
+    const seen = { ...reply.value, isAccepted: false }
+    const evidence = strangeNonces(context.ports.journal.state, place, seen)
+    await conclude(context, place, { seen, evidence })
+    return true
   })
-}
-
-/** Transactions of the wallet's own that no record of ours was signed for. */
-function strangeTransactions(
-  { chainId, wallet }: WalletPlace,
-  before: WalletSight | undefined,
-  transactionCount: number,
-): string[] {
-  if (before === undefined || transactionCount <= before.transactionCount) return []
-  return [
-    `wallet ${wallet} has sent ${transactionCount} transactions on chain ${chainId}, and the journal accounts for ${before.transactionCount}`,
-  ]
 }
 
 /** The halt and the new beginning are one: evidence is told once, and holds until an operator resumes. */
 async function conclude(
-  { ports: { journal } }: OrderContext,
-  found: {
-    readonly before: WalletSight | undefined
-    readonly after: WalletPlace & Omit<WalletSight, 'sinceBlock'>
+  { ports: { journal } }: Comparing,
+  place: WalletPlace,
+  {
+    seen,
+    evidence,
+  }: {
+    readonly seen: SeenNonces & {
+      readonly blockNumber: bigint
+      /** Payments up to here are told now, and not again. */
+      readonly isAccepted: boolean
+    }
     readonly evidence: readonly string[]
   },
 ): Promise<void> {
-  const { before, after, evidence } = found
-  const isNew = before === undefined || evidence.length > 0
-  const sinceBlock = isNew ? after.blockNumber + 1n : before.sinceBlock
-  const compared = { type: 'wallet-compared', ...after, sinceBlock } as const
+  const { blockNumber, transactionCount, nestedNonce, isAccepted } = seen
+  const before = sightOf(journal.state, place)
+  const sinceBlock = before === undefined || isAccepted ? blockNumber + 1n : before.sinceBlock
+  const compared: EventOf<'wallet-compared'> = {
+    ...{ type: 'wallet-compared', ...place, sinceBlock, blockNumber },
+    ...{ transactionCount, nestedNonce },
+  }
   if (evidence.length === 0) return journal.append(compared)
-  await journal.append(evidenceHalt(journal.state, evidence.join('; ')), compared)
+  await journal.append(evidenceHalt(journal.state, evidence), compared)
 }
 
 /** What one transaction paid out of the wallet, and no order claims. */
@@ -118,40 +166,41 @@ type TraderSeen = {
 }
 
 async function lookAtTrader(
-  context: OrderContext,
+  context: Comparing,
   before: WalletSight | undefined,
   tokens: readonly Token[],
 ): Promise<ChainReply<TraderSeen>> {
-  const { chain, signer } = context.ports
+  const { chain, signer, observe } = context.ports
   const { address: owner } = signer
   const view = await chain.view({ owner, tokens: [], feeds: [] })
   if (!view.ok) return view
   const own = await chain.transaction({ from: owner, hashes: [] })
   if (!own.ok) return own
   const { blockNumber } = view.value
-  const seen = { blockNumber, transactionCount: own.value.latestNonce }
-  if (before === undefined) return { ok: true, value: { ...seen, strange: [] } }
-  if (blockNumber < before.blockNumber)
-    return unavailable(`the node is at block ${blockNumber}, the journal at ${before.blockNumber}`)
+  const seen = { blockNumber, transactionCount: own.value.latestNonce, strange: [] }
+  if (before === undefined || tokens.length === 0) return { ok: true, value: seen }
+  // A node that is behind shows less, and what it does not show is asked for the next time.
+  const fromBlock = maxOf(before.sinceBlock, before.blockNumber - MARGIN_BLOCKS)
   const paid = await chain.payments({
     owner,
     tokens: tokens.map(({ address }) => address),
-    fromBlock: searchedFrom(before, blockNumber),
+    fromBlock,
     toBlock: blockNumber,
   })
   if (!paid.ok) return paid
-  const strange = await unlessOfLiveOrders(context, unclaimed(context, paid.value))
+  if (paid.value.fromBlock > fromBlock) {
+    const message = `payments in blocks ${fromBlock} to ${paid.value.fromBlock - 1n} were not searched: its node takes too many requests for that`
+    observe({ type: 'chain-trouble', doing: READING.doing, message })
+  }
+  const strange = await unlessOfLiveOrders(context, paid.value.payments)
   return strange.ok ? { ok: true, value: { ...seen, strange: strange.value } } : strange
 }
 
-function searchedFrom({ blockNumber, sinceBlock }: WalletSight, head: bigint): bigint {
-  const nearest = [blockNumber - MARGIN_BLOCKS, head - SEARCHED_BLOCKS_MAX]
-  return nearest.reduce((from, each) => (each > from ? each : from), sinceBlock)
-}
-
 /** Payments that are in the books of no order, by their transactions. */
-function unclaimed({ ports }: OrderContext, payments: readonly Payment[]): readonly Strange[] {
-  const { claimedTransfers } = ports.journal.state
+function unclaimed(
+  { claimedTransfers }: DaemonState,
+  payments: readonly Payment[],
+): readonly Strange[] {
   const byTransaction = new Map<Hex, Payment[]>()
   for (const payment of payments) {
     const { txHash, logIndex } = payment
@@ -162,26 +211,25 @@ function unclaimed({ ports }: OrderContext, payments: readonly Payment[]): reado
 }
 
 /**
- * Leaves out what orders in flight have paid. A transaction that names a live permit is its settlement; one that names none
- * may be that of a live permit whose nonce is used, of each one.
+ * What no order claims, without what orders in flight have paid. A transaction that names a permit is its settlement; one that
+ * names none may be that of a permit whose nonce is used, of each one.
  */
 async function unlessOfLiveOrders(
-  { ports }: OrderContext,
-  strange: readonly Strange[],
+  { ports }: Comparing,
+  payments: readonly Payment[],
 ): Promise<ChainReply<readonly Strange[]>> {
-  const live = openSwaps(ports.journal.state).flatMap(({ permit, state }) =>
-    permit !== undefined && hasLiveAuthorization(state) ? [permit] : [],
-  )
+  const strange = unclaimed(ports.journal.state, payments)
+  if (strange.length === 0) return { ok: true, value: strange }
   const used: PermitRecord[] = []
-  for (const permit of strange.length === 0 ? [] : live) {
-    const reply = await ports.chain.permit(permit)
+  for (const permit of permitsInFlight(ports.journal.state, payments)) {
+    const reply = await ports.chain.permit({ owner: permit.owner, nonce: permit.nonce })
     if (!reply.ok) return reply
     if (reply.value.nonceUsed) used.push(permit)
   }
   if (used.length === 0) return { ok: true, value: strange }
-  const nameless: Strange[] = []
+  const nameless: Strange[] = strange.slice(LOOKED_INTO_MAX)
   const named = new Set<PermitRecord>()
-  for (const each of strange) {
+  for (const each of strange.slice(0, LOOKED_INTO_MAX)) {
     const trace = await traceOf(ports, used, each)
     if (!trace.ok) return trace
     const own = used.filter((permit) => trace.value !== undefined && names(trace.value, permit))
@@ -192,8 +240,23 @@ async function unlessOfLiveOrders(
   return { ok: true, value: nameless.filter((each) => !takesOne(spare, each)) }
 }
 
+/** Of orders whose fate is unknown, and of fills that a reorganisation has put elsewhere without that being seen yet. */
+function permitsInFlight(
+  state: DaemonState,
+  payments: readonly Payment[],
+): readonly PermitRecord[] {
+  const isLive = (open: OpenSwap): boolean => hasLiveAuthorization(open.state)
+  const live = openSwaps(state).filter(isLive)
+  const seen = new Set(payments.map(({ txHash, logIndex }) => `${txHash}:${logIndex}`))
+  const isGone = ({ claims }: UnfinalFill): boolean => !claims.some((claim) => seen.has(claim))
+  const moved = [...state.unfinal.values()].filter(isGone).map(({ open }) => open)
+  return [...live, ...moved].flatMap((open) =>
+    open.venue === 'gasless' && open.permit !== undefined ? [open.permit] : [],
+  )
+}
+
 async function traceOf(
-  { chain }: OrderContext['ports'],
+  { chain }: Comparing['ports'],
   [permit]: readonly PermitRecord[],
   { txHash }: Strange,
 ): Promise<ChainReply<TransactionTrace | undefined>> {
@@ -222,8 +285,4 @@ function paymentText({ txHash, payments }: Strange, tokens: readonly Token[]): s
   })
   const block = payments[0]?.blockNumber
   return `transaction ${txHash} in block ${block} paid ${amounts.join(' and ')} out of the wallet for no order on record`
-}
-
-function unavailable(message: string): Extract<ChainReply<never>, { ok: false }> {
-  return { ok: false, fault: { tag: 'unavailable', message } }
 }

@@ -5,12 +5,12 @@ import type { AccountLimits, Mode } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
 import type { Hex } from '../domain/units.ts'
-import { askChain, askUntilClosing } from '../execute/ask.ts'
+import { askChain, askUntilClosing, within } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
 import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
-import { compareAccount, compareTrader } from './comparison.ts'
+import { type Comparison, createComparison } from './comparison.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
 import { Enrolment } from './enrolment.ts'
@@ -21,7 +21,10 @@ import { type Agenda, createAgenda, type Triggered } from './tick.ts'
 import { createTokenWatch } from './token-watch.ts'
 
 /** A context without what a running daemon alone can say: when it ends, and what it has seen of the service's list. */
-export type Foundations = Omit<OrderContext, 'closing' | 'stop' | 'tokenTrouble' | 'strategies'> & {
+export type Foundations = Omit<
+  OrderContext,
+  'closing' | 'stop' | 'tokenTrouble' | 'uncompared' | 'strategies'
+> & {
   /** What signatures are judged by: a reload exchanges them in place, as it does what stands in `account`. */
   readonly strategies: Map<string, Strategy>
 }
@@ -68,6 +71,9 @@ const ABANDON_MS = 12_000
 /** What has signed nothing gets this long to notice the stop. Whatever it hangs in, nothing comes of it any more. */
 const LET_GO_MS = 250
 
+/** What is usually an answer of moments; whatever is due waits for it longer than that. */
+const COMPARED_WITHIN_MS = 10_000
+
 const IDENTIFYING = { route: 'identity', doing: 'identifying the chain' } as const
 
 /**
@@ -85,12 +91,14 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     { ports: input.context.ports, closing: closing.signal },
     input.tokens,
   )
-  const context: OrderContext = {
+  const attended = {
     ...input.context,
     tokenTrouble: tokens.trouble,
     closing: closing.signal,
     stop: stop.signal,
   }
+  const comparison = createComparison(attended, input.tokens)
+  const context: OrderContext = { ...attended, uncompared: comparison.uncompared }
   const { clock, journal, observe } = context.ports
   const errands = createErrands(closing.signal)
   const close = (): void => closing.abort(input.shutdown.reason)
@@ -125,11 +133,9 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
     await input.onBound?.()
     await noteHaltFile(context.ports)
-    if (!(await compareTrader(context, input.tokens)))
-      return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
-    const { aggregator } = context
-    const isCompared = aggregator === undefined ? undefined : compareAccount(context, aggregator)
-    isCompared?.catch(fail)
+    comparison.keep().catch(fail)
+    // A chain that says nothing bars what is new, and not what is signed and has to be followed.
+    await within(context.ports, COMPARED_WITHIN_MS, comparison.traderCompared)
     const enrolment = new Enrolment(context, {
       begun: { clockMs: startedAtMs, chainMs: headSeconds * 1000 },
       onEntered: () => errands.run(async () => agenda.recount()).catch(unlessClosing),
@@ -163,7 +169,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     }
     const keepEnrolling = (): void => void enrolment.watch().catch(fail)
     keepEnrolling()
-    const fillTank = gasTankKeeper(context, isCompared, fail)
+    const fillTank = gasTankKeeper(context, comparison, fail)
     fillTank()
     tokens.keep().catch(fail)
     input.onReady(agenda, {
@@ -277,7 +283,7 @@ function attendStrategies(
 /** Starts keeping the tank once there is a strategy that makes calls: a deposit cannot be withdrawn. */
 function gasTankKeeper(
   context: OrderContext,
-  isCompared: Promise<void> | undefined,
+  { accountCompared }: Comparison,
   fail: (error: unknown) => void,
 ): () => void {
   let kept = false
@@ -286,9 +292,9 @@ function gasTankKeeper(
     // Dry-run deposits nothing, and asks nothing that it would have to sign for.
     if (kept || !isNeeded || context.mode === 'dry-run') return
     const { aggregator } = context
-    if (aggregator === undefined || isCompared === undefined) return
+    if (aggregator === undefined) return
     kept = true
-    isCompared.then(() => keepGasTank(context, aggregator)).catch(fail)
+    accountCompared.then(() => keepGasTank(context, aggregator)).catch(fail)
   }
 }
 

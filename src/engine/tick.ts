@@ -163,7 +163,7 @@ class Attendant {
     const hasCalls = owed.some(({ strategy }) => makesCalls(strategy))
     const [view, calls] = await Promise.all([
       this.#readMarket(owed, nowMs),
-      hasCalls ? callsHead(context) : undefined,
+      hasCalls ? comparedHead(context) : undefined,
     ])
     return { view, heads: headsOf(context, { swaps: view?.blockTimeSeconds, calls }) }
   }
@@ -271,7 +271,7 @@ async function trigger(
   const strategy = upcoming.strategies.find((each) => each.name === name)
   if (strategy === undefined) return refused(`no enabled strategy is named ${name}`)
   const view = await readMarket(context, wantedBy([strategy]))
-  const calls = makesCalls(strategy) ? await callsHead(context) : undefined
+  const calls = makesCalls(strategy) ? await comparedHead(context) : undefined
   const head = headOf(headsOf(context, { swaps: view?.blockTimeSeconds, calls }), strategy)
   if (context.closing.aborted) return refused('the daemon is stopping')
   if (head === undefined) return refused('the market could not be read')
@@ -300,8 +300,14 @@ async function recordMissed(
   await context.ports.journal.append({ type: 'slots-missed', strategy, ...missed })
 }
 
+/** Nothing is decided for an account that is not compared with its chain yet: as where that is silent. */
+async function comparedHead(context: OrderContext): Promise<number | undefined> {
+  return context.uncompared('aggregated') === undefined ? callsHead(context) : undefined
+}
+
 /** One batched read for all strategies that are due. */
 async function readMarket(context: OrderContext, wanted: Wanted): Promise<ChainView | undefined> {
+  if (context.uncompared('gasless') !== undefined) return undefined
   const reply = await askChain(context, { route: 'view', doing: 'reading the market' }, () =>
     context.ports.chain.view({
       owner: context.ports.signer.address,

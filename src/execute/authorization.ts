@@ -1,12 +1,12 @@
-import type { CloseReason, EventOf } from '../domain/book/journal.ts'
+import type { CloseReason } from '../domain/book/journal.ts'
 import { limitHit } from '../domain/book/limits.ts'
 import type { FillAmounts } from '../domain/book/orders.ts'
-import type { DaemonState, OpenIntent } from '../domain/book/state.ts'
+import type { OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import type { BaseUnits } from '../domain/units.ts'
 import type { Sight } from '../ports.ts'
 import { type Closing, capped, strategyRemoved } from './close.ts'
-import type { OrderContext, SendingContext } from './context.ts'
+import type { OrderContext } from './context.ts'
 
 /** The life of what we sign, alike at every venue: caps before it, the service's answer, withdrawal, death. */
 
@@ -71,23 +71,6 @@ export async function recordReply(
     case 'unknown':
       tellUnknown(context, open, reply.message)
   }
-}
-
-/**
- * Halts everything, and says why: what was seen can only be where state was lost, or where somebody else writes with the
- * same wallet. An operator finds out which, and resumes (rule T4).
- */
-export async function haltOnEvidence(context: SendingContext, what: string): Promise<void> {
-  const { journal } = context.ports
-  if (journal.state.halted?.cause === 'evidence') return
-  await journal.append(evidenceHalt(journal.state, what))
-}
-
-/** Such a halt. It takes the place of another: who lifts that has not seen this. */
-export function evidenceHalt({ halted }: DaemonState, what: string): EventOf<'halted'> {
-  const earlier = halted === undefined ? '' : `. Halted before that: ${halted.detail}`
-  const detail = `${what}: the state is not what it was, or somebody else uses this wallet. Find out which before \`tranched resume\`${earlier}`
-  return { type: 'halted', cause: 'evidence', detail }
 }
 
 /** Nobody knows yet whether the service has the order. */

@@ -1,3 +1,4 @@
+import type { VenueName } from '../domain/book/venues.ts'
 import type { Permit } from '../domain/permit.ts'
 import type { ExecutionPolicy } from '../domain/policy.ts'
 import type { PricePath } from '../domain/price.ts'
@@ -33,6 +34,8 @@ export type OrderContext = {
   /** Feeds that give the price of a pair, sell per buy; undefined where they do not connect it. */
   readonly pricePath: (sell: Token, buy: Token) => PricePath | undefined
   readonly hashPermit: (permit: Permit) => Hex
+  /** Why nothing new of the wallet behind a venue may be decided or signed yet; undefined where nothing is in the way. */
+  readonly uncompared: (venue: VenueName) => string | undefined
   /** Why no order of a token may be signed now; undefined where nothing is known against it. */
   readonly tokenTrouble: (token: Address) => string | undefined
   /** Aborted when the daemon begins to drain: nothing new is signed. */

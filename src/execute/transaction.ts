@@ -14,6 +14,7 @@ import type {
 import { askChain } from './ask.ts'
 import { barredBy, type Closing, haltedNow } from './close.ts'
 import type { SendingContext, WalletContext } from './context.ts'
+import { haltOnStrangeNonces } from './evidence.ts'
 import { askFinal } from './finality.ts'
 
 /** A transaction that our own wallet is to make. `id` names it for good: one id never executes twice. */
@@ -122,6 +123,11 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   // While draining only what finishes a filled order is still worth a transaction.
   const end = purpose === 'unwrap' ? context.stop : context.closing
   if (end.aborted) return { tag: 'stopped' }
+  if (draft.ok) {
+    const place = { chainId: wallet.chainId, wallet: signer.address }
+    const { nonce: transactionCount } = draft.value
+    await haltOnStrangeNonces(context, place, { transactionCount, nestedNonce: undefined })
+  }
   if (isHalted(sending, purpose)) return notWhileHalted(purpose)
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`

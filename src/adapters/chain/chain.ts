@@ -3,7 +3,7 @@ import type { Observation } from '../../domain/observation.ts'
 import type { FeedReading, PriceFeed } from '../../domain/price.ts'
 import type { FinalityRule } from '../../domain/settings.ts'
 import type { Pair } from '../../domain/token.ts'
-import type { Address, Hex } from '../../domain/units.ts'
+import { type Address, type Hex, maxOf } from '../../domain/units.ts'
 import type {
   Chain,
   ChainReply,
@@ -24,7 +24,7 @@ import {
   type Readings,
   type Reads,
 } from './hot-reads.ts'
-import { type FoundLog, foundLogs, logsIn, readEach, topicOf, transactionsOf } from './logs.ts'
+import { type FoundLog, foundLogs, newestLogs, readEach, topicOf, transactionsOf } from './logs.ts'
 import { type Node, type Nodes, openNodes } from './nodes.ts'
 import { createSending } from './sending.ts'
 import { readTrace, TRACE_SIZE, TRANSFER_TOPIC } from './trace.ts'
@@ -79,7 +79,7 @@ export function createChain(options: ChainOptions): Chain & { close(): Promise<v
       })),
     finalPermit: (query) => readFinalPermit(assembly, wiring, query),
     outgoing: (query) => readOutgoing(nodes, permit2, query),
-    payments: (query) => readPayments(nodes, query),
+    payments: (query) => readPayments(assembly, query),
     close: () => nodes.close(),
   }
 }
@@ -239,19 +239,31 @@ async function readOutgoing(
   return traces.ok ? { ok: true, value: { traces: traces.value, cancelled } } : traces
 }
 
+/** Whatever one of the nodes that have to agree shows was paid: logs come late, and one that lacks them proves nothing. */
 async function readPayments(
-  nodes: Nodes,
+  assembly: Assembly,
   { owner, tokens, ...range }: Parameters<Chain['payments']>[0],
-): Promise<ChainReply<readonly Payment[]>> {
+): ReturnType<Chain['payments']> {
   const topics = [TRANSFER_TOPIC, topicOf(owner)]
   const filters = tokens.map((contract) => ({ contract, topics }))
-  const payments: Payment[] = []
-  for await (const found of logsIn(nodes, { route: 'payments', filters }, range)) {
-    if (!found.ok) return found
-    for (const log of found.value)
-      if (isPayment(log) && log.topics[2] !== NOBODY_TOPIC) payments.push(paymentOf(log))
-  }
-  return { ok: true, value: payments }
+  const seen = await agreedOn(assembly, {
+    doing: 'searching payments',
+    keyOf: () => 'answered',
+    ask: (node) => newestLogs(node, { route: 'payments', filters }, range),
+  })
+  if (!seen.ok) return { ok: false, fault: { ...seen.fault, tag: 'unavailable' } }
+  const payments = new Map<string, Payment>()
+  for (const log of seen.value.flatMap(({ logs }) => logs))
+    if (isPayment(log) && log.topics[2] !== NOBODY_TOPIC)
+      payments.set(`${log.txHash}:${log.index}`, paymentOf(log))
+  const fromBlock = seen.value.map((each) => each.fromBlock).reduce(maxOf)
+  return { ok: true, value: { payments: [...payments.values()].toSorted(byPlace), fromBlock } }
+}
+
+function byPlace(a: Payment, b: Payment): number {
+  return a.blockNumber === b.blockNumber
+    ? a.logIndex - b.logIndex
+    : Number(a.blockNumber - b.blockNumber)
 }
 
 function paymentOf({ address, data, txHash, block, index }: FoundLog): Payment {

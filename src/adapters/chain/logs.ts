@@ -1,5 +1,5 @@
 import { numberToHex } from 'viem/utils'
-import type { Address, Hex } from '../../domain/units.ts'
+import { type Address, type Hex, maxOf } from '../../domain/units.ts'
 import type { ChainReply } from '../../ports.ts'
 import { RpcRefusal, UnusableAnswer } from './batch.ts'
 import { present } from './faults.ts'
@@ -11,6 +11,8 @@ const LOG_CHUNKS_MAX = 50n
 const FILTERS_PER_REQUEST = 12
 /** Stretches that one search asks for, halves of those with too many logs included. */
 const LOG_REQUESTS_MAX = 500
+/** The same of a search that ends where it has come to. */
+const NEWEST_REQUESTS_MAX = 250
 /** Our own reader's words for a body that it does not read to its end, and what nodes say under the code of a rate limit. */
 const OVERSIZED = /too long a body|is limiting us:.*(?:results|logs|range|size)/i
 /** Requests of `readEach` that go together. */
@@ -55,33 +57,52 @@ export async function* foundLogs(
   nodes: Readers,
   search: LogSearch,
 ): AsyncGenerator<ChainReply<readonly FoundLog[]>> {
+  const { fromBlock } = search
   const last = await lastBlock(nodes, search)
   if (!last.ok) return yield last
-  yield* logsIn(nodes, search, { fromBlock: search.fromBlock, toBlock: last.value })
-}
-
-/** Logs that match in a range of blocks, however long, one stretch after the other, oldest first; it ends at the first fault. */
-export async function* logsIn(
-  nodes: Readers,
-  search: LogQuery,
-  whole: BlockRange,
-): AsyncGenerator<ChainReply<readonly FoundLog[]>> {
-  const { filters } = search
-  const together = search.filtersTogether ?? FILTERS_PER_REQUEST
-  const stretch = LOG_BLOCKS_MAX * BigInt(Math.max(1, Math.floor(together / filters.length)))
   let requests = 0
-  const left = rangesOf(whole, stretch)
+  const left = rangesOf({ fromBlock, toBlock: last.value }, stretchOf(search))
   for (let range = left.shift(); range !== undefined; range = left.shift()) {
     requests += 1
     if (requests > LOG_REQUESTS_MAX)
-      return yield unavailable(
-        `blocks ${whole.fromBlock} to ${whole.toBlock} hold too many logs to search`,
-      )
+      return yield unavailable(`blocks ${fromBlock} to ${last.value} hold too many logs to search`)
     const found = await readRange(nodes, search, range)
     if (found === TOO_MUCH) left.unshift(...halvesOf(range))
     else yield found
     if (found !== TOO_MUCH && !found.ok) return
   }
+}
+
+/**
+ * Logs that match in a range of blocks, the newest first, as far back as a bounded number of requests goes: `fromBlock` says how
+ * far that was. Where a node will not answer for so many blocks, it is asked for fewer from then on.
+ */
+export async function newestLogs(
+  nodes: Readers,
+  search: LogQuery,
+  { fromBlock, toBlock }: BlockRange,
+): Promise<ChainReply<{ readonly logs: readonly FoundLog[]; readonly fromBlock: bigint }>> {
+  const logs: FoundLog[] = []
+  let stretch = stretchOf(search)
+  let next = toBlock
+  for (let requests = 0; next >= fromBlock && requests < NEWEST_REQUESTS_MAX; requests += 1) {
+    const range = { fromBlock: maxOf(fromBlock, next - stretch + 1n), toBlock: next }
+    const found = await readRange(nodes, search, range)
+    if (found === TOO_MUCH) {
+      stretch = maxOf(1n, (next - range.fromBlock + 1n) / 2n)
+      continue
+    }
+    if (!found.ok) return found
+    logs.push(...found.value)
+    next = range.fromBlock - 1n
+  }
+  return { ok: true, value: { logs, fromBlock: next + 1n } }
+}
+
+/** Blocks that are asked for at once. */
+function stretchOf({ filters, filtersTogether = FILTERS_PER_REQUEST }: LogQuery): bigint {
+  const each = Math.max(1, filters.length)
+  return LOG_BLOCKS_MAX * BigInt(Math.max(1, Math.floor(filtersTogether / each)))
 }
 
 /** A node would not answer for so many blocks. */

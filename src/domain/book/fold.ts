@@ -62,7 +62,7 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       state.sights.clear()
       return
     case 'wallet-compared':
-      noteComparison(state, event)
+      noteComparison(state, event, atMs)
       return
     case 'delegation-signed':
       noteDelegation(state, event)

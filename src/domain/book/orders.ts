@@ -238,6 +238,13 @@ export function forgetOld(state: DaemonState, nowMs: number): void {
     if (nowMs - exposure.atMs < EXPOSURE_RETENTION_MS) break
     removeExposure(state, key)
   }
+}
+
+/**
+ * Drops the claims that no search goes back to any more. Only where the wallet has just been compared with its chain: what is
+ * not compared yet is explained by them.
+ */
+export function forgetClaims(state: DaemonState, nowMs: number): void {
   for (const [transfer, atMs] of state.claimedTransfers) {
     if (nowMs - atMs < EXPOSURE_RETENTION_MS) break
     state.claimedTransfers.delete(transfer)

@@ -1,7 +1,8 @@
 import { hasLiveAuthorization } from '../order.ts'
-import type { Address } from '../units.ts'
+import { type Address, maxOf } from '../units.ts'
 import { firstFreeNonce, openCalls } from './calls.ts'
 import type { EventOf } from './journal.ts'
+import { forgetClaims } from './orders.ts'
 import type { DaemonState, WalletSight } from './state.ts'
 
 /** What a wallet was last seen to have done on its chain, and what the journal has had it do since (rule T4). */
@@ -21,31 +22,40 @@ export function explainedNestedNonce(state: DaemonState, place: WalletPlace): bi
   const seen = sightOf(state, place)?.nestedNonce
   if (seen === undefined) return undefined
   const { chainId, wallet: account } = place
-  let explained = seen
-  const free = firstFreeNonce(state, { chainId, account })
-  if (free > explained) explained = free
+  let explained = maxOf(seen, firstFreeNonce(state, { chainId, account }))
   for (const { call, state: at } of openCalls(state)) {
     if (call?.trust !== 'trustless' || call.account !== account) continue
-    if (hasLiveAuthorization(at) && call.nonce >= explained) explained = call.nonce + 1n
+    if (hasLiveAuthorization(at)) explained = maxOf(explained, call.nonce + 1n)
   }
   return explained
 }
 
-export function noteComparison(state: DaemonState, event: EventOf<'wallet-compared'>): void {
+export function noteComparison(
+  state: DaemonState,
+  event: EventOf<'wallet-compared'>,
+  atMs: number,
+): void {
   const { sinceBlock, blockNumber, transactionCount, nestedNonce } = event
-  const seen = { sinceBlock, blockNumber, transactionCount, nestedNonce }
   const before = sightOf(state, event)
-  state.sights.set(keyOf(event), seen)
-  // What was signed before and comes into a block only now is accounted for all the same.
-  if (before !== undefined && before.transactionCount > 0)
-    noteNonce(state, event, before.transactionCount - 1)
+  state.sights.set(keyOf(event), { sinceBlock, blockNumber, transactionCount, nestedNonce })
+  // What was signed before and comes into a block only later is accounted for all the same.
+  if (before !== undefined) noteNonce(state, event, before.transactionCount - 1)
+  for (const nonce of signedNonces(state, event)) noteNonce(state, event, nonce)
+  if (event.wallet === state.bound?.owner && event.chainId === state.bound.chainId)
+    forgetClaims(state, atMs)
 }
 
-/** The wallet was looked at in a block: what it paid up to there is in the books. */
-export function noteBlock(state: DaemonState, place: WalletPlace, blockNumber: bigint): void {
-  change(state, place, (seen) =>
-    blockNumber > seen.blockNumber ? { ...seen, blockNumber } : undefined,
+/** Of transactions that are signed and whose fate is unknown, those that carry calls included. */
+function signedNonces(state: DaemonState, { chainId, wallet }: WalletPlace): readonly number[] {
+  const own = [...state.transactions.values()].flatMap(({ record, hashes }) =>
+    record.chainId === chainId && record.from === wallet && hashes.length > 0 ? [record.nonce] : [],
   )
+  const carriers = openCalls(state).flatMap(({ call, envelopeHash }) =>
+    call?.chainId === chainId && call.account === wallet && envelopeHash !== undefined
+      ? [call.envelope.nonce]
+      : [],
+  )
+  return [...own, ...carriers]
 }
 
 /** Something of the wallet's is signed that may use its transaction nonces up to this one. */

@@ -114,7 +114,7 @@ export type UsedNonce = { readonly nonce: bigint; readonly clientOrderId: string
 export type WalletSight = {
   /** Payments before this block are not asked about: the wallet was not known then, or an operator has accepted them. */
   readonly sinceBlock: bigint
-  /** What the wallet paid up to this block is in the books. */
+  /** What the wallet paid up to this block was held against the journal. */
   readonly blockNumber: bigint
   /** No transaction of this nonce, or of a later one, is accounted for. */
   readonly transactionCount: number
@@ -174,7 +174,7 @@ export type DaemonState = ExposureBook & {
   readonly sights: Map<string, WalletSight>
   /** Of each account that ended a transaction of its own, by chain and account. */
   readonly minedNonces: Map<string, MinedNonce>
-  /** Transfers that already prove an order; bounded, oldest first. */
+  /** Transfers that already prove an order, oldest first: kept for some days after the wallet was compared with its chain. */
   readonly claimedTransfers: Map<string, number>
   /** Proven and not final yet, by client order id. */
   readonly unfinal: Map<string, UnfinalFill>

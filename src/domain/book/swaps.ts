@@ -15,7 +15,6 @@ import {
   stepAttempt,
   type VenueBook,
 } from './orders.ts'
-import { noteBlock } from './sights.ts'
 import type { DaemonState, OpenSwap } from './state.ts'
 
 /** The books of swaps through the gasless service. */
@@ -101,7 +100,6 @@ export function recordPermit(
     throw new InvariantError(`${intentId}: the permit takes more than the intent allows`)
   stepAttempt(open, { step: 'authorization-recorded', attempt: permit.attempt })
   open.permit = permit
-  noteBlock(state, { chainId: permit.chainId, wallet: permit.owner }, permit.fromBlock)
   expose(state, open, permit, atMs)
 }
 

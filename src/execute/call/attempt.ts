@@ -14,6 +14,7 @@ import { delegationRefusal } from '../authority/delegation.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { barredBy, type Closing, failure, mayNotStart, pausedNow, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
+import { haltOnStrangeNonces } from '../evidence.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
 import { hashCall } from './data.ts'
 import { envelopeFees } from './envelope.ts'
@@ -43,6 +44,8 @@ export async function attemptCall(
     barred: () => mayNotStart(context, open),
     atOnceMax: policy.requestTriesMax,
     async tryOnce() {
+      const uncompared = context.uncompared('aggregated')
+      if (uncompared !== undefined) return trouble('chain-unavailable', uncompared)
       const step = (await waitForTurn(context, open)) ?? (await tryCall(context, aggregator, open))
       return step.tag === 'recorded' ? send(context, aggregator, open, step) : step
     },
@@ -119,6 +122,8 @@ async function recordInTurn(
   )
   if (!read.ok) return unread('account', read.fault)
   const view = read.value
+  const place = { chainId: aggregator.wallet.chainId, wallet: intent.owner }
+  if (context.mode !== 'dry-run') await haltOnStrangeNonces(context, place, view)
   const unfit = unfitNow(aggregator, intent, view)
   if (unfit !== undefined) return unfit
   if (!simulated.ok) return simulationFailure(simulated.fault)

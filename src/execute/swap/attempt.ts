@@ -9,16 +9,10 @@ import type { Hex } from '../../domain/units.ts'
 import type { ChainFault, ChainView, Place, Turn } from '../../ports.ts'
 import { askChainOnce, trustedNow } from '../ask.ts'
 import { NONCE_LIVE, verify } from '../authority/verify.ts'
-import {
-  bookOnPaper,
-  capHit,
-  haltOnEvidence,
-  recordReply,
-  type SubmitReply,
-  withdraw,
-} from '../authorization.ts'
+import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { barredBy, type Closing, failure, mayNotStart, pausedNow, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
+import { haltOnEvidence } from '../evidence.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
 import { tooCostly } from './cost.ts'
 import { paidFor, paperOf } from './paper.ts'
@@ -107,6 +101,8 @@ type Lining = { readonly place: Place; readonly nearMs: number }
 /** Our own transactions are made out of line: they may take minutes. */
 async function tryOnce(context: OrderContext, open: OpenSwap, lining: Lining): Promise<Step> {
   const { intent } = open
+  const uncompared = context.uncompared('gasless')
+  if (uncompared !== undefined) return trouble('chain-unavailable', uncompared)
   const wrapped = await wrapIfNative(context, intent)
   if (!isPrepared(wrapped)) return wrapped
   const step = await tryInLine(context, open, lining)

@@ -77,19 +77,23 @@ function allOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined
 /**
  * Of several orders together: each may have been paid by any payment that its permit allows. It is booked at the largest of
  * them, whoever claims it, and claims the largest that is free; so that together they never come to less than what left
- * the wallet. Undefined where there are fewer payments than orders: one of those named is not in it.
+ * the wallet. Where there are more payments than orders (a token that takes a fee of its transfers) each is booked at all that
+ * its permit allows, and the last one claims what is left. Undefined where there are fewer payments than orders: one of those
+ * named is not in it.
  */
 function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined {
   const { permit, mates } = input
+  const fits = ({ amount }: Transfer): boolean => amount <= permit.amount
   const free = out.filter(isFree(input))
   const rivals = mates.filter(({ token }) => token === permit.token)
   if (free.length <= rivals.length) return undefined
-  const fits = ({ amount }: Transfer): boolean => amount <= permit.amount
-  const [own] = free.filter(fits).toSorted(largestFirst)
+  const [own, ...others] = free.filter(fits).toSorted(largestFirst)
   const [most] = out.filter(fits).toSorted(largestFirst)
-  return own === undefined || most === undefined
-    ? undefined
-    : { amount: most.amount, claims: [own] }
+  if (own === undefined || most === undefined) return undefined
+  if (free.length === rivals.length + 1) return { amount: most.amount, claims: [own] }
+  const all = sum(out)
+  const amount = all < permit.amount ? all : permit.amount
+  return { amount, claims: rivals.length === 0 ? [own, ...others] : [own] }
 }
 
 /** Where recipients share, the smallest that is enough and free: whoever gets the others had more. */

@@ -83,7 +83,8 @@ export function createSimulatedChain(options: NodeOptions): Chain {
 
   const visible = (node = faults): number =>
     ledger.block - Math.ceil(node.lagSeconds / BLOCK_SECONDS)
-  const indexed = (): number => visible() - Math.ceil(faults.indexingSeconds / BLOCK_SECONDS)
+  const indexed = (node = faults): number =>
+    visible(node) - Math.ceil(node.indexingSeconds / BLOCK_SECONDS)
   const timeOf = (block: number, node = faults): number =>
     ledger.timeSeconds(block) + node.aheadSeconds
   const known = (hash: Hex): MinedTransaction | undefined => {
@@ -174,16 +175,18 @@ export function createSimulatedChain(options: NodeOptions): Chain {
       }),
     payments: ({ owner, tokens, fromBlock, toBlock }) =>
       ask(() => {
-        if (BigInt(visible()) < toBlock) return fault('unavailable', 'the node is behind')
-        const until = BigInt(indexed())
-        const found = ledger.transactions.filter(
-          ({ hash, blockNumber }) =>
-            blockNumber >= fromBlock &&
-            blockNumber <= toBlock &&
-            blockNumber <= until &&
-            !isLostLog(hash, faults),
+        const nodes = [faults, ...(options.others ?? [])].filter(
+          (node) => !node.down && BigInt(visible(node)) >= toBlock,
         )
-        return { ok: true, value: found.flatMap((mined) => paymentsIn(mined, { owner, tokens })) }
+        const asked = nodes.slice(0, options.rule.agree)
+        if (asked.length < options.rule.agree) return fault('unavailable', 'a node is behind')
+        const isShown = ({ hash, blockNumber }: MinedTransaction): boolean =>
+          asked.some((node) => blockNumber <= BigInt(indexed(node)) && !isLostLog(hash, node))
+        const payments = ledger.transactions
+          .filter(({ blockNumber }) => blockNumber >= fromBlock && blockNumber <= toBlock)
+          .filter(isShown)
+          .flatMap((mined) => paymentsIn(mined, { owner, tokens }))
+        return { ok: true, value: { payments, fromBlock } }
       }),
     draft: (call) =>
       ask(() => {

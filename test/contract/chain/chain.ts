@@ -261,14 +261,19 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       const { blockNumber: toBlock } = answerOf(await rig.chain.permit({ owner, nonce: 0n }))
       const [token, other] = [rig.token.address, rig.otherToken.address]
       const asked = { owner, fromBlock: before + 1n, toBlock }
-      const found = answerOf(await rig.chain.payments({ ...asked, tokens: [token, other] }))
+      const both = { ...asked, tokens: [token, other] }
+      const { payments: found, fromBlock } = answerOf(await rig.chain.payments(both))
+      expect(fromBlock).toBe(before + 1n)
       expect(found.map(({ token: paid, amount, txHash }) => [paid, amount, txHash])).toEqual([
         [token, 2n, first],
         [other, 3n, second],
       ])
-      expect(answerOf(await rig.chain.payments({ ...asked, tokens: [other] }))).toEqual([found[1]])
-      const earlier = { ...asked, fromBlock: 0n, toBlock: before, tokens: [token, other] }
-      expect(answerOf(await rig.chain.payments(earlier))).not.toContainEqual(found[0])
+      const others = answerOf(await rig.chain.payments({ ...asked, tokens: [other] }))
+      expect(others.payments).toEqual([found[1]])
+      const earlier = answerOf(
+        await rig.chain.payments({ ...both, fromBlock: 0n, toBlock: before }),
+      )
+      expect(earlier.payments).not.toContainEqual(found[0])
       const ahead = { ...asked, toBlock: toBlock + 1_000n, tokens: [token] }
       expect(await rig.chain.payments(ahead)).toMatchObject({ fault: { tag: 'unavailable' } })
     })

@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
-import { USDC, WALLET } from '../../../src/simulate/stage.ts'
+import type { Transfer } from '../../../src/ports.ts'
+import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
+import { SIMULATED_CHAIN_ID, USDC, WALLET } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
-import { aCallStrategy, callWorld, untilFirstSlot } from '../../support/aggregator/call-world.ts'
-import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import {
+  aCallStrategy,
+  callWorld,
+  untilEvent,
+  untilFirstSlot,
+} from '../../support/aggregator/call-world.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
 
 /** A daemon that has filled three orders and is down. Nothing outside its journal says how far it came. */
@@ -184,6 +191,165 @@ describe('at a start the chain is held against the journal', () => {
     await world.runFor(HOUR)
     expect(outcomes(world, 'hourly')).toContain('filled filled')
     expectSound(world)
+  })
+})
+
+describe('what an honest daemon has done is explained', () => {
+  test('by claims of an order that is older than eight days', async () => {
+    const monthly = aStrategy({ schedule: aSchedule('0 1 1 * *') })
+    const daily = aCallStrategy({ schedule: aSchedule('0 2 * * *') })
+    const world = new World({ seed: 'forgotten', strategies: [monthly, daily] })
+    world.start()
+    await world.runFor(12 * 24 * HOUR)
+    world.crash()
+    expect(await haltAfterRestart(world)).toBeUndefined()
+  })
+
+  test('by a transaction that was signed before the first comparison and mined after it', async () => {
+    const world = new World({ seed: 'first', strategies: [aStrategy()] })
+    world.chainFaults.minesAfterBlocksMax = 20
+    world.start()
+    await world.runFor(HOUR - 1)
+    await untilEvent(world, 'transaction-signed')
+    world.crash()
+    // What an operator's `state accept-loss` leaves; a journal of an older version has no comparison either.
+    world.disk.plant({ type: 'loss-accepted', detail: 'asked to' }, world.clock.trueMs)
+    world.start()
+    await untilEvent(world, 'transaction-ended')
+    world.crash()
+    expect(await haltAfterRestart(world)).toBeUndefined()
+  })
+
+  test.each([
+    ['in another transaction', { zeroes: 0, isOther: true }],
+    ['at another place of its block', { zeroes: 2, isOther: false }],
+  ])(
+    'by a fill that a reorganisation has put %s while it was down',
+    async (_, { zeroes, isOther }) => {
+      const rule = { finality: 30, agree: 1 } as const
+      const world = new World({ seed: 'moved', strategies: [aStrategy()], rule })
+      world.start()
+      await world.runFor(HOUR - 100)
+      await untilEvent(world, 'slot-closed')
+      const mined = world.ledger.transactions.find(({ settled }) => settled.length > 0)
+      if (mined === undefined) throw new Error('nothing was settled')
+      world.crash()
+      world.ledger.reorg({ blocks: 10, againAfterMs: undefined })
+      await world.runFor(4_000)
+      const again = isOther ? {} : { zeroes, hash: mined.hash }
+      expect(world.ledger.settle(mined.settled, again).success).toBe(true)
+      await world.runFor(4_000)
+      expect(await haltAfterRestart(world)).toBeUndefined()
+      expect(sold(world)).toBeGreaterThan(0n)
+    },
+  )
+
+  test('by two orders in one settlement, of a token that takes a fee of its transfers', async () => {
+    const strategies = [aStrategy(), aStrategy({ name: 'second' })]
+    const world = new World({ seed: 'fee', strategies })
+    world.serviceFaults.batchMs = 20_000
+    const mine = world.ledger.mine.bind(world.ledger)
+    world.ledger.mine = (transaction) =>
+      mine({ ...transaction, call: (block) => transaction.call(block)?.flatMap(withFee) })
+    world.start()
+    await world.runFor(HOUR + 20 * MINUTE)
+    expect(world.state.spent.get(USDC.address)).toBe(50_000_000n)
+    world.crash()
+    expect(await haltAfterRestart(world)).toBeUndefined()
+  })
+})
+
+/** A hundredth of what the wallet pays goes to somebody. */
+function withFee(transfer: Omit<Transfer, 'logIndex'>): Omit<Transfer, 'logIndex'>[] {
+  if (transfer.token !== USDC.address || transfer.from !== WALLET) return [transfer]
+  const fee = transfer.amount / 100n
+  const to = `0x${'fe'.repeat(20)}` as const
+  return [
+    { ...transfer, amount: transfer.amount - fee },
+    { ...transfer, to, amount: fee },
+  ]
+}
+
+describe('while it runs', () => {
+  test('a payment for nobody halts it within half a day, however often it has traded since', async () => {
+    const world = new World({ seed: 'stolen', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(2 * HOUR + 30 * MINUTE)
+    steal(world)
+    await world.runFor(12 * HOUR)
+    expect(world.state.halted?.detail).toMatch(/paid 4000 USDC out of the wallet/)
+  })
+
+  test('and the next start at the latest', async () => {
+    const world = new World({ seed: 'stolen', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(2 * HOUR + 30 * MINUTE)
+    steal(world)
+    await world.runFor(2 * HOUR)
+    world.crash()
+    expect(await haltAfterRestart(world)).toMatch(/paid 4000 USDC out of the wallet/)
+  })
+
+  test('a nonce that somebody else has used is not signed behind', async () => {
+    const gasless = { approval: 'exact' } as const
+    const world = new World({ seed: 'exact', strategies: [aStrategy()], gasless })
+    world.start()
+    await world.runFor(2 * HOUR + 30 * MINUTE)
+    const signed = world.watch.signatures
+    world.mempool.useNonce(WALLET)
+    await world.runFor(HOUR)
+    expect(world.state.halted?.detail).toMatch(/^wallet 0x\w+ has sent \d+ transactions/)
+    expect(world.watch.signatures).toBe(signed)
+    void world.control.resume(undefined)
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
+  })
+
+  test('nor a nestedNonce', async () => {
+    const world = callWorld({ seed: 'foreign while running' })
+    await untilFirstSlot(world)
+    await world.runFor(30 * MINUTE)
+    world.aggregation.ledger.nestedNonce += 1n
+    await world.runFor(HOUR)
+    expect(world.state.halted?.detail).toMatch(/^account 0x\w+ has used its nestedNonce up to 1 /)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled', 'skipped halted'])
+    void world.control.resume(undefined)
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'claim').at(-1)).toBe('filled filled')
+  })
+})
+
+function steal(world: World): void {
+  const theft = { token: USDC.address, from: WALLET, to: NATIVE_TOKEN, amount: 4_000_000_000n }
+  world.ledger.mine({ hash: `0x${'5a'.repeat(32)}`, input: '0x', call: () => [theft] })
+}
+
+describe('nodes that do not tell', () => {
+  test('one without the logs hides nothing where two have to agree', async () => {
+    const rule = { finality: 2, agree: 2 } as const
+    const world = new World({ seed: 'two nodes', strategies: [aStrategy()], rule })
+    world.otherNodes.push(noChainFaults())
+    world.start()
+    await world.runFor(2 * HOUR + 30 * MINUTE)
+    world.crash()
+    steal(world)
+    await world.runFor(10 * MINUTE)
+    world.chainFaults.losesLogs = 1
+    expect(await haltAfterRestart(world)).toMatch(/paid 4000 USDC/)
+  })
+
+  test('a block number that no node reaches keeps nothing from beginning', async () => {
+    const world = new World({ seed: 'far ahead', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(HOUR - 10_000)
+    await untilSigned(world, 1)
+    world.crash()
+    const place = { chainId: SIMULATED_CHAIN_ID, wallet: WALLET }
+    const far = { blockNumber: 10n ** 9n, sinceBlock: 1n, transactionCount: 1 }
+    const compared = { type: 'wallet-compared', ...place, ...far, nestedNonce: undefined } as const
+    world.disk.plant(compared, world.clock.trueMs)
+    expect(await haltAfterRestart(world)).toBeUndefined()
+    expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('filled filled'))
   })
 })
 

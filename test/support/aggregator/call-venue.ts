@@ -167,6 +167,7 @@ export function callContext(options: CallContextOptions): OrderContext {
       throw new Error('no permit is made for a call')
     },
     tokenTrouble: () => undefined,
+    uncompared: () => undefined,
     closing: options.closing ?? never,
     stop: options.stop ?? never,
     wallet,
