@@ -47,7 +47,9 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       state.anchored.set(event.wallet, event.chainId)
       return
     case 'begun-anew':
+      return
     case 'loss-accepted':
+      for (const open of state.intents.values()) open.isInLoss = true
       return
     case 'strategy-scheduled':
       scheduleStrategy(state, event)
