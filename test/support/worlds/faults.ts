@@ -78,17 +78,19 @@ export function disturbNodes(world: World, random: SeededRandom): void {
 
 /**
  * Nodes that are ahead. One that is behind and says that it is not makes up a chain of its own, which takes honest nodes to
- * find out: where two have to agree there may be one of that kind, and else none.
+ * find out: where two have to agree there may be one of that kind, and else none. Nor is there one that is ahead together with
+ * the machine itself: then no clock is left to say so.
  */
 function setClocks(
-  { rule }: World,
+  { rule, clock }: World,
   nodes: readonly { lagSeconds: number; aheadSeconds: number }[],
   random: SeededRandom,
 ): void {
   let liars = rule.agree - 1
   for (const node of nodes) {
     node.aheadSeconds = 0
-    if (!random.chance(0.15) || (node.lagSeconds > 0 && liars === 0)) continue
+    const isAhead = random.chance(0.15) && clock.offsetMs <= 0
+    if (!isAhead || (node.lagSeconds > 0 && liars === 0)) continue
     if (node.lagSeconds > 0) liars -= 1
     node.aheadSeconds = random.between(1, 120)
   }
