@@ -69,13 +69,13 @@ function shares() {
   return Object.fromEntries(kinds)
 }
 
-/** The longest first, the rest by turns of the kinds. */
+/** By turns of the kinds, years last: they take long, and find least. */
 function slicesOf(counts) {
   const slices = Object.entries(counts).flatMap(([kind, count]) => {
     const size = SLICE[kind] ?? 1
     return Array.from({ length: Math.ceil(count / size) }, (_, n) => ({
       kind,
-      turn: kind === 'year' ? 0 : (n + 1) / Math.ceil(count / size),
+      turn: kind === 'year' ? 2 : (n + 1) / Math.ceil(count / size),
       from: first + n * size,
       to: first + Math.min(count, (n + 1) * size) - 1,
     }))

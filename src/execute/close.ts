@@ -70,6 +70,8 @@ function isLimit(reason: string): reason is LimitReason {
 
 const UNPROVEN = 'its nonce was used, and what used it did not fill it'
 
+const IN_LOSS = 'it was open when a loss was accepted: what is lost may have executed it'
+
 /**
  * What bars another attempt of any kind of intent: asked before each, about once a second while it waits for anything, and
  * right before a signature. A pause bars it as it bars a slot: what is signed goes on, what is not never is.
@@ -85,6 +87,7 @@ export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | 
         )
   const halted = haltedNow(context)
   if (halted !== undefined) return halted
+  if (open.isInLoss === true) return failure('attempts-exhausted', IN_LOSS)
   const paused = pausedNow(context, open)
   if (paused !== undefined) return paused
   if (!context.strategies.has(intent.strategy)) return strategyRemoved()

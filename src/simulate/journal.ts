@@ -28,6 +28,9 @@ const OVERRULED = 'the anchor was given to another state'
 /** Where a process dies: at its n-th append (from 1), just before the records are on disk or just after. */
 export type CrashPoint = { readonly append: number; readonly when: 'before' | 'after' }
 
+/** Marks a record that is followed by others of its append. */
+const GOES_ON = ',"more":1'
+
 /** Stands in for the journal key: only the simulated daemon has it. */
 const JOURNAL_KEY = 0x7a11e7
 
@@ -78,6 +81,13 @@ export class SimulatedDisk {
   /** Somebody cuts the journal, or brings an older copy of it back: only the first records are left. */
   cutTo(records: number): void {
     this.replaceWith(this.lines.slice(0, records))
+  }
+
+  /** How many of the first records a power cut may leave: those of one append are there all or none. */
+  wholeUpTo(records: number): number {
+    let whole = records
+    while (whole > 0 && this.lines[whole - 1]?.includes(GOES_ON)) whole -= 1
+    return whole
   }
 
   /** Somebody puts other lines there. */
@@ -275,11 +285,12 @@ function sealAll(
   key: number,
 ): string[] {
   let { seq, hash: prev }: Pick<JournalRecord, 'seq' | 'hash'> = head ?? NO_RECORD
-  return events.map((event) => {
+  return events.map((event, at) => {
     seq += 1
     const text = encode({ seq, atMs, event, prev })
     prev = fingerprint(text)
-    return `${text.slice(0, -1)},"hash":"${prev}","mac":${fnv1a(prev, key)}}`
+    const end = at < events.length - 1 ? GOES_ON : ''
+    return `${text.slice(0, -1)},"hash":"${prev}","mac":${fnv1a(prev, key)}${end}}`
   })
 }
 

@@ -148,7 +148,8 @@ export class World {
   readonly #random: SeededRandom
   readonly #policy: ExecutionPolicy
   readonly #pace: WorldOptions['pace']
-  readonly #rule: FinalityRule
+  /** How deep, and by how many nodes, something is final. */
+  readonly rule: FinalityRule
   readonly #isAnchored: boolean
   readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
   #run: Run | undefined
@@ -188,12 +189,12 @@ export class World {
     this.gasless = { ...GASLESS, ...options.gasless }
     this.#policy = { ...DEFAULT_POLICY, ...options.policy }
     this.#pace = options.pace
-    this.#rule = { ...RULE, ...options.rule }
+    this.rule = { ...RULE, ...options.rule }
     this.#isAnchored = options.isAnchored === true
     this.watch = new Watch({ disk: this.disk, ledger, clock })
     this.aggregation = new Aggregation({
       settings: { ...AGGREGATOR, ...options.aggregator },
-      rule: this.#rule,
+      rule: this.rule,
       clock,
       blocks: ledger,
       disk: this.disk,
@@ -450,7 +451,7 @@ export class World {
         mempool,
         faults: this.chainFaults,
         others: this.otherNodes,
-        rule: this.#rule,
+        rule: this.rule,
         observe,
         random: random.fork('chain'),
         process,
@@ -535,7 +536,7 @@ export class World {
       ports,
       policy: this.#policy,
       chainId: SIMULATED_CHAIN_ID,
-      finality: this.#rule,
+      finality: this.rule,
       gasless: this.gasless,
       account: run.account,
       strategies,

@@ -60,6 +60,7 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     case 'loss-accepted':
       // What the lost records explained is unexplained: it is accepted with them.
       state.sights.clear()
+      for (const open of state.intents.values()) open.isInLoss = true
       return
     case 'wallet-compared':
       noteComparison(state, event, atMs)

@@ -22,6 +22,8 @@ type OpenBase = {
   died: 'expired' | 'cancelled' | undefined
   /** It was closed as filled, and a reorganisation took the fill away: nothing is signed for it again. */
   reopened: boolean
+  /** Open when an operator accepted a loss: what is lost may have signed more for it, so that nothing ever is again. */
+  isInLoss?: boolean
   openedAtMs: number
 }
 

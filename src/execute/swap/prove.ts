@@ -1,6 +1,6 @@
 import type { Fill } from '../../domain/book/journal.ts'
 import type { Permit } from '../../domain/permit.ts'
-import type { BaseUnits } from '../../domain/units.ts'
+import { type BaseUnits, minOf } from '../../domain/units.ts'
 import type { TransactionTrace, Transfer } from '../../ports.ts'
 
 export type ProofInput = {
@@ -91,8 +91,7 @@ function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefine
   const [most] = out.filter(fits).toSorted(largestFirst)
   if (own === undefined || most === undefined) return undefined
   if (free.length === rivals.length + 1) return { amount: most.amount, claims: [own] }
-  const all = sum(out)
-  const amount = all < permit.amount ? all : permit.amount
+  const amount = minOf(sum(out), permit.amount)
   return { amount, claims: rivals.length === 0 ? [own, ...others] : [own] }
 }
 

@@ -88,6 +88,7 @@ async function prove(
   permit: PermitRecord,
   trace: TransactionTrace,
 ): Promise<Verdict> {
+  if (trace.blockNumber < searchedFrom(permit)) return 'nothing'
   let input = proofInput(context, open, permit, trace)
   if (input.mates.length > 0 && !hasTaken(input)) {
     const absent = await absentAmong(context, input.mates)
@@ -142,6 +143,11 @@ async function absentAmong(
   return absent
 }
 
+/** What was mined before it was recorded did not settle it, whoever names it and however well its amounts fit. */
+function searchedFrom({ fromBlock }: PermitRecord): bigint {
+  return fromBlock > REORG_BLOCKS ? fromBlock - REORG_BLOCKS : 0n
+}
+
 /**
  * The nonce is used and nobody told us where: look through what left the wallet since the permit was recorded. It ends only
  * by what is found, and never by what is not: a node knows of a nonce before it has logs and receipts (rule T7).
@@ -154,7 +160,7 @@ async function searchFill(
 ): Promise<boolean> {
   const { chain, observe } = context.ports
   const { owner, token, nonce, deadlineSeconds } = permit
-  const fromBlock = permit.fromBlock > REORG_BLOCKS ? permit.fromBlock - REORG_BLOCKS : 0n
+  const fromBlock = searchedFrom(permit)
   const reply = await chain.outgoing({
     ...{ owner, token, nonce, fromBlock },
     atLeastBlock: view.blockNumber,

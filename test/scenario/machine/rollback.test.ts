@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { acceptLoss } from '../../../src/simulate/operator.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
@@ -62,6 +63,21 @@ describe('a state that went back', () => {
     world.start()
     await world.runFor(HOUR)
     expect(outcomes(world, 'hourly')).toEqual(Array(4).fill('filled filled'))
+    expectSound(world)
+  })
+
+  test('and that its operator goes on with makes no order again that was open in it', async () => {
+    const world = await traded('accepted')
+    const settled = world.ledger.transactions.length
+    world.disk.cutTo(recordsBefore(world, 'permit-recorded'))
+    expect(world.state.intents.size).toBe(1)
+    acceptLoss(world)
+    world.start()
+    await world.runFor(30 * MINUTE)
+    expect(world.ledger.transactions).toHaveLength(settled)
+    expect(outcomes(world, 'hourly').at(-1)).toBe('failed attempts-exhausted')
+    await world.runFor(HOUR)
+    expect(outcomes(world, 'hourly').at(-1)).toBe('filled filled')
     expectSound(world)
   })
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
+import { beginAnew } from '../../../src/simulate/operator.ts'
 import { USDC } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
@@ -35,6 +36,22 @@ test("another order's settlement, of the same amounts, proves nothing either", a
   await world.runFor(8 * HOUR + MINUTE)
   expect(world.state.strategies.get('one')?.fills).toBe(8)
   expect(world.state.strategies.get('two')?.fills).toBe(8)
+  expectSound(world)
+})
+
+test('a settlement from before an order was signed proves nothing, though no book tells of it any more', async () => {
+  const world = new World({ seed: 'foreign and old', strategies: [aStrategy()] })
+  world.start()
+  await world.runFor(HOUR + 2 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  world.crash()
+  beginAnew(world)
+  // For what is worth less than before, the old one delivered enough.
+  world.market.setPrice(2_700n)
+  world.serviceFaults.namesForeignHash = 1
+  world.start()
+  await world.runFor(HOUR)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
   expectSound(world)
 })
 

@@ -20,12 +20,13 @@ const DAMAGES: readonly Damage[] = [
   {
     name: 'cut',
     isForgery: false,
-    damage: (disk, random) => disk.cutTo(random.between(0, disk.lines.length)),
+    damage: (disk, random) => disk.cutTo(disk.wholeUpTo(random.between(0, disk.lines.length))),
   },
   {
     name: 'cut-a-little',
     isForgery: false,
-    damage: (disk, random) => disk.cutTo(Math.max(0, disk.lines.length - random.between(1, 12))),
+    damage: (disk, random) =>
+      disk.cutTo(disk.wholeUpTo(Math.max(0, disk.lines.length - random.between(1, 12)))),
   },
   { name: 'emptied', isForgery: false, damage: (disk) => disk.cutTo(0) },
   {

@@ -48,15 +48,12 @@ export function disturbNodes(world: World, random: SeededRandom): void {
     minesAfterBlocksMax: random.between(1, 30),
     subReadFails: often(random, 0.15, 0.2),
   })
-  // One that is behind and says that it is not makes up a chain of its own: that takes a second node to find out.
-  const mayLie = chainFaults.lagSeconds === 0 || otherNodes.length > 0
-  chainFaults.aheadSeconds = mayLie ? often(random, 0.15, random.between(1, 120)) : 0
   for (const node of otherNodes)
     Object.assign(node, noChainFaults(), {
       down: random.chance(0.1),
       lagSeconds: often(random, 0.3, random.between(1, 300)),
-      aheadSeconds: often(random, 0.1, random.between(1, 120)),
     })
+  setClocks(world, [chainFaults, ...otherNodes], random)
   const calls = aggregation.chainFaults
   const half = random.chance(0.5)
   Object.assign(calls, {
@@ -75,8 +72,28 @@ export function disturbNodes(world: World, random: SeededRandom): void {
     Object.assign(node, {
       down: random.chance(0.1),
       lagSeconds: often(random, 0.3, random.between(1, 300)),
-      aheadSeconds: often(random, 0.1, random.between(1, 120)),
     })
+  setClocks(world, [calls, ...aggregation.otherNodes], random)
+}
+
+/**
+ * Nodes that are ahead. One that is behind and says that it is not makes up a chain of its own, which takes honest nodes to
+ * find out: where two have to agree there may be one of that kind, and else none. Nor is there one that is ahead together with
+ * the machine itself: then no clock is left to say so.
+ */
+function setClocks(
+  { rule, clock }: World,
+  nodes: readonly { lagSeconds: number; aheadSeconds: number }[],
+  random: SeededRandom,
+): void {
+  let liars = rule.agree - 1
+  for (const node of nodes) {
+    node.aheadSeconds = 0
+    const isAhead = random.chance(0.15) && clock.offsetMs <= 0
+    if (!isAhead || (node.lagSeconds > 0 && liars === 0)) continue
+    if (node.lagSeconds > 0) liars -= 1
+    node.aheadSeconds = random.between(1, 120)
+  }
 }
 
 export function disturbServices(world: World, random: SeededRandom): void {

@@ -44,11 +44,11 @@ export class Troubles {
     const { clock } = this.#world
     const random = this.#random.fork(`at ${clock.trueMs}`)
     for (const disturbOne of [
+      disturbTime,
       disturbNodes,
       disturbServices,
       disturbCallService,
       disturbModules,
-      disturbTime,
     ])
       disturbOne(this.#world, random)
     this.#recover(random)
