@@ -24,6 +24,7 @@ import { keepHeapSmall } from '../../src/cli/heap.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { loadStrategies } from '../../src/config/strategies/load.ts'
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
+import { createFinalityWatch } from '../../src/engine/finality.ts'
 import { takeSlot } from '../../src/engine/slot.ts'
 import { executeIntent } from '../../src/execute/order.ts'
 import { layOutLive } from '../live-config.mjs'
@@ -74,7 +75,10 @@ function nowhere() {
   return { write: (line) => writeSync(device, line) }
 }
 
-/** Attends the slots of all workers that wait, one tick after the other: one market read each, as the engine does. */
+/**
+ * Attends the slots of all workers that wait, one tick after the other: one market read each, and a look at what is not
+ * final where one is due, as the engine does.
+ */
 function createTicks(context, strategies) {
   const next = strategies.map(
     ({ name }) => context.ports.journal.state.strategies.get(name).lastSlotSeconds + 1,
@@ -85,12 +89,18 @@ function createTicks(context, strategies) {
     tokens: [sell.token, buy.token],
     feeds: context.pricePath(sell.token, buy.token).map(({ feed }) => feed),
   }
+  const fail = (error) => {
+    throw error
+  }
+  const onReopened = (id) => fail(new Error(`${id} is open again`))
+  const finality = createFinalityWatch({ context, onReopened, onFailure: fail })
   let waiting = []
   let running = false
 
   async function tick() {
     const due = waiting
     waiting = []
+    finality.attend()
     const view = await context.ports.chain.view(query)
     if (!view.ok) throw new Error(view.fault.message)
     const nowMs = context.ports.clock.now()
@@ -121,11 +131,8 @@ async function main() {
     gasless: { ...written.gasless, requestsPerSecond: REQUESTS_PER_SECOND },
   }
   const { strategies } = loaded(loadStrategies({ dir: settings.strategiesDir, settings }))
-  const lock = await acquireLock(settings.stateDir, {
-    pid: process.pid,
-    command: 'bench',
-    startedAtMs: Date.now(),
-  })
+  const holder = { pid: process.pid, command: 'bench', startedAtMs: Date.now() }
+  const lock = await acquireLock(settings.stateDir, holder, { onThread: keepHeapSmall })
   const scrubber = createScrubber()
   const log = await createLog({ ...settings.log, destination: nowhere(), scrubber })
   const key = loaded(
@@ -168,9 +175,9 @@ async function main() {
   const guard = composeGuard(haltFile.barred, lock.lostLately, () => anchors.lost())
   const ports = { clock, journal, guard, haltFile, trader, observe }
   const composed = compose({ settings, strategies, policy, ...ports })
-  const never = new AbortController().signal
+  const closing = new AbortController()
   const tokenTrouble = () => undefined
-  const context = { ...composed.context, closing: never, stop: never, tokenTrouble }
+  const context = { ...composed.context, closing: closing.signal, stop: closing.signal, tokenTrouble }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)
 
@@ -181,6 +188,7 @@ async function main() {
 
   let fills = 0
   for (const record of journal.state.strategies.values()) fills += record.fills
+  closing.abort()
   await opened.close()
   if (fills !== warmup + orders)
     throw new Error(`${fills} of ${warmup + orders} filled: ${JSON.stringify([...surprises])}`)

@@ -16,16 +16,20 @@ const BLOOM = `0x${'0'.repeat(512)}`
 const WORD = 64
 const BALANCE = word(10n ** 30n)
 const SEQUENCER_UP_FOR_SECONDS = 86_400
+/** Blocks come twenty times as fast as on Base, so that fills become final within a run, as they do within a day. */
+const BLOCK_MS = 100
+const FIRST_BLOCK = 1_000
 
 /**
- * The JSON-RPC node: answers batches and single calls from the ledger of what was settled. One block a settlement,
- * every block as old as the second that is asked in.
+ * The JSON-RPC node: answers batches and single calls from the ledger of what was settled. What is settled stands in the
+ * newest block at once; every block is as old as the second that is asked in.
  */
 export function createLeanNode() {
   /** By nonce word, the bits that are used. */
   const bitmaps = new Map()
   const settled = new Map()
-  let blockNumber = 1_000
+  const startedMs = performance.now()
+  const head = () => FIRST_BLOCK + Math.floor((performance.now() - startedMs) / BLOCK_MS)
 
   const nowSeconds = () => Math.floor(Date.now() / 1000)
   const round = (answer, startedAt) =>
@@ -35,7 +39,7 @@ export function createLeanNode() {
   function read(target, data) {
     switch (data.slice(0, 8)) {
       case '42cbb15c': // getBlockNumber()
-        return word(blockNumber)
+        return word(head())
       case '0f28c97d': // getCurrentBlockTimestamp()
         return word(nowSeconds())
       case '4d2301cc': // getEthBalance(address)
@@ -97,9 +101,9 @@ export function createLeanNode() {
       case 'eth_getCode':
         return '0x'
       case 'eth_blockNumber':
-        return `0x${blockNumber.toString(16)}`
+        return `0x${head().toString(16)}`
       case 'eth_getBlockByNumber':
-        return blockOf(params[0] === 'latest' ? BigInt(blockNumber) : BigInt(params[0]))
+        return blockOf(params[0] === 'latest' ? BigInt(head()) : BigInt(params[0]))
       case 'eth_getTransactionReceipt':
         return receiptOf(settled.get(params[0]))
       case 'eth_getTransactionByHash':
@@ -121,21 +125,21 @@ export function createLeanNode() {
     },
     /** Executes a permit at once; gives the transaction's hash. */
     settle(fill) {
-      blockNumber += 1
-      const hash = `0x${word(blockNumber)}`
+      const number = head()
+      const hash = `0x${word(FIRST_BLOCK + settled.size)}`
       const key = word(fill.nonce >> 8n)
       bitmaps.set(key, (bitmaps.get(key) ?? 0n) | (1n << (fill.nonce & 255n)))
-      settled.set(hash, { ...fill, hash, block: `0x${blockNumber.toString(16)}` })
+      settled.set(hash, { ...fill, hash, blockHash: `0x${word(number)}`, block: `0x${number.toString(16)}` })
       return hash
     },
   }
 }
 
-function place({ hash, block }) {
+function place({ hash, blockHash, block }) {
   return {
     transactionHash: hash,
     transactionIndex: '0x0',
-    blockHash: hash,
+    blockHash,
     blockNumber: block,
   }
 }

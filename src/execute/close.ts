@@ -43,7 +43,7 @@ export function capped(hit: LimitHit, nowMs: number): Closing {
   return skipped(hit.reason, limitText(hit, nowMs))
 }
 
-/** The kill switch, in the journal or outside of it: asked again right before anything is signed. */
+/** The kill switch, in the journal or outside of it. The signer asks it again at every signature. */
 export function haltedNow(context: SendingContext): Closing | undefined {
   const { journal, guard } = context.ports
   const detail = journal.state.halted?.detail ?? guard.barred()
@@ -73,10 +73,18 @@ const UNPROVEN = 'its nonce was used, and what used it did not fill it'
 const IN_LOSS = 'it was open when a loss was accepted: what is lost may have executed it'
 
 /**
- * What bars another attempt of any kind of intent: asked before each, about once a second while it waits for anything, and
- * right before a signature. A pause bars it as it bars a slot: what is signed goes on, what is not never is.
+ * What bars another attempt of any kind of intent: asked before each, and about once a second while it waits for anything. A
+ * pause bars it as it bars a slot: what is signed goes on, what is not never is.
  */
 export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | undefined {
+  return barredInBooks(context, open) ?? haltedNow(context)
+}
+
+/**
+ * The same by the books and the clock alone: asked around the record that a signature needs. What bars it outside of them, the
+ * signer asks when the record is on disk; a second look right before would only save the record.
+ */
+export function barredInBooks(context: OrderContext, open: OpenIntent): Closing | undefined {
   const { intent } = open
   if (open.reopened)
     return open.died === 'cancelled'
@@ -85,11 +93,11 @@ export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | 
           'fill-reverted',
           'a reorganisation undid its fill, and it was never made again; what was wrapped for it is left as it is',
         )
-  const halted = haltedNow(context)
-  if (halted !== undefined) return halted
+  const { halted, strategies } = context.ports.journal.state
+  if (halted !== undefined) return skipped('halted', halted.detail)
   if (open.isInLoss === true) return failure('attempts-exhausted', IN_LOSS)
-  const paused = pausedNow(context, open)
-  if (paused !== undefined) return paused
+  const paused = strategies.get(intent.strategy)?.paused
+  if (paused !== undefined) return skipped('paused', paused.detail)
   if (!context.strategies.has(intent.strategy)) return strategyRemoved()
   if (open.died === 'cancelled') return failure('permit-cancelled', UNPROVEN)
   if (open.attempt > context.policy.attemptsMax)
@@ -97,12 +105,6 @@ export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | 
   if (context.ports.clock.now() > intent.startBeforeMs)
     return failure('too-late', "the slot's maxLateness has passed")
   return undefined
-}
-
-/** Of what may come to bar an intent whose record is being written, all that the signer does not ask by itself. */
-export function pausedNow(context: OrderContext, { intent }: OpenIntent): Closing | undefined {
-  const paused = context.ports.journal.state.strategies.get(intent.strategy)?.paused
-  return paused && skipped('paused', paused.detail)
 }
 
 function lastFailure(open: OpenIntent): FailureReason {

@@ -29,6 +29,7 @@ import type { JournalRecord } from '../../domain/book/journal.ts'
 import { InvariantError, StateLockedError } from '../../domain/errors.ts'
 import type { Mode } from '../../domain/settings.ts'
 import type { Clock } from '../../ports.ts'
+import { keepHeapSmall } from '../heap.ts'
 import type { Io } from '../io.ts'
 
 /**
@@ -55,7 +56,7 @@ export async function lockState(
   tell: (line: string) => void,
 ): Promise<HeldLock> {
   const holder = { pid: io.pid, command: `tranched ${command}`, startedAtMs }
-  const lock = await acquireLock(stateDir, holder, { onWait: tell })
+  const lock = await acquireLock(stateDir, holder, { onWait: tell, onThread: keepHeapSmall })
   if (!lock.overtook) return lock
   try {
     await severJournal(stateDir)

@@ -12,7 +12,7 @@ import { availableOf } from '../account/deposit.ts'
 import { askChainOnce, LATE, soon, trustedNow, within } from '../ask.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { barredBy, type Closing, failure, mayNotStart, pausedNow, refusal } from '../close.ts'
+import { barredBy, barredInBooks, type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { haltOnStrangeNonces } from '../evidence.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
@@ -236,10 +236,10 @@ async function send(
   { call }: Recorded,
 ): Promise<Step> {
   const { attempt } = call
-  const paused = pausedNow(context, open)
-  if (paused !== undefined) {
-    await withdraw(context, open, { attempt, reason: paused.reason })
-    return paused
+  const barredSince = barredInBooks(context, open)
+  if (barredSince !== undefined) {
+    await withdraw(context, open, { attempt, reason: barredSince.reason })
+    return barredSince
   }
   const signed = aggregator.wallet.signer.onCall(open.intent.id, 'service')
   if (!signed.ok) {
