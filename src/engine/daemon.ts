@@ -1,3 +1,4 @@
+import type { DaemonState } from '../domain/book/state.ts'
 import { WrongStateError } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
@@ -8,6 +9,8 @@ import type { Hex } from '../domain/units.ts'
 import { askChain } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
+import { createAsked } from '../execute/settle/asked.ts'
+import { lookAt, type Settling, settleInTurn } from '../execute/settle/settle.ts'
 import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
@@ -20,7 +23,10 @@ import { type Agenda, createAgenda, type Triggered } from './tick.ts'
 import { createTokenWatch } from './token-watch.ts'
 
 /** A context without what a running daemon alone can say: when it ends, and what it has seen of the service's list. */
-export type Foundations = Omit<OrderContext, 'closing' | 'stop' | 'tokenTrouble' | 'strategies'> & {
+export type Foundations = Omit<
+  OrderContext,
+  'closing' | 'stop' | 'asked' | 'tokenTrouble' | 'strategies'
+> & {
   /** What signatures are judged by: a reload exchanges them in place, as it does what stands in `account`. */
   readonly strategies: Map<string, Strategy>
 }
@@ -45,7 +51,7 @@ export type DaemonInput = {
 }
 
 /** What an operator may ask of a running daemon. */
-export type DaemonControl = {
+export type DaemonControl = Settling & {
   /** See `control.ts`; these take effect at once. */
   pause(strategy: string | undefined): Promise<Controlled>
   resume(strategy: string | undefined): Promise<Controlled>
@@ -84,11 +90,13 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     { ports: input.context.ports, closing: closing.signal },
     input.tokens,
   )
+  const asked = createAsked(stop.signal)
   const context: OrderContext = {
     ...input.context,
     tokenTrouble: tokens.trouble,
     closing: closing.signal,
     stop: stop.signal,
+    asked,
   }
   const { clock, journal, observe } = context.ports
   const errands = createErrands(closing.signal)
@@ -112,6 +120,8 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       .catch(fail)
       .finally(() => {
         running.delete(id)
+        // What came too late is told that it did.
+        void asked.attend(id)
         onOrderEnd()
       })
     running.set(id, done)
@@ -164,6 +174,8 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       pause: (strategy) => pause(context.ports, strategy),
       resume: (strategy) => resume(context.ports, strategy),
       halt: () => halt(context.ports),
+      look: (id, named) => lookAt(context, id, named),
+      settle: (id, saying) => settleInTurn(context, id, saying),
       trigger: (strategy) => errands.run(() => agenda.trigger(strategy)).then(({ done }) => done),
       reload: (files) =>
         errands.run(async () => {
@@ -253,6 +265,13 @@ async function bindState(
   const owner = signer.address
   if (bound === undefined)
     return journal.append({ type: 'bound', mode, chainId, genesisHash, owner })
+  requireSame(bound, { mode, chainId, genesisHash, owner })
+}
+
+type Bound = NonNullable<DaemonState['bound']>
+
+/** Throws WrongStateError where a state belongs to another chain, mode or wallet. */
+export function requireSame(bound: Bound, { mode, chainId, genesisHash, owner }: Bound): void {
   if (bound.chainId !== chainId || bound.genesisHash !== genesisHash)
     throw new WrongStateError(
       `the state directory belongs to another chain (genesis ${bound.genesisHash}, the node says ${genesisHash}): use another stateDir`,

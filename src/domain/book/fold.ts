@@ -1,6 +1,7 @@
 import { assertNever, InvariantError } from '../errors.ts'
 import { clientOrderId, type IntentId, type Outcome, worseEnd } from '../intent.ts'
-import { nextState } from '../order.ts'
+import { nextState, type OrderStep } from '../order.ts'
+import { wordIn } from '../word.ts'
 import { openCall, proveCall, recordCall } from './calls.ts'
 import { endDeposit, markIndexed, recordDeposit } from './deposits.ts'
 import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
@@ -91,8 +92,13 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       recordCall(state, event, atMs)
       return
     case 'authorization-withdrawn':
+      endAuthorization(state, event, { step: event.type, how: undefined, atMs })
+      return
     case 'authorization-dead':
-      endAuthorization(state, event)
+      endAuthorization(state, event, { step: event.type, how: event.how, atMs })
+      return
+    case 'order-settled':
+      settleByWord(state, event, atMs)
       return
     case 'order-accepted': {
       const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
@@ -232,6 +238,7 @@ function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: numbe
     ended: undefined,
     died: undefined,
     reopened: false,
+    settled: undefined,
     openedAtMs: atMs,
   } as const
   for (const intent of event.intents)
@@ -241,16 +248,31 @@ function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: numbe
 /** Ends the current attempt's authorization; the next attempt makes another. */
 function endAuthorization(
   state: DaemonState,
-  event: EventOf<'authorization-withdrawn'> | EventOf<'authorization-dead'>,
-): void {
-  const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
-  const how = event.type === 'authorization-dead' ? event.how : undefined
+  { intentId, attempt }: { readonly intentId: IntentId; readonly attempt: number },
+  { step, ...end }: { step: OrderStep; how: OpenIntent['died']; atMs: number },
+): OpenIntent {
+  const open = stepAttempt(openIntent(state, intentId), { attempt, step })
   const book = bookOf(open)
   const authorization = book.authorizationOf(open)
-  if (authorization !== undefined) lapse(state, open, authorization, how)
+  if (authorization !== undefined) lapse(state, open, authorization, end)
   book.forgetAuthorization(open)
-  open.died = how
+  open.died = end.how
   open.attempt += 1
+  return open
+}
+
+/**
+ * What an operator says is booked as what the chain says is: as dead, or in full, as a nonce that was used for nobody knows
+ * what (rule T7). Where no deadline says when it can have executed at the latest, it counts from now, by the chain's clock.
+ */
+function settleByWord(state: DaemonState, event: EventOf<'order-settled'>, atMs: number): void {
+  const { blockTimeSeconds } = event
+  const open = endAuthorization(state, event, {
+    step: 'authorization-dead',
+    how: event.as === 'executed' ? 'cancelled' : 'expired',
+    atMs: blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000,
+  })
+  open.settled = wordIn(event)
 }
 
 /** An order that was closed as filled is open again, and its slot with it: the chain decides what became of it. */

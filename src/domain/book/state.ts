@@ -4,6 +4,7 @@ import type { OrderState } from '../order.ts'
 import type { PermitRecord } from '../permit.ts'
 import type { Mode } from '../settings.ts'
 import type { Address, BaseUnits, Hex } from '../units.ts'
+import type { Word } from '../word.ts'
 import type { ExposureBook } from './exposures.ts'
 import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from './journal.ts'
 import type { StrategyMemory } from './memory.ts'
@@ -22,6 +23,8 @@ type OpenBase = {
   died: 'expired' | 'cancelled' | undefined
   /** It was closed as filled, and a reorganisation took the fill away: nothing is signed for it again. */
   reopened: boolean
+  /** An operator said what became of it: nothing is signed for it again. Undefined in older snapshots, too. */
+  settled: Word | undefined
   openedAtMs: number
 }
 

@@ -46,9 +46,11 @@ export class CallWatch {
   all(): readonly string[] {
     const closed = new Set<IntentId>()
     const proofs = new Map<IntentId, EventOf<'call-proven'>>()
+    const spokenFor = new Set<IntentId>()
     for (const event of this.#disk.events()) {
       if (event.type === 'intent-closed') closed.add(event.intentId)
       if (event.type === 'call-proven') proofs.set(event.intentId, event)
+      if (event.type === 'order-settled' && event.as === 'executed') spokenFor.add(event.intentId)
       if (event.type !== 'fill-reopened') continue
       closed.delete(event.intentId)
       proofs.delete(event.intentId)
@@ -57,7 +59,7 @@ export class CallWatch {
       ...this.violations,
       ...this.#readCalls().flatMap((each) =>
         this.#wrongs(each, {
-          isClosed: closed.has(each.intentId),
+          isClosed: closed.has(each.intentId) && !spokenFor.has(each.intentId),
           proof: proofs.get(each.intentId),
         }),
       ),
