@@ -151,7 +151,7 @@ async function lookAtTrusted(
 }
 
 const UNGUARDED =
-  'the service may make the account do it for as long as the TrustedProposer stands behind the account, or its transaction may be mined. `tranched delegation clear`, without a daemon, ends both; then ask again once that is final'
+  'the service may make the account do it for as long as the TrustedProposer stands behind the account, or its transaction may be mined. `tranched delegation clear --direct`, without a daemon, ends both; then ask again once that is final'
 
 /**
  * A trusted call can come no more where nothing of it was ever signed; and where neither the service may make the account do
