@@ -285,10 +285,10 @@ export type Chain = FinalChain & {
 /** The chain that the aggregation service works on: what calls need beside the rest. */
 export type CallChain = FinalChain &
   Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> & {
-    /** An account's `nestedNonce` at the newest final block; undefined where its code does not answer. */
+    /** An account's code and `nestedNonce` at the newest final block; no nonce where its code does not answer. */
     finalAccount(
       query: FinalQuery & { readonly account: Address },
-    ): Promise<AgreedReply<Sight & { readonly nestedNonce: bigint | undefined }>>
+    ): Promise<AgreedReply<Sight & Pick<AccountView, 'code' | 'nestedNonce'>>>
     /** One batched request. */
     account(query: {
       readonly account: Address

@@ -108,6 +108,7 @@ function program(): Command {
     .action((options) => {
       exitCode = import('./commands/halt.ts').then(({ halt }) => halt(options, io, Date.now()))
     })
+  settleCommand(root)
   for (const [name, does, argument] of CONTROLS) {
     const command = configured(root.command(name)).description(does)
     if (argument !== undefined) command.argument(argument)
@@ -144,6 +145,30 @@ function configured(command: Command): Command {
     .option('--http-port <port>', 'port of the metrics server, 0 for a free one')
     .option('--log-level <level>', 'debug, info, warn or error')
     .option('--json', 'print data on stdout and logs on stderr')
+}
+
+const SETTLE_EXAMPLES = `
+Where several orders are open, \`tranched status\` names them. Without --as it changes nothing.
+
+  tranched settle weekly-eth:1893488400:0
+  tranched settle weekly-eth:1893488400:0 --as executed 0x4e3a3754410177e6937ef1f84bba68ea139e8d1a2258c5f85db9f1cd715a1bdd
+  tranched settle weekly-eth:1893488400:0 --as executed unknown
+  tranched settle weekly-eth:1893488400:0 --as dead`
+
+function settleCommand(root: Command): void {
+  configured(root.command('settle').argument('<intent>', 'STRATEGY:EPOCH_SECONDS:LEG'))
+    .description(
+      'show what is known of an order that nothing has ended, and end it by your word; the daemon may run or not',
+    )
+    .option(
+      '--as <word...>',
+      'what became of it: `executed` and the hash of the transaction or `unknown`, booked in full unless the chain proves it; or `dead`, taken only where it can never execute',
+    )
+    .option(...YES)
+    .addHelpText('after', SETTLE_EXAMPLES)
+    .action((intent, options) => {
+      exitCode = import('./commands/settle.ts').then(({ settle }) => settle(intent, options, io))
+    })
 }
 
 function sandboxCommand(root: Command): void {

@@ -1,7 +1,8 @@
 import { InvariantError } from './errors.ts'
 
 /**
- * The one order state table. Every mode, live or simulated, and every recovery passes through it.
+ * The one order state table. Every mode, live or simulated, and every recovery passes through it. An operator's word that
+ * something signed is over (`order-settled`) is the step `authorization-dead`, after which nothing is signed any more.
  *
  * - `planned`: nothing of the current attempt is signed.
  * - `exposed`: an authorization (a permit, a call) is on record; its signature may exist and may have reached the

@@ -92,6 +92,7 @@ export const FAILURE_REASONS = [
   'order-expired',
   'permit-cancelled',
   'fill-reverted',
+  'settled',
   'chain-unavailable',
   'chain-stale',
   'clock-skew',

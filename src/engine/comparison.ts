@@ -204,7 +204,7 @@ function unclaimed(
   const byTransaction = new Map<Hex, Payment[]>()
   for (const payment of payments) {
     const { txHash, logIndex } = payment
-    if (claimedTransfers.has(`${txHash}:${logIndex}`)) continue
+    if (claimedTransfers.has(txHash) || claimedTransfers.has(`${txHash}:${logIndex}`)) continue
     byTransaction.set(txHash, [...(byTransaction.get(txHash) ?? []), payment])
   }
   return Array.from(byTransaction, ([txHash, each]) => ({ txHash, payments: each }))

@@ -1,3 +1,4 @@
+import type { DaemonState } from '../domain/book/state.ts'
 import { WrongStateError } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
@@ -8,6 +9,8 @@ import type { Hex } from '../domain/units.ts'
 import { askChain, askUntilClosing, within } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
 import { executeIntent } from '../execute/order.ts'
+import { createAsked } from '../execute/settle/asked.ts'
+import { lookAt, type Settling, settleInTurn } from '../execute/settle/settle.ts'
 import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
 import { type Comparison, createComparison } from './comparison.ts'
@@ -23,7 +26,7 @@ import { createTokenWatch } from './token-watch.ts'
 /** A context without what a running daemon alone can say: when it ends, and what it has seen of the service's list. */
 export type Foundations = Omit<
   OrderContext,
-  'closing' | 'stop' | 'tokenTrouble' | 'uncompared' | 'strategies'
+  'closing' | 'stop' | 'asked' | 'tokenTrouble' | 'uncompared' | 'strategies'
 > & {
   /** What signatures are judged by: a reload exchanges them in place, as it does what stands in `account`. */
   readonly strategies: Map<string, Strategy>
@@ -49,7 +52,7 @@ export type DaemonInput = {
 }
 
 /** What an operator may ask of a running daemon. */
-export type DaemonControl = {
+export type DaemonControl = Settling & {
   /** See `control.ts`; these take effect at once. */
   pause(strategy: string | undefined): Promise<Controlled>
   resume(strategy: string | undefined): Promise<Controlled>
@@ -91,11 +94,13 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     { ports: input.context.ports, closing: closing.signal },
     input.tokens,
   )
+  const asked = createAsked(stop.signal)
   const attended = {
     ...input.context,
     tokenTrouble: tokens.trouble,
     closing: closing.signal,
     stop: stop.signal,
+    asked,
   }
   const comparison = createComparison(attended, input.tokens)
   const context: OrderContext = { ...attended, uncompared: comparison.uncompared }
@@ -121,6 +126,8 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       .catch(fail)
       .finally(() => {
         running.delete(id)
+        // What came too late is told that it did.
+        void asked.attend(id)
         onOrderEnd()
       })
     running.set(id, done)
@@ -176,6 +183,8 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       pause: (strategy) => pause(context.ports, strategy),
       resume: (strategy) => resume(context.ports, strategy),
       halt: () => halt(context.ports),
+      look: (id, named) => lookAt(context, id, named),
+      settle: (id, saying) => settleInTurn(context, id, saying),
       trigger: (strategy) => errands.run(() => agenda.trigger(strategy)).then(({ done }) => done),
       reload: (files) =>
         errands.run(async () => {
@@ -255,6 +264,13 @@ async function bindState(
   const owner = signer.address
   if (bound === undefined)
     return journal.append({ type: 'bound', mode, chainId, genesisHash, owner })
+  requireSame(bound, { mode, chainId, genesisHash, owner })
+}
+
+type Bound = NonNullable<DaemonState['bound']>
+
+/** Throws WrongStateError where a state belongs to another chain, mode or wallet. */
+export function requireSame(bound: Bound, { mode, chainId, genesisHash, owner }: Bound): void {
   if (bound.chainId !== chainId || bound.genesisHash !== genesisHash)
     throw new WrongStateError(
       `the state directory belongs to another chain (genesis ${bound.genesisHash}, the node says ${genesisHash}): use another stateDir`,

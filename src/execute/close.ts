@@ -10,6 +10,7 @@ import {
   type RefusalReason,
   type SkipReason,
 } from '../domain/reason.ts'
+import { wordText } from '../domain/word.ts'
 import type { Signature } from '../ports.ts'
 import type { OrderContext, SendingContext } from './context.ts'
 import { stopsAfter } from './streak.ts'
@@ -66,6 +67,11 @@ export type Refusal = Extract<Signature<unknown>, { readonly ok: false }>
 
 function isLimit(reason: string): reason is LimitReason {
   return (LIMIT_REASONS as readonly string[]).includes(reason)
+}
+
+/** An intent that an operator has settled is never attempted again, whatever else bars it or does not. */
+export function settledEnd({ settled }: OpenIntent): Closing | undefined {
+  return settled && failure('settled', `an operator says: ${wordText(settled)}`)
 }
 
 const UNPROVEN = 'its nonce was used, and what used it did not fill it'

@@ -14,6 +14,7 @@ import type { Token } from '../domain/token.ts'
 import type { Address, Hex } from '../domain/units.ts'
 import type { CallChain, Chain, Ports, Signer } from '../ports.ts'
 import type { PacedAggregator } from './call/paced.ts'
+import type { Asked } from './settle/asked.ts'
 
 /**
  * What every step of an order is given. Frozen while the daemon runs, but for `account` and `strategies`, which say what the
@@ -42,6 +43,8 @@ export type OrderContext = {
   readonly closing: AbortSignal
   /** Aborted when the drain is over: whatever waits stops waiting, and the journal keeps the rest. */
   readonly stop: AbortSignal
+  /** What an operator asks of orders under way. */
+  readonly asked: Asked
   /** The wallet that trades, on the gasless service's chain. */
   readonly wallet: WalletContext
   /** Undefined where the config has no aggregator. */

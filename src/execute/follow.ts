@@ -8,7 +8,8 @@ import type { FollowSteps } from './venue.ts'
 
 /**
  * Follows an authorization that may be live until the chain says what became of it. Returns when the intent moved to
- * another state, or when the daemon has drained.
+ * another state, or when the daemon has drained. What an operator asks of the order is done between two turns, and at once
+ * where it sleeps; the bell is for all orders, and whoever it is not for only looks early.
  */
 export async function followOrder(
   context: OrderContext,
@@ -23,8 +24,9 @@ export async function followOrder(
     const pauseMs = isPoll
       ? pollDelayMs(context.policy, clock.now() - sinceMs, random.jitter())
       : backoffMs(context.policy, tries, random.jitter())
-    if (isPoll || tries > 1) await clock.sleep(pauseMs, context.stop)
-    if (context.stop.aborted) return
+    if (isPoll || tries > 1) await clock.sleep(pauseMs, context.asked.bell(open.intent.id))
+    await context.asked.attend(open.intent.id)
+    if (open.state !== state || context.stop.aborted) return
     await takeTurn(state, steps)
   }
 }
@@ -59,7 +61,8 @@ export async function attended<Answer>(
   for (;;) {
     const reply = await within(context.ports, silenceMs(context.policy), answer)
     if (reply !== LATE) return reply
-    if (!context.stop.aborted) await meanwhile()
+    await context.asked.attend(open.intent.id)
+    if (open.state === state && !context.stop.aborted) await meanwhile()
     if (open.state !== state) return undefined
   }
 }

@@ -1,7 +1,7 @@
 import type { OpenIntent } from '../domain/book/state.ts'
 import { assertNever } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
-import { closeIntent, type End } from './close.ts'
+import { closeIntent, type End, settledEnd } from './close.ts'
 import type { OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
 import { venueOf } from './venues.ts'
@@ -14,6 +14,7 @@ import { venueOf } from './venues.ts'
 export async function executeIntent(context: OrderContext, id: IntentId): Promise<void> {
   const { intents } = context.ports.journal.state
   for (;;) {
+    await context.asked.attend(id)
     const open = intents.get(id)
     if (open === undefined || context.stop.aborted) return
     switch (open.state) {
@@ -40,7 +41,7 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
 
 /** One attempt, with the end if there is to be no other. */
 async function attempt(context: OrderContext, open: OpenIntent): Promise<void> {
-  const end = await venueOf(open).attempt(context, open)
+  const end = settledEnd(open) ?? (await venueOf(open).attempt(context, open))
   // What a drain has cut short decides nothing: the next start tries again.
   if (end !== undefined && !context.closing.aborted) await finish(context, open, end)
 }

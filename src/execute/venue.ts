@@ -1,6 +1,8 @@
 import type { OpenIntent } from '../domain/book/state.ts'
+import type { Hex } from '../domain/units.ts'
 import type { Closing } from './close.ts'
 import type { OrderContext } from './context.ts'
+import type { Looked } from './settle/findings.ts'
 
 /** What a service is to the one path of an order. Each step journals what it finds. */
 export type Venue<Open extends OpenIntent> = {
@@ -13,6 +15,8 @@ export type Venue<Open extends OpenIntent> = {
   steps(context: OrderContext, open: Open): FollowSteps
   /** Asks the chain once what became of the authorization on record. */
   resolve(context: OrderContext, open: Open): Promise<unknown>
+  /** Looks, and journals nothing: for an operator who is to say what became of the authorization on record. */
+  look(context: OrderContext, open: Open, named: Hex | undefined): Promise<Looked>
   /** Our own after-work before the intent may be closed; false when the daemon stops before it is done. */
   finish(context: OrderContext, open: Open): Promise<boolean>
 }

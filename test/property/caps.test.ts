@@ -2,12 +2,13 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { emptyState, imageOf, restoreState } from '../../src/domain/book/fields.ts'
 import { applyEvent } from '../../src/domain/book/fold.ts'
-import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import type { EventOf, JournalEvent } from '../../src/domain/book/journal.ts'
 import { DAY_MS, limitHit, livePermits } from '../../src/domain/book/limits.ts'
 import type { DaemonState } from '../../src/domain/book/state.ts'
 import { NO_CAPS } from '../../src/domain/strategy.ts'
 import type { Token } from '../../src/domain/token.ts'
 import { baseUnits } from '../../src/domain/units.ts'
+import type { Sight } from '../../src/ports.ts'
 import { ACCOUNT } from '../../src/simulate/stage.ts'
 import { capOf, OPEN } from '../support/builders.ts'
 import {
@@ -53,23 +54,25 @@ function nextEvents(state: DaemonState, at: Choice): readonly JournalEvent[] {
   const block = { blockNumber: 9n, blockTimeSeconds: 9 }
   switch (chosen.state) {
     case 'planned':
-      return chosen.died === 'cancelled'
+      return chosen.died === 'cancelled' || chosen.settled !== undefined
         ? [{ ...closed, outcome: 'failed', reason: 'permit-cancelled' }]
         : [exposedOf(exposed(intent, attempt), chosen.intent.sell.token)]
     case 'filled':
       return [{ ...closed, outcome: 'filled', reason: 'filled' }]
     default:
-      return [
-        at.move % 5 < 3
-          ? { type: 'fill-proven', ...own, fill }
-          : {
-              type: 'authorization-dead',
-              ...own,
-              how: at.move % 5 < 4 ? 'cancelled' : 'expired',
-              ...block,
-            },
-      ]
+      if (at.move % 5 < 3) return [{ type: 'fill-proven', ...own, fill }]
+      return [endOf({ ...own, ...block }, { isUsed: at.move % 5 < 4, isSaid: at.sellsWeth })]
   }
+}
+
+/** By the chain, or by an operator's word. */
+function endOf(
+  own: Pick<EventOf<'authorization-dead'>, 'intentId' | 'attempt'> & Sight,
+  { isUsed, isSaid }: { readonly isUsed: boolean; readonly isSaid: boolean },
+): JournalEvent {
+  if (!isSaid) return { type: 'authorization-dead', ...own, how: isUsed ? 'cancelled' : 'expired' }
+  const word = isUsed ? ({ as: 'executed', txHash: undefined } as const) : ({ as: 'dead' } as const)
+  return { type: 'order-settled', ...own, evidence: '', ...word }
 }
 
 function orderOf(state: DaemonState, { strategy, hours, amount, sellsWeth }: Choice) {

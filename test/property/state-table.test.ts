@@ -79,6 +79,7 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'call-recorded': true,
   'authorization-withdrawn': true,
   'authorization-dead': true,
+  'order-settled': true,
   'order-accepted': true,
   'order-ended': true,
   'fill-proven': true,

@@ -1,7 +1,8 @@
+import { numberToHex } from 'viem/utils'
 import type { Observation } from '../../domain/observation.ts'
 import type { FinalityRule } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { CallChain, CallTrace, ChainReply, Clock, Sight } from '../../ports.ts'
+import type { AccountView, CallChain, CallTrace, ChainReply, Clock, Sight } from '../../ports.ts'
 import { ACCOUNT_SIZE, readAccount, readNestedNonce } from './account.ts'
 import { type Assembly, agreedOn, createFinality, earliest, finalBlock } from './finality.ts'
 import { foundLogs, type Readers, readEach, readHead, transactionsOf } from './logs.ts'
@@ -58,20 +59,24 @@ export function createCallChain(options: CallChainOptions): CallChain & { close(
   }
 }
 
-type NestedNonce = Sight & { readonly nestedNonce: bigint | undefined }
+type FinalAccount = Sight & Pick<AccountView, 'code' | 'nestedNonce'>
 
 async function readFinalAccount(
   assembly: Assembly,
   { account, latestSeconds }: Parameters<CallChain['finalAccount']>[0],
 ): ReturnType<CallChain['finalAccount']> {
   const { rule } = assembly
-  const reply = await agreedOn<NestedNonce>(assembly, {
-    doing: 'reading a final nestedNonce',
-    keyOf: ({ nestedNonce }) => `nestedNonce ${nestedNonce}`,
+  const reply = await agreedOn<FinalAccount>(assembly, {
+    doing: 'reading a final account',
+    keyOf: ({ nestedNonce, code }) => `nestedNonce ${nestedNonce} of code ${code}`,
     ask: (nodes) =>
       nodes.read({ route: 'final-account', size: 2 }, async (node) => {
         const { final } = await finalBlock(node, rule, latestSeconds)
-        return { ok: true, value: await readNestedNonce(node, account, final) }
+        const [nonce, code] = await Promise.all([
+          readNestedNonce(node, account, final),
+          node.request('eth_getCode', [account, numberToHex(final)]),
+        ])
+        return { ok: true, value: { ...nonce, code } }
       }),
   })
   return reply.ok ? { ok: true, value: earliest(reply.value) } : reply

@@ -4,12 +4,28 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
 /** A request to a running daemon: one line of JSON each way, one request a connection. */
-export type ControlRequest = {
-  readonly command: ControlCommand
+export type ControlRequest = { readonly command: ControlCommand } & ControlFields
+
+/** What a request says beside its command. */
+export type ControlFields = {
   readonly strategy?: string | undefined
+  /** An intent, by its id, and the attempt of it that is meant. */
+  readonly intent?: string | undefined
+  readonly attempt?: number | undefined
+  /** What became of it, and in which transaction. */
+  readonly as?: 'executed' | 'dead' | undefined
+  readonly tx?: `0x${string}` | undefined
 }
 
-export type ControlCommand = 'pause' | 'resume' | 'halt' | 'trigger' | 'reload' | 'status'
+export type ControlCommand =
+  | 'pause'
+  | 'resume'
+  | 'halt'
+  | 'trigger'
+  | 'reload'
+  | 'status'
+  | 'look'
+  | 'settle'
 
 export type ControlAnswer =
   | { readonly ok: true; readonly result: unknown }
@@ -20,16 +36,27 @@ const REQUEST_MS_MAX = 10_000
 const CONNECTIONS_MAX = 16
 /** The least room that a kernel has for the path of a Unix socket, without its closing byte. */
 const PATH_BYTES_MAX = 103
-/** Whether a command names a strategy. A name where none belongs is refused: it would be taken for a limit to it. */
-const NAMES_STRATEGY: Readonly<Record<ControlCommand, 'may' | 'must' | 'never'>> = {
-  pause: 'may',
-  resume: 'may',
-  halt: 'never',
-  trigger: 'must',
-  reload: 'never',
-  status: 'never',
+/** What a command may and must say. What does not belong to it is refused: a name would be taken for a limit to it. */
+const TAKES: Readonly<
+  Record<ControlCommand, Readonly<Partial<Record<keyof ControlFields, 'may' | 'must'>>>>
+> = {
+  pause: { strategy: 'may' },
+  resume: { strategy: 'may' },
+  halt: {},
+  trigger: { strategy: 'must' },
+  reload: {},
+  status: {},
+  look: { intent: 'must', tx: 'may' },
+  settle: { intent: 'must', attempt: 'must', as: 'must', tx: 'may' },
 }
-const FIELDS: ReadonlySet<string> = new Set(['command', 'strategy'])
+const isText = (given: unknown): boolean => typeof given === 'string'
+const READABLE: Readonly<Record<keyof ControlFields, (given: unknown) => boolean>> = {
+  strategy: isText,
+  intent: isText,
+  attempt: (given) => Number.isSafeInteger(given),
+  as: (given) => given === 'executed' || given === 'dead',
+  tx: (given) => typeof given === 'string' && /^0x[0-9a-f]{64}$/.test(given),
+}
 
 export class ControlPathError extends Error {
   override readonly name = 'ControlPathError'
@@ -111,13 +138,14 @@ function readLine(socket: Socket, take: (line: string) => void): void {
 
 /** Undefined for everything that is not exactly a request: half of one that was understood could stop the wrong thing. */
 function requestOf(line: string): ControlRequest | undefined {
-  const given = fieldsOf(line)
-  if (given === undefined || !Object.keys(given).every((name) => FIELDS.has(name))) return undefined
-  const { command, strategy } = given
+  const { command, ...fields } = fieldsOf(line) ?? {}
   if (!isCommand(command)) return undefined
-  const names = NAMES_STRATEGY[command]
-  if (strategy === undefined) return names === 'must' ? undefined : { command }
-  return typeof strategy === 'string' && names !== 'never' ? { command, strategy } : undefined
+  const takes: Readonly<Record<string, 'may' | 'must' | undefined>> = TAKES[command]
+  const isWhole = Object.keys(takes).every((name) => takes[name] === 'may' || name in fields)
+  const isReadable = Object.entries(fields).every(
+    ([name, given]) => Object.hasOwn(takes, name) && READABLE[name as keyof ControlFields](given),
+  )
+  return isWhole && isReadable ? { command, ...fields } : undefined
 }
 
 function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
@@ -130,7 +158,7 @@ function fieldsOf(line: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function isCommand(given: unknown): given is ControlCommand {
-  return typeof given === 'string' && Object.hasOwn(NAMES_STRATEGY, given)
+  return typeof given === 'string' && Object.hasOwn(TAKES, given)
 }
 
 /** A longer path would be cut off without a word, and name another socket. */

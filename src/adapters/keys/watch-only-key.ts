@@ -4,10 +4,10 @@ import { type Address, parseAddress } from '../../domain/units.ts'
 import type { Key } from '../../ports.ts'
 import { readSecretFile } from './keystore.ts'
 
-/** A signer without a key, for dry-run: being asked to sign is a bug. */
+/** A signer without a key, for dry-run and for commands that only look: being asked to sign is a bug. */
 export function createWatchOnlyKey(address: Address): Key {
   const refuse = (): never => {
-    throw new InvariantError('dry-run was about to sign something')
+    throw new InvariantError(`nobody has the key of ${address}, and it was about to sign something`)
   }
   return { address, signDigest: refuse, signTransaction: refuse, signDelegation: refuse }
 }

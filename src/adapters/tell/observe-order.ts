@@ -3,6 +3,7 @@ import type { Moved } from '../../domain/book/orders.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import type { Token } from '../../domain/token.ts'
 import { type BaseUnits, formatAmount, formatBrief } from '../../domain/units.ts'
+import { wordText } from '../../domain/word.ts'
 import { instantText, type Observed, type Observers, seconds, type Tellers } from './observers.ts'
 
 const ETHER_DECIMALS = 18
@@ -41,6 +42,14 @@ export const ORDERS = {
   'authorization-dead'(event, { log }) {
     const { strategy, attempt, how } = event
     log.info(`permit of ${strategy} is dead (${how})`, { ...subject(event), attempt, how })
+  },
+
+  /** An operator ended what nothing else did. The slot that closes by it is notified of. */
+  'order-settled'(event, { log }) {
+    const { strategy, attempt, word, evidence, token, booked } = event
+    const amount = `${formatAmount(booked, token.decimals)} ${token.symbol}`
+    const text = `an operator settled ${strategy}: ${wordText(word)}; ${amount} is booked for it`
+    log.warn(text, { ...subject(event), attempt, ...word, booked: amount, evidence })
   },
 
   /** It may be given to the service from here on. */

@@ -124,7 +124,7 @@ function barredBy(
 ): string | undefined {
   const isHalted = (state?.halted ?? haltOf(of.stateDir)) !== undefined
   if (isHalted && of.delegate !== NO_DELEGATE) return HALTED
-  return state && unfinished(state, of.account)
+  return state && unfinished(state, of)
 }
 
 function change(
@@ -198,13 +198,21 @@ const NO_RECORD = {
   close: () => Promise.resolve(),
 } as const
 
-/** What would lose its nonce or its meaning if the account's code changed under it. */
-function unfinished(state: DaemonState, account: Address): string | undefined {
+/**
+ * What would lose its nonce or its meaning if the account's code changed under it. A trusted call that never comes would never
+ * be over: taking the code away is what ends it, and takes nothing from it that it could not lose anyway.
+ */
+function unfinished(
+  state: DaemonState,
+  { account, delegate }: { readonly account: Address; readonly delegate: Address },
+): string | undefined {
   const names: string[] = []
   for (const { record } of state.transactions.values())
     if (record.from === account) names.push(record.id)
-  for (const { intent, state: step } of openCalls(state))
-    if (intent.owner === account && hasLiveAuthorization(step)) names.push(intent.id)
+  for (const { intent, call, state: step } of openCalls(state)) {
+    const isEnded = delegate === NO_DELEGATE && call?.trust === 'trusted'
+    if (intent.owner === account && hasLiveAuthorization(step) && !isEnded) names.push(intent.id)
+  }
   if (names.length === 0) return undefined
-  return `the account has unfinished business (${names.join(', ')}): run the daemon until that is over`
+  return `the account has unfinished business (${names.join(', ')}): run the daemon until that is over; \`tranched settle\` shows what is known of a call, and ends it`
 }

@@ -112,9 +112,10 @@ function requireStopped(dirs: readonly string[]): void {
   }
 }
 
-async function isWanted(
+/** Asks a person unless `--yes` was given; nobody there to be asked is a no. */
+export async function isWanted(
   question: string,
-  { options, io }: { readonly options: StateWordOptions; readonly io: Io },
+  { options, io }: { readonly options: { readonly yes?: boolean }; readonly io: Io },
 ): Promise<boolean> {
   if (options.yes === true) return true
   const answer = await io.confirm(question)

@@ -95,6 +95,8 @@ function openReport(open: OpenIntent) {
     orderId: open.orderId ?? null,
     deadlineSeconds: deadlineOf(open) ?? null,
     openedAtMs: open.openedAtMs,
+    /** An operator's word, by which it closes. */
+    settled: open.settled ?? null,
   }
 }
 
@@ -155,10 +157,14 @@ function textOf(report: Report, nowMs: number): string {
     const since = durationText(nowMs - staleFiles.sinceMs)
     lines.push(`NOT RELOADED for ${since}, older files are in force: ${staleFiles.detail}`)
   }
-  for (const open of report.openIntents)
-    lines.push(`  ${open.intentId}: ${open.state}, attempt ${open.attempt}`)
+  for (const open of report.openIntents) lines.push(`  ${open.intentId}: ${openText(open)}`)
   for (const each of report.strategies) lines.push(strategyLine(each, nowMs))
   return lines.join('\n')
+}
+
+function openText({ state, attempt, settled }: Report['openIntents'][number]): string {
+  if (settled !== null) return 'settled, closes when the daemon runs'
+  return `${state}, attempt ${attempt}`
 }
 
 function sinceText({ atMs, detail }: Pause, nowMs: number): string {

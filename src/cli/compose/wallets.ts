@@ -82,6 +82,11 @@ export async function readWalletAddress(
   return read.ok ? read.key.address : undefined
 }
 
+/** A wallet that signs nothing. */
+export function watchOnly(address: Address): Key {
+  return createWatchOnlyKey(address)
+}
+
 /** What the wallet commands do with keys and their files. */
 export const KEYS = {
   createKeystore,

@@ -1,10 +1,12 @@
-import type { ControlAnswer } from '../../adapters/control/control-socket.ts'
+import type { ControlAnswer, ControlRequest } from '../../adapters/control/control-socket.ts'
 import type { ModuleHost } from '../../adapters/modules/host.ts'
 import type { Log } from '../../adapters/tell/log.ts'
+import type { IntentId } from '../../domain/intent.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
+import type { Saying } from '../../execute/settle/settle.ts'
 import type { Clock } from '../../ports.ts'
 import { listenForOperator, watchFiles } from '../compose/control.ts'
 import type { Io } from '../io.ts'
@@ -56,10 +58,12 @@ async function listen(
   control: DaemonControl,
   files: Reloader,
 ): Promise<{ close(): Promise<void> } | undefined> {
-  const socket = await listenForOperator(settings.stateDir, async ({ command, strategy }) => {
-    const asked = `asked to ${command} ${strategy ?? ''}`.trim()
+  const socket = await listenForOperator(settings.stateDir, async (request) => {
+    const { command, strategy } = request
+    const asked = Object.values(request).filter((said) => said !== undefined)
     // Whoever only looks is not worth a line.
-    if (command !== 'status') log.info(asked, { event: 'control', command, strategy })
+    if (command !== 'status' && command !== 'look')
+      log.info(`asked to ${asked.join(' ')}`, { event: 'control', ...request })
     switch (command) {
       case 'status':
         return done(saidOf(files))
@@ -73,11 +77,24 @@ async function listen(
         return done(await control.trigger(strategy ?? ''))
       case 'reload':
         return done(await files.reload())
+      case 'look':
+        return done(await control.look(intentIn(request), request.tx))
+      case 'settle':
+        return done(await control.settle(intentIn(request), sayingIn(request)))
     }
   })
   if (socket.ok) return socket
   log.warn(`no control socket: ${socket.why}`)
   return undefined
+}
+
+/** A name that no intent has is answered as that. */
+function intentIn({ intent = '' }: ControlRequest): IntentId {
+  return intent as IntentId
+}
+
+function sayingIn({ as, tx, attempt = 0 }: ControlRequest): Saying {
+  return { attempt, word: as === 'dead' ? { as } : { as: 'executed', txHash: tx } }
 }
 
 /** What only the running daemon knows of itself. */

@@ -6,7 +6,7 @@ import type { Address, Hex } from '../units.ts'
 import type { EventOf } from './journal.ts'
 import {
   type Authorization,
-  checkOrderId,
+  checkRecord,
   checkUnclaimed,
   expose,
   openIntent,
@@ -65,7 +65,7 @@ export function recordCall(
   atMs: number,
 ): void {
   const open = openCall(state, intentId)
-  checkOrderId(open, call)
+  checkRecord(open, call)
   const { target, calldata, value } = open.intent
   if (call.target !== target || call.calldata !== calldata || call.value !== value)
     throw new InvariantError(`${intentId}: the call is not the one decided`)

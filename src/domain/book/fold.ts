@@ -1,13 +1,13 @@
 import type { CallRecord } from '../call.ts'
 import { assertNever, InvariantError } from '../errors.ts'
 import { clientOrderId, type IntentId, type Outcome, worseEnd } from '../intent.ts'
-import { nextState } from '../order.ts'
+import { nextState, type OrderStep } from '../order.ts'
+import { wordIn } from '../word.ts'
 import { openCall, proveCall, recordCall } from './calls.ts'
 import { endDeposit, markIndexed, recordDeposit } from './deposits.ts'
 import type { EventOf, JournalEvent, TransactionRecord } from './journal.ts'
 import { NO_MEMORY } from './memory.ts'
 import {
-  checkUnclaimed,
   countFill,
   forgetOld,
   lapse,
@@ -111,8 +111,16 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       recordCall(state, event, atMs)
       return
     case 'authorization-withdrawn':
+      endAuthorization(state, event, { step: event.type, how: undefined, atMs })
+      return
     case 'authorization-dead':
-      endAuthorization(state, event)
+      endAuthorization(state, event, {
+        ...{ step: event.type, how: event.how, atMs },
+        claims: event.transfers,
+      })
+      return
+    case 'order-settled':
+      settleByWord(state, event, atMs)
       return
     case 'order-accepted': {
       const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
@@ -258,40 +266,58 @@ function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs: numbe
     ended: undefined,
     died: undefined,
     reopened: false,
+    settled: undefined,
     openedAtMs: atMs,
   } as const
   for (const intent of event.intents)
     state.intents.set(intent.id, bookOf(intent).opened(intent, base))
 }
 
+type AuthorizationEnd = {
+  readonly step: OrderStep
+  readonly how: OpenIntent['died']
+  readonly atMs: number
+  /** What took the tokens without filling the order: transfers, or a whole transaction. */
+  readonly claims?: readonly string[] | undefined
+}
+
 /** Ends the current attempt's authorization; the next attempt makes another. */
 function endAuthorization(
   state: DaemonState,
-  event: EventOf<'authorization-withdrawn'> | EventOf<'authorization-dead'>,
-): void {
-  const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
-  const how = event.type === 'authorization-dead' ? event.how : undefined
+  { intentId, attempt }: { readonly intentId: IntentId; readonly attempt: number },
+  { step, claims = [], ...end }: AuthorizationEnd,
+): OpenIntent {
+  const open = stepAttempt(openIntent(state, intentId), { attempt, step })
   const book = bookOf(open)
-  if (event.type === 'authorization-dead') noteDeath(state, open, event)
+  if (end.how === 'cancelled') noteUse(state, open, claims)
   const authorization = book.authorizationOf(open)
-  if (authorization !== undefined) lapse(state, open, authorization, how)
+  if (authorization !== undefined) lapse(state, open, authorization, end)
   book.forgetAuthorization(open)
-  open.died = how
+  open.died = end.how
   open.attempt += 1
+  return open
+}
+
+/**
+ * What an operator says is booked as what the chain says is: as dead, or in full, as a nonce that was used for nobody knows
+ * what (rule T7). Where no deadline says when it can have executed at the latest, it counts from now, by the chain's clock.
+ */
+function settleByWord(state: DaemonState, event: EventOf<'order-settled'>, atMs: number): void {
+  const { blockTimeSeconds } = event
+  const open = endAuthorization(state, event, {
+    step: 'authorization-dead',
+    how: event.as === 'executed' ? 'cancelled' : 'expired',
+    atMs: blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000,
+    claims: event.as === 'executed' && event.txHash !== undefined ? [event.txHash] : [],
+  })
+  open.settled = wordIn(event)
 }
 
 /** What used up a nonce without filling its order is in the books all the same, and is nobody else's. */
-function noteDeath(
-  state: DaemonState,
-  open: OpenIntent,
-  { how, transfers = [] }: EventOf<'authorization-dead'>,
-): void {
-  if (how !== 'cancelled') return
+function noteUse(state: DaemonState, open: OpenIntent, claims: readonly string[]): void {
   if (open.venue === 'gasless') {
-    const { permit } = open
-    checkUnclaimed(state, transfers)
-    for (const transfer of transfers)
-      state.claimedTransfers.set(transfer, (permit?.deadlineSeconds ?? 0) * 1000)
+    const atMs = (open.permit?.deadlineSeconds ?? 0) * 1000
+    for (const claim of claims) state.claimedTransfers.set(claim, atMs)
     return
   }
   const { call } = open

@@ -6,6 +6,7 @@ import type { Mode } from '../settings.ts'
 import type { TwapStrategy } from '../strategy.ts'
 import type { Token } from '../token.ts'
 import type { Address, BaseUnits, Hex } from '../units.ts'
+import type { Word } from '../word.ts'
 import type { StrategyMemory } from './memory.ts'
 
 /** Where an order was proven filled, and what moved. Amounts in base units. */
@@ -293,6 +294,17 @@ export type JournalEvent =
       /** What took the tokens without filling the order, as in a fill. */
       readonly transfers?: readonly string[] | undefined
     }
+  | ({
+      /** An operator's word on what nothing else ended. Nothing is signed for its intent again. */
+      readonly type: 'order-settled'
+      readonly intentId: IntentId
+      readonly attempt: number
+      /** What the chain said at that moment, in words. */
+      readonly evidence: string
+      /** The newest block at that moment; undefined where the chain could not be asked. */
+      readonly blockNumber: bigint | undefined
+      readonly blockTimeSeconds: number | undefined
+    } & Word)
   | {
       readonly type: 'intent-closed'
       readonly intentId: IntentId

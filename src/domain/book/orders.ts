@@ -55,7 +55,7 @@ export type VenueBook<Intent, Open> = {
 /** What an open intent has at whatever venue when its slot is opened. */
 export type OpenedBase = Pick<
   OpenIntent,
-  'state' | 'attempt' | 'orderId' | 'ended' | 'died' | 'reopened' | 'openedAtMs'
+  'state' | 'attempt' | 'orderId' | 'ended' | 'died' | 'reopened' | 'settled' | 'openedAtMs'
 >
 
 export function strategyOf(state: DaemonState, name: string): StrategyRecord {
@@ -91,11 +91,16 @@ export function stepAttempt<Open extends OpenIntent>(
   return open
 }
 
-/** The record of an attempt has to carry the id that its intent and attempt make. */
-export function checkOrderId(
-  { intent }: OpenIntent,
+/**
+ * The record of an attempt has to carry the id that its intent and attempt make, and there is none for an intent that an
+ * operator has ended.
+ */
+export function checkRecord(
+  { intent, settled }: OpenIntent,
   record: { readonly clientOrderId: string; readonly attempt: number },
 ): void {
+  if (settled !== undefined)
+    throw new InvariantError(`${intent.id}: an operator has settled it, nothing is signed for it`)
   if (record.clientOrderId !== clientOrderId(intent.id, record.attempt))
     throw new InvariantError(
       `${intent.id}: authorization of another order (${record.clientOrderId})`,
@@ -199,11 +204,11 @@ export function lapse(
   state: DaemonState,
   open: OpenIntent,
   authorization: Authorization,
-  how: 'expired' | 'cancelled' | undefined,
+  { how, atMs }: { readonly how: OpenIntent['died']; readonly atMs: number },
 ): void {
   const { deadlineSeconds } = authorization
-  if (how === 'cancelled' && deadlineSeconds !== undefined)
-    spend(state, open, { ...authorization, atMs: deadlineSeconds * 1000 })
+  const spentAtMs = deadlineSeconds === undefined ? atMs : deadlineSeconds * 1000
+  if (how === 'cancelled') spend(state, open, { ...authorization, atMs: spentAtMs })
   else removeExposure(state, authorization.clientOrderId)
 }
 

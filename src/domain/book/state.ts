@@ -4,6 +4,7 @@ import type { OrderState } from '../order.ts'
 import type { PermitRecord } from '../permit.ts'
 import type { Mode } from '../settings.ts'
 import type { Address, BaseUnits, Hex } from '../units.ts'
+import type { Word } from '../word.ts'
 import type { ExposureBook } from './exposures.ts'
 import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from './journal.ts'
 import type { StrategyMemory } from './memory.ts'
@@ -24,6 +25,8 @@ type OpenBase = {
   reopened: boolean
   /** Open when an operator accepted a loss: what is lost may have signed more for it, so that nothing ever is again. */
   isInLoss?: boolean
+  /** An operator said what became of it: nothing is signed for it again. Undefined in older snapshots, too. */
+  settled: Word | undefined
   openedAtMs: number
 }
 
@@ -176,7 +179,7 @@ export type DaemonState = ExposureBook & {
   readonly sights: Map<string, WalletSight>
   /** Of each account that ended a transaction of its own, by chain and account. */
   readonly minedNonces: Map<string, MinedNonce>
-  /** Transfers that already prove an order, oldest first: kept for some days after the wallet was compared with its chain. */
+  /** Transfers that already prove an order, and transactions that an operator says did, oldest first: kept for some days after the wallet was compared with its chain. */
   readonly claimedTransfers: Map<string, number>
   /** Proven and not final yet, by client order id. */
   readonly unfinal: Map<string, UnfinalFill>

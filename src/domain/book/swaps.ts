@@ -7,7 +7,7 @@ import { liveSum } from './exposures.ts'
 import type { EventOf } from './journal.ts'
 import {
   type Authorization,
-  checkOrderId,
+  checkRecord,
   checkUnclaimed,
   expose,
   openIntent,
@@ -95,7 +95,7 @@ export function recordPermit(
   atMs: number,
 ): void {
   const open = openSwap(state, intentId)
-  checkOrderId(open, permit)
+  checkRecord(open, permit)
   if (permit.amount > open.intent.maxSell)
     throw new InvariantError(`${intentId}: the permit takes more than the intent allows`)
   stepAttempt(open, { step: 'authorization-recorded', attempt: permit.attempt })

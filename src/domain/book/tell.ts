@@ -9,6 +9,7 @@ import {
 import type { Mode } from '../settings.ts'
 import type { Token } from '../token.ts'
 import { type Address, type BaseUnits, baseUnits, type Hex } from '../units.ts'
+import { type Word, wordIn } from '../word.ts'
 import { openCall } from './calls.ts'
 import { minedDeposit } from './deposits.ts'
 import { emptyState } from './fields.ts'
@@ -25,7 +26,7 @@ import type {
 import { type Moved, openIntent, openTransaction, unfinalFill } from './orders.ts'
 import type { DaemonState, OpenIntent } from './state.ts'
 import { openSwap } from './swaps.ts'
-import { bookOf, type VenueName } from './venues.ts'
+import { bookOf, heldBy, type VenueName } from './venues.ts'
 
 type OrderFact = { readonly strategy: string; readonly intentId: IntentId }
 
@@ -113,6 +114,16 @@ export type Fact =
       readonly type: 'authorization-dead'
       readonly attempt: number
       readonly how: 'expired' | 'cancelled'
+    })
+  | (OrderFact & {
+      /** An operator's word, and what is booked by it. */
+      readonly type: 'order-settled'
+      readonly attempt: number
+      readonly word: Word
+      readonly evidence: string
+      readonly token: Token
+      /** Counted as spent, in base units: all that was allowed, or nothing. */
+      readonly booked: bigint
     })
   | (OrderFact & {
       readonly type: 'call-signed'
@@ -287,6 +298,14 @@ const TELLINGS: {
     attempt,
     how,
   }),
+  'order-settled': (event, { state }) => {
+    const { type, intentId, attempt, evidence } = event
+    const open = openIntent(state, intentId)
+    const { token, amount } = heldBy(open)
+    const booked = event.as === 'executed' ? amount : 0n
+    const word = wordIn(event)
+    return { ...subject(open), type, attempt, word, evidence, token, booked }
+  },
   'call-signed': ({ type, intentId, attempt, hash }, { state }) => ({
     ...subject(openIntent(state, intentId)),
     type,

@@ -1,4 +1,5 @@
 import type { Intent } from '../intent.ts'
+import type { Token } from '../token.ts'
 import { CALLS } from './calls.ts'
 import type { VenueBook } from './orders.ts'
 import type { OpenIntent } from './state.ts'
@@ -16,6 +17,13 @@ const BOOKS: {
 /** The books of the venue that an intent, open or not, goes to. */
 export function bookOf({ venue }: { readonly venue: VenueName }): VenueBook<Intent, OpenIntent> {
   return BOOKS[venue]
+}
+
+/** What the authorization on record counts against caps while it may be live, in base units. */
+export function heldBy(open: OpenIntent): { readonly token: Token; readonly amount: bigint } {
+  const book = bookOf(open)
+  const { token } = book.mostOf(open.intent)
+  return { token, amount: book.authorizationOf(open)?.amount ?? 0n }
 }
 
 /** When the live authorization of an order ends, epoch seconds; undefined where nothing says so. */

@@ -26,7 +26,7 @@ export function proposerOf({ settings }: AggregatorContext): Address {
 /** Why nothing may be submitted for the account: only the operator's own proposer may stand behind it (rule A4). */
 export function delegationRefusal(
   aggregator: AggregatorContext,
-  view: AccountView,
+  view: Pick<AccountView, 'code'>,
 ): Closing | undefined {
   if (view.code === '0x')
     return refusal('not-delegated', 'run `tranched delegation set` for the account')

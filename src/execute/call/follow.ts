@@ -72,7 +72,7 @@ type DirectRoute = {
 /** Without the service, wallet and chain that it was made with nothing can be learned of a call. */
 async function waitForConfig(context: OrderContext, open: OpenCall): Promise<void> {
   tellUnknown(context, open, 'the config no longer names the wallet and chain of this call')
-  await context.ports.clock.sleep(NOT_OURS_WAIT_MS, context.stop)
+  await context.ports.clock.sleep(NOT_OURS_WAIT_MS, context.asked.bell(open.intent.id))
 }
 
 /**

@@ -2,7 +2,7 @@ import { callClaim, isOutrun } from '../../domain/book/calls.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord, TrustlessCall } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { AccountView, CallTrace, Sight } from '../../ports.ts'
+import type { AccountView, CallChain, CallTrace, Sight } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { type Resolution, recordDeath } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
@@ -102,7 +102,7 @@ type Known = {
  * What can be named without a search: the service's hint, our direct transactions, and the transaction that the service was
  * given, which it may have broadcast as it is.
  */
-async function known(
+export async function known(
   context: OrderContext,
   aggregator: AggregatorContext,
   {
@@ -136,21 +136,15 @@ async function findExecution(
 ): Promise<Resolution<AccountView>> {
   const { call } = open
   if (call?.trust !== 'trustless') return { tag: 'open', view }
-  const { chain, settings } = aggregator
   const isLate = view.blockTimeSeconds > call.deadlineSeconds + CANCELLED_AFTER_SECONDS
   const final = isLate ? await finalAccount(context, aggregator, call) : undefined
   const orderId = open.orderId as Hex | undefined
   const named = await known(context, aggregator, { open, call, orderId, hint })
   const { traces } = named
   if (await proveIn(context, aggregator, open, { traces, view })) return { tag: 'moved' }
-  const found = await chain.callsWith({
-    contract: settings.contracts.multicall,
-    mark: callMark(call),
-    fromBlock: call.fromBlock > REORG_BLOCKS ? call.fromBlock - REORG_BLOCKS : 0n,
-    atLeastBlock: final?.blockNumber ?? view.blockNumber,
-    untilSeconds: call.deadlineSeconds,
-    isThorough: final !== undefined,
-  })
+  const atLeastBlock = final?.blockNumber ?? view.blockNumber
+  const isThorough = final !== undefined
+  const found = await searchCalls(aggregator, call, { atLeastBlock, isThorough })
   if (!found.ok) {
     const { message } = found.fault
     context.ports.observe({ type: 'chain-trouble', doing: 'searching a call', message })
@@ -166,8 +160,23 @@ async function findExecution(
   return { tag: 'moved' }
 }
 
+/** Transactions that carry what was signed of a call, since it was recorded and until its deadline. */
+export function searchCalls(
+  { chain, settings }: AggregatorContext,
+  call: TrustlessCall,
+  search: { readonly atLeastBlock: bigint; readonly isThorough: boolean },
+): ReturnType<CallChain['callsWith']> {
+  return chain.callsWith({
+    contract: settings.contracts.multicall,
+    mark: callMark(call),
+    fromBlock: call.fromBlock > REORG_BLOCKS ? call.fromBlock - REORG_BLOCKS : 0n,
+    untilSeconds: call.deadlineSeconds,
+    ...search,
+  })
+}
+
 /** Journals the first transaction that carries our call. */
-async function proveIn(
+export async function proveIn(
   context: OrderContext,
   aggregator: AggregatorContext,
   open: OpenCall,
@@ -207,7 +216,7 @@ async function proveIn(
  * slot: it counts under a hash that we signed, or in a later batch of the service's contract that names account, target and
  * calldata and proves no other call.
  */
-function carries(
+export function carries(
   context: OrderContext,
   aggregator: AggregatorContext,
   { open, call }: { readonly open: OpenCall; readonly call: CallRecord },

@@ -2,7 +2,14 @@ import type { OpenSwap } from '../../domain/book/state.ts'
 import { openSwaps } from '../../domain/book/swaps.ts'
 import type { Permit, PermitRecord } from '../../domain/permit.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { MinedPlace, PermitView, TransactionTrace } from '../../ports.ts'
+import type {
+  Chain,
+  MinedPlace,
+  Outgoing,
+  PermitView,
+  Sight,
+  TransactionTrace,
+} from '../../ports.ts'
 import { type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
 import { tellDoubt } from '../doubt.ts'
@@ -112,7 +119,8 @@ async function prove(
   return 'proven'
 }
 
-function proofInput(
+/** What a transaction is judged by: beside the permit itself the wallet's other orders, and what is proven already. */
+export function proofInput(
   { ports }: OrderContext,
   open: OpenSwap,
   permit: PermitRecord,
@@ -158,33 +166,47 @@ async function searchFill(
   permit: PermitRecord,
   view: PermitView,
 ): Promise<boolean> {
-  const { chain, observe } = context.ports
-  const { owner, token, nonce, deadlineSeconds } = permit
-  const fromBlock = searchedFrom(permit)
-  const reply = await chain.outgoing({
-    ...{ owner, token, nonce, fromBlock },
-    atLeastBlock: view.blockNumber,
-    untilSeconds: deadlineSeconds,
-  })
+  const { observe } = context.ports
+  const reply = await searchOutgoing(context, permit, view)
   if (!reply.ok) {
     observe({ type: 'chain-trouble', doing: 'searching a fill', message: reply.fault.message })
     return false
   }
-  const { traces, cancelled } = reply.value
-  const named = traces.filter((trace) => names(trace, permit))
-  // Amounts alone may fit a stranger: what names no permit counts only where nothing else explains the nonce.
-  const isExplained = named.length > 0 || cancelled !== undefined
-  const found = await proveAny(context, open, permit, isExplained ? named : traces)
+  const { cancelled } = reply.value
+  const found = await proveAny(context, open, permit, candidatesIn(reply.value, permit))
   if (found === 'proven') return true
   const transfers = found && takenBy(proofInput(context, open, permit, found))
   if (await endWithout(context, open, permit, { place: found ?? cancelled, transfers })) return true
-  if (view.blockTimeSeconds > deadlineSeconds)
-    tellUnknown(context, open, 'its nonce is used, and nothing is found that used it')
+  if (view.blockTimeSeconds > permit.deadlineSeconds) tellUnknown(context, open, unexplained(open))
   return false
 }
 
-/** The first proof, or else the first transaction that took the tokens. */
-async function proveAny(
+function unexplained({ intent }: OpenSwap): string {
+  return `its nonce is used, and nothing is found that used it; \`tranched settle ${intent.id}\` shows what is known, and ends it`
+}
+
+/** What left the wallet since a permit was recorded, until its deadline. */
+export function searchOutgoing(
+  { ports }: OrderContext,
+  permit: PermitRecord,
+  { blockNumber: atLeastBlock }: Sight,
+): ReturnType<Chain['outgoing']> {
+  const { owner, token, nonce, deadlineSeconds: untilSeconds } = permit
+  const fromBlock = searchedFrom(permit)
+  return ports.chain.outgoing({ owner, token, nonce, fromBlock, atLeastBlock, untilSeconds })
+}
+
+/** Amounts alone may fit a stranger: what names no permit counts only where nothing else explains the nonce. */
+export function candidatesIn(
+  { traces, cancelled }: Outgoing,
+  permit: PermitRecord,
+): readonly TransactionTrace[] {
+  const named = traces.filter((trace) => names(trace, permit))
+  return named.length > 0 || cancelled !== undefined ? named : traces
+}
+
+/** Journals the first proof; or else gives the first transaction that took the tokens. */
+export async function proveAny(
   context: OrderContext,
   open: OpenSwap,
   permit: PermitRecord,

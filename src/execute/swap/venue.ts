@@ -2,6 +2,7 @@ import type { OpenSwap } from '../../domain/book/state.ts'
 import type { Venue } from '../venue.ts'
 import { attemptSwap } from './attempt.ts'
 import { swapSteps } from './follow.ts'
+import { lookAtSwap } from './look.ts'
 import { leaveNoWeth } from './prepare.ts'
 import { resolveSwap } from './resolve.ts'
 
@@ -10,5 +11,6 @@ export const SWAP_VENUE: Venue<OpenSwap> = {
   attempt: attemptSwap,
   steps: swapSteps,
   resolve: resolveSwap,
+  look: lookAtSwap,
   finish: leaveNoWeth,
 }

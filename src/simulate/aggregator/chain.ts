@@ -143,7 +143,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
           const nestedNonce = ledger.code === '0x' ? undefined : ledger.nestedNonceAt(BigInt(final))
           const blockTimeSeconds = ledger.timeOf(final) + node.aheadSeconds
           const at = { blockNumber: BigInt(final), blockTimeSeconds }
-          return { key: String(nestedNonce), value: { ...at, nestedNonce } }
+          return { key: String(nestedNonce), value: { ...at, nestedNonce, code: ledger.code } }
         }),
       ),
     account: async () => {

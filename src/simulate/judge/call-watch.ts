@@ -100,10 +100,12 @@ export class CallWatch {
   all(disk: SimulatedDisk): readonly string[] {
     const closed = new Set<IntentId>()
     const proofs = new Map<IntentId, EventOf<'call-proven'>>()
+    const spokenFor = new Set<IntentId>()
     const known = new Set(recordedCalls(disk.events()).map(({ call }) => call.digest))
     for (const event of disk.events()) {
       if (event.type === 'intent-closed') closed.add(event.intentId)
       if (event.type === 'call-proven') proofs.set(event.intentId, event)
+      if (event.type === 'order-settled' && event.as === 'executed') spokenFor.add(event.intentId)
       if (event.type !== 'fill-reopened') continue
       closed.delete(event.intentId)
       proofs.delete(event.intentId)
@@ -115,7 +117,7 @@ export class CallWatch {
         .filter(({ call }) => known.has(call.digest))
         .flatMap((each) =>
           this.#wrongs(each, {
-            isClosed: closed.has(each.intentId),
+            isClosed: closed.has(each.intentId) && !spokenFor.has(each.intentId),
             proof: proofs.get(each.intentId),
           }),
         ),

@@ -99,7 +99,7 @@ function doubleFills(spendings: readonly Spending[]): string[] {
  */
 function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spending[]): string[] {
   const found: string[] = []
-  const { closed, proven } = booksOf(events)
+  const { closed, proven, spokenFor } = booksOf(events)
   for (const { intentId, fill } of proven.values()) {
     const real = spendings.find((each) => each.intentId === intentId)
     if (real?.mined.hash !== fill.txHash)
@@ -109,26 +109,30 @@ function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spendin
   }
   for (const { intentId, isFair } of spendings) {
     if (intentId === undefined || !closed.has(intentId) || proven.has(intentId)) continue
+    if (spokenFor.has(intentId)) continue
     if (isFair) found.push(`${intentId} was closed as not filled, but it executed`)
   }
   return found
 }
 
-/** How each intent stands by the journal: closed, and by which proof it was filled. */
+/** How each intent stands by the journal: closed, and by which proof it was filled, or by whose word it executed. */
 function booksOf(events: readonly JournalEvent[]): {
   readonly closed: ReadonlySet<IntentId>
   readonly proven: ReadonlyMap<IntentId, EventOf<'fill-proven'>>
+  readonly spokenFor: ReadonlySet<IntentId>
 } {
   const closed = new Set<IntentId>()
   const proven = new Map<IntentId, EventOf<'fill-proven'>>()
+  const spokenFor = new Set<IntentId>()
   for (const event of events) {
     if (event.type === 'intent-closed') closed.add(event.intentId)
     if (event.type === 'fill-proven') proven.set(event.intentId, event)
+    if (event.type === 'order-settled' && event.as === 'executed') spokenFor.add(event.intentId)
     if (event.type !== 'fill-reopened') continue
     proven.delete(event.intentId)
     closed.delete(event.intentId)
   }
-  return { closed, proven }
+  return { closed, proven, spokenFor }
 }
 
 /** By what left the wallet, whichever daemon let it go; what an operator's word gave up counts for no cap. */

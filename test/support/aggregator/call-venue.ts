@@ -11,6 +11,7 @@ import type { AggregatorSettings } from '../../../src/domain/settings.ts'
 import type { CallStrategy, StrategyLimits } from '../../../src/domain/strategy.ts'
 import { type Address, baseUnits } from '../../../src/domain/units.ts'
 import { createTurns, type OrderContext } from '../../../src/execute/context.ts'
+import { createAsked } from '../../../src/execute/settle/asked.ts'
 import type { Aggregator, CallChain, Clock, Journal, Key } from '../../../src/ports.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
@@ -170,6 +171,7 @@ export function callContext(options: CallContextOptions): OrderContext {
     uncompared: () => undefined,
     closing: options.closing ?? never,
     stop: options.stop ?? never,
+    asked: createAsked(never),
     wallet,
     aggregator: {
       settings,

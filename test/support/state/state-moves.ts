@@ -110,8 +110,17 @@ function orderMoves(state: DaemonState, open: OpenIntent): JournalEvent[] {
   const ended: JournalEvent = { type: 'order-ended', ...own, status: 'failed', message: '12n' }
   const block = { blockNumber: 9n, blockTimeSeconds: 9 }
   const dead: JournalEvent = { type: 'authorization-dead', ...own, how: 'expired', ...block }
+  const said = { ...own, evidence: 'its nonce is used' } as const
+  const settled: JournalEvent[] = [
+    { type: 'order-settled', ...said, as: 'executed', txHash: bytes32(3), ...block },
+    { type: 'order-settled', ...said, as: 'dead', ...UNSEEN },
+  ]
   const moves: Record<OrderState, JournalEvent[]> = {
-    planned: [recording(state, open), closing(open), ...onPaper(state, open)],
+    planned: [
+      ...(open.settled === undefined ? [recording(state, open)] : []),
+      closing(open),
+      ...onPaper(state, open),
+    ],
     exposed: [
       { type: 'authorization-withdrawn', ...own, reason: 'chain-stale' },
       { type: 'order-accepted', ...own, orderId: '\\7n' },
@@ -121,14 +130,17 @@ function orderMoves(state: DaemonState, open: OpenIntent): JournalEvent[] {
       ended,
       proving(open),
       dead,
+      ...settled,
     ],
-    accepted: [ended, proving(open), dead],
-    lapsing: [proving(open), dead],
+    accepted: [ended, proving(open), dead, ...settled],
+    lapsing: [proving(open), dead, ...settled],
     filled: [closing(open)],
     closed: [],
   }
   return moves[open.state]
 }
+
+const UNSEEN = { blockNumber: undefined, blockTimeSeconds: undefined } as const
 
 function finalityMoves(state: DaemonState): JournalEvent[] {
   const keys = [...state.unfinal.keys()]

@@ -31,12 +31,19 @@ const dead = {
   blockNumber: 9n,
   blockTimeSeconds: 3_000,
 } as const
-const closed: JournalEvent = {
+const closed = {
   type: 'intent-closed',
   intentId: intent.id,
   outcome: 'filled',
   reason: 'filled',
-}
+} as const
+const said = {
+  type: 'order-settled',
+  ...own,
+  evidence: 'its nonce is used',
+  blockNumber: 9n,
+  blockTimeSeconds: 3_000,
+} as const
 
 let state: DaemonState = emptyState()
 const apply = (...events: readonly JournalEvent[]): void => {
@@ -144,6 +151,64 @@ describe('an order', () => {
     })
     expect([...(theStrategy()?.spent.values() ?? [])]).toEqual([25_000_000n])
     expect(theIntent()).toMatchObject({ state: 'planned', attempt: 2, died: 'cancelled' })
+  })
+
+  test.each([
+    ['exposed', []],
+    ['accepted', [accepted]],
+    ['lapsing', [accepted, ended]],
+  ] as const)(
+    'that is %s is booked in full by an operator who says that it executed',
+    (at, more) => {
+      apply(opened(intent), exposed(intent), ...more)
+      expect(theIntent()?.state).toBe(at)
+      apply({ ...said, as: 'executed', txHash: undefined })
+      const { clientOrderId, deadlineSeconds } = permitFor(intent)
+      expect(state.exposures.get(clientOrderId)).toMatchObject({
+        amount: 25_000_000n,
+        live: false,
+        atMs: deadlineSeconds * 1_000,
+      })
+      expect([...(theStrategy()?.spent.values() ?? [])]).toEqual([25_000_000n])
+      expect(theIntent()).toMatchObject({ state: 'planned', settled: { as: 'executed' } })
+    },
+  )
+
+  test('counts nothing any more when an operator says that it is dead', () => {
+    apply(opened(intent), exposed(intent), accepted, { ...said, as: 'dead' })
+    expect(state.exposures.size).toBe(0)
+    expect(theStrategy()?.spent.size).toBe(0)
+    expect(theIntent()).toMatchObject({ state: 'planned', settled: { as: 'dead' } })
+  })
+
+  test.each([
+    ['executed', 'fired'],
+    ['dead', 'armed'],
+  ] as const)('that an operator says is %s leaves its strategy %s', (as, remembered) => {
+    const memories = { memory: { rung: 'armed' }, memoryOnFill: { rung: 'fired' } }
+    const word = as === 'dead' ? { as } : { as, txHash: undefined }
+    const settled = { outcome: 'failed', reason: 'settled' } as const
+    apply({ ...opened(intent), ...memories }, exposed(intent), { ...said, ...word })
+    apply({ ...closed, ...settled })
+    apply({ type: 'slot-closed', strategy: STRATEGY, slotSeconds: 2_000, ...settled })
+    expect(theStrategy()).toMatchObject({ memory: { rung: remembered }, failureStreak: 1 })
+  })
+
+  test('is never on record again once an operator has settled it, and is settled once', () => {
+    apply(opened(intent), exposed(intent), { ...said, as: 'dead' })
+    expect(() => apply(exposed(intent, 2))).toThrow('an operator has settled it')
+    expect(() => apply({ ...said, as: 'dead' })).toThrow(InvariantError)
+    expect(() => apply({ ...said, attempt: 2, as: 'dead' })).toThrow(
+      'no step authorization-dead from planned',
+    )
+    expect(theIntent()).toMatchObject({ state: 'planned', attempt: 2 })
+  })
+
+  test('that is planned or filled cannot be settled', () => {
+    apply(opened(intent))
+    expect(() => apply({ ...said, as: 'dead' })).toThrow('no step authorization-dead from planned')
+    apply(exposed(intent), filled)
+    expect(() => apply({ ...said, as: 'dead' })).toThrow('no step authorization-dead from filled')
   })
 
   test('cannot be closed while a signature may be alive', () => {

@@ -70,6 +70,23 @@ test('what was recorded and not signed after all is told with its reason', () =>
   })
 })
 
+test.each([
+  [{ as: 'executed', txHash: bytes32(9) }, 25_000_000n],
+  [{ as: 'dead' }, 0n],
+] as const)("an operator's word %o is told with what is booked by it", (word, booked) => {
+  const seen = { evidence: 'its nonce is used', blockNumber: 9n, blockTimeSeconds: 3_000 }
+  const settled = { type: 'order-settled', ...own, ...seen, ...word } as const
+  expect(lastOf(opened(intent), exposed(intent), settled)).toEqual({
+    type: 'order-settled',
+    ...subject,
+    attempt: 1,
+    word,
+    evidence: 'its nonce is used',
+    token: intent.sell.token,
+    booked,
+  })
+})
+
 describe('the end of an intent', () => {
   const closed = { type: 'intent-closed', intentId: intent.id } as const
 

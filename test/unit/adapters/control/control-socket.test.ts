@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   askControl,
+  type ControlRequest,
   controlPath,
   serveControl,
 } from '../../../../src/adapters/control/control-socket.ts'
@@ -29,4 +30,60 @@ test('a state directory whose path is too long for a socket has its socket all t
   expect(await askControl(path, { command: 'halt' }, 2_000)).toEqual({ tag: 'absent' })
   const after = readdirSync(tmpdir()).filter((name) => /^tranched-\w{6}$/.test(name))
   expect(after.filter((name) => !before.includes(name))).toEqual([])
+})
+
+const INTENT = 'weekly-eth:1893488400:0'
+const TX: ControlRequest['tx'] = `0x${'7e'.repeat(32)}`
+
+/** What a daemon understands of requests. */
+async function understood(requests: readonly object[]): Promise<readonly unknown[]> {
+  const path = controlPath(temporaryDirectory())
+  const server = await serveControl(path, async (request) => ({ ok: true, result: request }))
+  const answers: unknown[] = []
+  try {
+    for (const request of requests) {
+      const asked = await askControl(path, request as ControlRequest, 2_000)
+      if (asked.tag !== 'answered') throw new Error('no answer')
+      answers.push(asked.answer.ok ? asked.answer.result : asked.answer.detail)
+    }
+  } finally {
+    await server.close()
+  }
+  return answers
+}
+
+test('a request that is whole is understood as it was said', async () => {
+  const requests: readonly ControlRequest[] = [
+    { command: 'pause' },
+    { command: 'pause', strategy: 'weekly-eth' },
+    { command: 'trigger', strategy: 'weekly-eth' },
+    { command: 'look', intent: INTENT },
+    { command: 'look', intent: INTENT, tx: TX },
+    { command: 'settle', intent: INTENT, attempt: 2, as: 'dead' },
+    { command: 'settle', intent: INTENT, attempt: 2, as: 'executed', tx: TX },
+  ]
+  expect(await understood(requests)).toEqual(requests)
+})
+
+test('half of a request, or more than one, is not understood at all', async () => {
+  const settle = { command: 'settle', intent: INTENT, attempt: 2, as: 'dead' }
+  const requests = [
+    {},
+    { command: 'stop' },
+    { command: 'toString' },
+    { command: 'halt', strategy: 'weekly-eth' },
+    { command: 'trigger' },
+    { command: 'pause', strategy: 7 },
+    { command: 'pause', intent: INTENT },
+    { command: 'look' },
+    { command: 'look', intent: INTENT, tx: '0x7e' },
+    { ...settle, attempt: undefined },
+    { ...settle, attempt: '2' },
+    { ...settle, as: undefined },
+    { ...settle, as: 'lost' },
+    { ...settle, tx: 'unknown' },
+    { ...settle, strategy: 'weekly-eth' },
+  ]
+  const unread = 'the request could not be read'
+  expect(await understood(requests)).toEqual(requests.map(() => unread))
 })

@@ -11,6 +11,8 @@ const SLOT = 1_700_000_000
 const HASH = `0x${'ab'.repeat(32)}` as const
 const usdc = token('USDC', 6)
 const weth = token('WETH', 18)
+const EXECUTED = { as: 'executed', txHash: undefined } as const
+const SEEN = { evidence: 'its nonce is used', token: usdc } as const
 const subject = { strategy: 'weekly-eth', intentId: `weekly-eth:${SLOT}:0` } as const
 
 function token(symbol: string, decimals: number): Token {
@@ -398,6 +400,14 @@ const others: readonly (readonly [string, Observation])[] = [
   [
     'permit of weekly-eth is dead (expired)',
     { type: 'authorization-dead', ...subject, attempt: 1, how: 'expired' },
+  ],
+  [
+    'an operator settled weekly-eth: it executed, nobody knows in which transaction; 25 USDC is booked for it',
+    { type: 'order-settled', ...subject, attempt: 1, word: EXECUTED, ...SEEN, booked: 25_000_000n },
+  ],
+  [
+    'an operator settled weekly-eth: it did not execute; 0 USDC is booked for it',
+    { type: 'order-settled', ...subject, attempt: 1, word: { as: 'dead' }, ...SEEN, booked: 0n },
   ],
   [
     'approve transaction of weekly-eth lost',

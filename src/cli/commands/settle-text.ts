@@ -1,0 +1,104 @@
+import type { IntentId } from '../../domain/intent.ts'
+import { wordText } from '../../domain/word.ts'
+import type { Amount, Answer, Evidence } from '../../execute/settle/evidence.ts'
+import type { Settled } from '../../execute/settle/settle.ts'
+
+const INDENT = '  '
+const WIDTH = 22
+
+/** What is known of an order, for people. */
+export function evidenceLines(evidence: Evidence): readonly string[] {
+  const { intentId, does, state, attempt, openedAt } = evidence
+  const lines: readonly (readonly [string, string])[] = [
+    ['state', `${state}, attempt ${attempt}, opened ${openedAt}`],
+    ['signed', signedText(evidence)],
+    ['the service', serviceText(evidence)],
+    ...chainLines(evidence),
+    ...transactionLines(evidence),
+    ['booked so far', `${amountText(evidence.counted)}, counted by caps while nobody knows`],
+    ...evidence.answers.map((answer) => [`--as ${answer.as}`, answerText(answer)] as const),
+  ]
+  return [
+    `${intentId}: ${does}`,
+    ...lines.map(([name, text]) => `${INDENT}${name.padEnd(WIDTH)}${text}`),
+  ]
+}
+
+function amountText({ amount, token }: Amount): string {
+  return `${amount} ${token}`
+}
+
+function signedText({ signed }: Evidence): string {
+  const { kind, most, spender, recipient, nonce, deadline } = signed
+  const whom = spender === null ? `to ${recipient}` : `by ${spender}, for ${recipient}`
+  const once = nonce === null ? 'guarded by no nonce' : `nonce ${nonce}`
+  const until = deadline === null ? 'without a deadline' : `until ${deadline}`
+  return `a ${kind} for at most ${amountText(most)} ${whom}; ${once}, ${until}`
+}
+
+function serviceText({ service: { orderId, ended } }: Evidence): string {
+  const named = orderId === null ? 'gave it no name' : `named it ${orderId}`
+  return ended === null ? named : `${named}, and then said ${ended.status}: ${ended.message}`
+}
+
+function chainLines({ chain }: Evidence): readonly (readonly [string, string])[] {
+  const { head, final, isDeadlinePast, says } = chain
+  const past =
+    isDeadlinePast === null ? '' : `, the deadline ${isDeadlinePast ? 'is' : 'is not'} past`
+  return [
+    ['newest block', head === null ? 'not read' : blockText(head)],
+    ['final block', final === null ? 'not read' : `${blockText(final)}${past}`],
+    ['the chain', says],
+  ]
+}
+
+function blockText({ block, at, nonceUsed }: NonNullable<Evidence['chain']['head']>): string {
+  const nonces = {
+    true: ', its nonce is used',
+    false: ', its nonce is not used',
+    null: '',
+  } as const
+  return `${block} of ${at}${nonces[`${nonceUsed}`]}`
+}
+
+const SHOWS = {
+  proof: 'shows that it executed',
+  mention: 'carries what was signed, and proves nothing',
+  cancel: "is its owner's, who used up the nonce",
+  nothing: 'shows nothing of it',
+  absent: 'is not on the chain',
+} as const
+
+function transactionLines({
+  transactions,
+  searchFault,
+  named,
+}: Evidence): readonly (readonly [string, string])[] {
+  const found = transactions.map(({ txHash, block, success, shows }) => {
+    const reverted = success ? '' : ', was reverted'
+    return ['transaction', `${txHash} in block ${block} ${SHOWS[shows]}${reverted}`] as const
+  })
+  return [
+    ...(found.length > 0 ? found : [['transactions', 'none was found'] as const]),
+    ...(searchFault === null ? [] : [['search', `not complete: ${searchFault}`] as const]),
+    ...(named === null ? [] : [['the one you named', SHOWS[named]] as const]),
+  ]
+}
+
+function answerText({ isPossible, reason, detail }: Answer): string {
+  return isPossible ? `possible: ${detail}` : `not now (${reason}): ${detail}`
+}
+
+/** What became of it. */
+export function settledText(
+  id: IntentId,
+  { by, word }: Extract<Settled, { ok: true }>,
+  { isRunning }: { readonly isRunning: boolean },
+): string {
+  const what =
+    by === 'proof'
+      ? 'the chain proves that it executed, and it is booked by that'
+      : `settled by your word: ${wordText(word)}`
+  const closes = isRunning ? 'now' : 'when the daemon runs again'
+  return `${id}: ${what}; nothing is signed for it any more, and its slot closes ${closes}`
+}

@@ -1,0 +1,174 @@
+import type { OpenIntent } from '../../domain/book/state.ts'
+import { bookOf } from '../../domain/book/venues.ts'
+import type { IntentId } from '../../domain/intent.ts'
+import { formatInstant } from '../../domain/schedule/civil-date.ts'
+import type { Token } from '../../domain/token.ts'
+import { type Address, formatAmount, type Hex } from '../../domain/units.ts'
+import { notExecuted, type Refused, refusalOf, type SettleRefusal } from './answers.ts'
+import type { Findings, Found, NonceAt, Signed } from './findings.ts'
+
+/** Decimal text in whole tokens. */
+export type Amount = { readonly token: string; readonly amount: string }
+
+type BlockSeen = {
+  /** Its number, as text. */
+  readonly block: string
+  readonly at: string
+  /** Null where nobody can tell by it. */
+  readonly nonceUsed: boolean | null
+}
+
+/** What an operator may say now, what is booked by it, or why it is not taken. */
+export type Answer = {
+  readonly as: 'dead' | 'executed TX' | 'executed unknown'
+  readonly isPossible: boolean
+  readonly reason: SettleRefusal | null
+  readonly detail: string
+}
+
+/** What is known of an order that may be live, for people and programs: plain data, times as ISO 8601. */
+export type Evidence = {
+  readonly intentId: IntentId
+  readonly strategy: string
+  readonly slot: string
+  readonly does: string
+  readonly state: OpenIntent['state']
+  readonly attempt: number
+  readonly openedAt: string
+  readonly signed: {
+    readonly kind: Signed['kind']
+    readonly most: Amount
+    readonly spender: Address | null
+    readonly recipient: Address
+    readonly nonce: string | null
+    readonly deadline: string | null
+  }
+  /** What the service said of it, by the journal. */
+  readonly service: {
+    readonly orderId: string | null
+    readonly ended: { readonly status: string; readonly message: string } | null
+  }
+  readonly chain: {
+    readonly head: BlockSeen | null
+    readonly final: BlockSeen | null
+    /** At the final block, by every clock. Null where nobody can tell, and where there is no deadline. */
+    readonly isDeadlinePast: boolean | null
+    /** What follows from it, in words. */
+    readonly says: string
+  }
+  readonly transactions: readonly {
+    readonly txHash: Hex
+    readonly block: string
+    readonly success: boolean
+    readonly shows: Found['shows']
+  }[]
+  readonly searchFault: string | null
+  /** The transaction that was named; null where none was, or where it could not be read. */
+  readonly named: Found['shows'] | 'absent' | null
+  /** What caps count for it as long as nobody knows. */
+  readonly counted: Amount
+  readonly answers: readonly Answer[]
+}
+
+/** Fewer than this are told: what left a wallet within the minutes of a permit. */
+const FOUND_MAX = 20
+
+export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | undefined): Evidence {
+  const { intent, orderId, ended } = open
+  const { signed, head, final, isPast, found, searchFault } = findings
+  const most = amountOf(signed.most, signed.token)
+  return {
+    intentId: intent.id,
+    strategy: intent.strategy,
+    slot: formatInstant(intent.slotSeconds),
+    does: bookOf(open).wordsOf(intent),
+    state: open.state,
+    attempt: open.attempt,
+    openedAt: formatInstant(Math.floor(open.openedAtMs / 1000)),
+    signed: {
+      kind: signed.kind,
+      most,
+      spender: signed.spender ?? null,
+      recipient: signed.recipient,
+      nonce: signed.nonce?.toString() ?? null,
+      deadline: signed.deadlineSeconds === undefined ? null : formatInstant(signed.deadlineSeconds),
+    },
+    service: { orderId: orderId ?? null, ended: ended ?? null },
+    chain: {
+      head: blockSeen(head),
+      final: blockSeen(final),
+      isDeadlinePast: isPast ?? null,
+      says: saidBy(findings),
+    },
+    transactions: found.slice(0, FOUND_MAX).map(({ blockNumber, ...each }) => ({
+      ...each,
+      block: blockNumber.toString(),
+    })),
+    searchFault: searchFault ?? null,
+    named: shownBy(findings),
+    counted: most,
+    answers: answersTo(findings, named),
+  }
+}
+
+function amountOf(amount: bigint, { symbol, decimals }: Token): Amount {
+  return { token: symbol, amount: formatAmount(amount, decimals) }
+}
+
+function blockSeen(at: NonceAt | undefined): BlockSeen | null {
+  if (at === undefined) return null
+  const { blockNumber, blockTimeSeconds, isUsed } = at
+  return {
+    block: blockNumber.toString(),
+    at: formatInstant(blockTimeSeconds),
+    nonceUsed: isUsed ?? null,
+  }
+}
+
+function shownBy({ named }: Findings): Evidence['named'] {
+  if (named === undefined) return null
+  return named === 'absent' ? named : named.shows
+}
+
+/** What the chain says, as a clause. */
+export function saidBy({ fate, found }: Findings): string {
+  if (fate.tag !== 'used') return fate.why
+  const isExplained = found.some(({ shows }) => shows === 'proof' || shows === 'cancel')
+  const where = fate.isFinal ? 'for good' : 'but not at a final block yet'
+  return `its nonce is used, ${where}${isExplained ? '' : ', and nothing that was found explains it'}`
+}
+
+function answersTo(findings: Findings, txHash: Hex | undefined): readonly Answer[] {
+  const { signed } = findings
+  const full = `${formatAmount(signed.most, signed.token.decimals)} ${signed.token.symbol}`
+  const isProven = findings.named !== 'absent' && findings.named?.shows === 'proof'
+  const named =
+    txHash === undefined
+      ? notExecuted(findings, { isNamed: true })
+      : refusalOf(findings, { as: 'executed', txHash })
+  return [
+    answer(
+      'dead',
+      refusalOf(findings, { as: 'dead' }),
+      `frees the ${full} that caps count for it; its slot ends failed`,
+    ),
+    answer(
+      'executed TX',
+      named,
+      isProven
+        ? 'the chain proves it, and it is booked as any other'
+        : `booked by what the chain proves, or else all ${full} as spent; its slot counts as executed`,
+    ),
+    answer(
+      'executed unknown',
+      refusalOf(findings, { as: 'executed', txHash: undefined }),
+      `books all ${full} as spent; its slot counts as executed`,
+    ),
+  ]
+}
+
+function answer(as: Answer['as'], why: Refused | undefined, books: string): Answer {
+  return why === undefined
+    ? { as, isPossible: true, reason: null, detail: books }
+    : { as, isPossible: false, reason: why.reason, detail: why.detail }
+}

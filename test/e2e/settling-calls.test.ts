@@ -1,0 +1,52 @@
+import { expect, test, vi } from 'vitest'
+import type { Evidence } from '../../src/execute/settle/evidence.ts'
+import { run } from '../support/process/cli.ts'
+import { IDLE, STRATEGY, writeClaims } from './claims.ts'
+import { setUpAccount } from './operator.ts'
+import { startRehearsal } from './rehearsal.ts'
+
+test('a trusted call that never comes is dead by the word once its delegation is cleared, and not before', async () => {
+  const operator = await setUpAccount(await startRehearsal(IDLE))
+  const { rehearsal, command } = operator
+  operator.edit((config) => Object.assign(config.aggregator, { proposer: 'trusted' }))
+  await command('delegation set --trusted')
+  await rehearsal.fault([{ kind: 'neverIncluded' }])
+  writeClaims(operator, { limits: { maxOpenIntents: 1 } })
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/placed claim-often/)
+  await daemon.sees(/claim-often .*waits \(too-many-open\)/)
+  await daemon.killHard()
+  const status = JSON.parse((await command('status --json')).trim()) as {
+    readonly openIntents: readonly { readonly intentId: string }[]
+  }
+  const [{ intentId: id } = { intentId: '' }] = status.openIntents
+  const settle = (...more: readonly string[]) =>
+    run(['settle', id, '--config', rehearsal.config, ...more])
+
+  const early = await settle('--as', 'dead', '--yes', '--json')
+  expect([early.code, JSON.parse(early.stdout).reason]).toEqual([1, 'still-live'])
+  await command('delegation clear --direct')
+  // Until that lies as deep as the config asks for.
+  await vi.waitFor(
+    async () => {
+      const { answers } = JSON.parse((await settle('--json')).stdout) as Evidence
+      expect(answers.find(({ as }) => as === 'dead')?.isPossible).toBe(true)
+    },
+    { timeout: 30_000, interval: 500 },
+  )
+  const settled = await settle('--as', 'dead', '--yes', '--json')
+  expect(JSON.parse(settled.stdout)).toMatchObject({
+    ok: true,
+    by: 'word',
+    as: 'dead',
+    evidence: {
+      signed: { kind: 'trusted call', nonce: null, deadline: null },
+      chain: {
+        says: 'other code stands behind the account, and something else used the nonce of its transaction',
+      },
+    },
+  })
+  const again = rehearsal.daemon()
+  await again.sees(new RegExp(`failed ${STRATEGY}: settled`))
+  expect((await again.stop()).code).toBe(0)
+}, 120_000)

@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest'
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import type { Word } from '../../../src/domain/word.ts'
+import type { OrderContext } from '../../../src/execute/context.ts'
+import { createAsked } from '../../../src/execute/settle/asked.ts'
+import { lookAt, settle } from '../../../src/execute/settle/settle.ts'
+import type { CallChain, Chain, Journal } from '../../../src/ports.ts'
+import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
+import { delegationTo } from '../../../src/simulate/aggregator/ledger.ts'
+import {
+  callFor,
+  callIntentOf,
+  exposed,
+  intentOf,
+  OWNER,
+  opened,
+  permitFor,
+  scheduled,
+} from '../../support/state/journal-story.ts'
+import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
+
+const SLOT = 2_000
+const intent = intentOf(SLOT)
+const EXECUTED: Word = { as: 'executed', txHash: undefined }
+const SIGHT = { blockNumber: 50_000n, blockTimeSeconds: SLOT + 90_000 }
+
+async function journalWith(...events: readonly JournalEvent[]): Promise<Journal> {
+  const { journal } = await openForTest(temporaryDirectory())
+  await journal.append(scheduled(), ...events)
+  return journal
+}
+
+function contextOf(journal: Journal, more: object): OrderContext {
+  return {
+    ports: {
+      journal,
+      clock: { now: () => SIGHT.blockTimeSeconds * 1000 },
+      gasless: { clockOffsetMs: () => undefined },
+      observe: () => undefined,
+    },
+    finality: { finality: 2, agree: 1 },
+    asked: createAsked(new AbortController().signal),
+    ...more,
+  } as unknown as OrderContext
+}
+
+/** A swap whose nonce is used for good. */
+function swapContext(journal: Journal, chain: Partial<Chain>): OrderContext {
+  const context = contextOf(journal, {})
+  const used = { ...SIGHT, nonceUsed: true }
+  const full: Partial<Chain> = {
+    permit: async () => ({
+      ok: true,
+      value: { ...used, ownerHasCode: false, transaction: undefined },
+    }),
+    finalPermit: async () => ({ ok: true, value: used }),
+    outgoing: async () => ({ ok: true, value: { traces: [], cancelled: undefined } }),
+    ...chain,
+  }
+  return { ...context, ports: { ...context.ports, chain: full as Chain } }
+}
+
+test('an order that is older than a log search reaches ends by the word, and the search is told as what it was', async () => {
+  const journal = await journalWith(opened(intent), exposed(intent))
+  const message = 'blocks 1 to 900000 are too many to search (at most 100000)'
+  const context = swapContext(journal, {
+    outgoing: async () => ({ ok: false, fault: { tag: 'unavailable', message } }),
+  })
+  const looked = await lookAt(context, intent.id)
+  expect(looked).toMatchObject({ ok: true, evidence: { searchFault: message, transactions: [] } })
+  const settled = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
+  expect(settled).toEqual({ ok: true, by: 'word', word: EXECUTED })
+  const { amount, token } = permitFor(intent)
+  expect(journal.state.spent.get(token)).toBe(amount)
+})
+
+test('what moves on while the chain is asked is not settled', async () => {
+  const journal = await journalWith(opened(intent), exposed(intent))
+  const own = { intentId: intent.id, attempt: 1 }
+  const context = swapContext(journal, {
+    outgoing: async () => {
+      await journal.append({ type: 'order-accepted', ...own, orderId: 'order-1' })
+      return { ok: true, value: { traces: [], cancelled: undefined } }
+    },
+  })
+  const settled = await settle(context, intent.id, { word: EXECUTED, attempt: 1 })
+  expect(settled).toMatchObject({ ok: false, reason: 'moved-on' })
+  expect(journal.state.intents.get(intent.id)).toMatchObject({ state: 'accepted', attempt: 1 })
+})
+
+describe('a trusted call that was given to the service', () => {
+  // Those of odd slots are trusted.
+  const call = callFor(callIntentOf(SLOT + 1), { attempt: 1, nonce: 0n })
+  const { id } = callIntentOf(SLOT + 1)
+  const TRUSTED = delegationTo(AGGREGATOR.contracts.trustedProposer)
+  const own = { intentId: id, attempt: 1 }
+
+  /** Whether it may be called dead, with that code now and at a final block. */
+  async function mayBeDead(at: {
+    readonly head: `0x${string}`
+    readonly final: `0x${string}`
+    readonly isLost: boolean
+    readonly more?: readonly JournalEvent[]
+  }): Promise<string> {
+    const journal = await journalWith(
+      opened(callIntentOf(SLOT + 1)),
+      { type: 'call-recorded', intentId: id, call },
+      { type: 'call-signed', ...own, hash: `0x${'5e'.repeat(32)}` },
+      ...(at.more ?? []),
+    )
+    const chain: Partial<CallChain> = {
+      account: async () => ({ ok: true, value: { ...SIGHT, code: at.head } as never }),
+      finalAccount: async () => ({
+        ok: true,
+        value: { ...SIGHT, nestedNonce: undefined, code: at.final },
+      }),
+      lost: async () => ({ ok: true, value: at.isLost }),
+      trace: async () => ({ ok: true, value: undefined }),
+    }
+    const wallet = { chainId: call.chainId, signer: { address: OWNER } }
+    const aggregator = { settings: AGGREGATOR, chain, wallet, finality: { finality: 2, agree: 1 } }
+    const context = contextOf(journal, { aggregator })
+    const settled = await settle(context, id, { word: { as: 'dead' }, attempt: 1 })
+    return settled.ok ? 'dead' : settled.reason
+  }
+
+  test.each([
+    ['0x', '0x', true, 'dead'],
+    ['0x', '0x', false, 'still-live'],
+    ['0x', TRUSTED, true, 'still-live'],
+    [TRUSTED, '0x', true, 'still-live'],
+  ] as const)(
+    'with code %s now, %s at a final block and its nonce lost %s: %s',
+    async (head, final, isLost, end) => {
+      expect(await mayBeDead({ head, final, isLost })).toBe(end)
+    },
+  )
+
+  test('is not dead while its direct transaction is under way', async () => {
+    const transaction = {
+      id: `${id}:1:call`,
+      purpose: 'call',
+      intentId: id,
+      ...{ chainId: call.chainId, from: OWNER, nonce: 9, to: call.target, data: call.calldata },
+      ...{ value: 3n, gas: 1n, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
+    } as const
+    const more = [{ type: 'transaction-recorded', transaction } as const]
+    const end = await mayBeDead({ head: '0x', final: '0x', isLost: true, more })
+    expect(end).toBe('still-live')
+  })
+})
