@@ -131,9 +131,10 @@ function shownBy({ named }: Findings): Evidence['named'] {
 }
 
 /** What the chain says, as a clause. */
-export function saidBy({ fate, found }: Findings): string {
+export function saidBy({ fate, found, named }: Findings): string {
   if (fate.tag !== 'used') return fate.why
-  const isExplained = found.some(({ shows }) => shows === 'proof' || shows === 'cancel')
+  const seen = named === undefined || named === 'absent' ? found : [...found, named]
+  const isExplained = seen.some(({ shows }) => shows === 'proof' || shows === 'cancel')
   const where = fate.isFinal ? 'for good' : 'but not at a final block yet'
   return `its nonce is used, ${where}${isExplained ? '' : ', and nothing that was found explains it'}`
 }

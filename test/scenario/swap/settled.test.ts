@@ -220,20 +220,22 @@ describe('a word that comes while the order itself waits for an answer', () => {
     expect([...ends].toSorted()).toEqual(all)
   })
 
-  test.each(['hang', 'limit', 'error'] as const)(
-    'is taken while the service answers polls with %s',
-    async (silence) => {
-      const world = await unexplained({ seed: `held by ${silence}` })
-      Object.assign(world.serviceFaults, { silence })
-      await world.runFor(MINUTE)
-      const askedAtMs = world.clock.trueMs
-      expect(await say(world, EXECUTED)).toMatchObject({ ok: true, by: 'word' })
-      expect(world.clock.trueMs - askedAtMs).toBeLessThan(10_000)
-      await world.runFor(MINUTE)
-      expect(outcomes(world, 'hourly')).toEqual(['failed settled'])
-      expectSound(world)
-    },
-  )
+  test.each([
+    ['answers polls with an error', { silence: 'error' }, 0],
+    ['lets polls hang', { silence: 'hang' }, 0],
+    ['holds its queue for ten minutes', {}, 10 * MINUTE],
+  ] as const)('is taken within seconds while the service %s', async (_, faults, poll) => {
+    const world = await unexplained({ seed: 'held' })
+    Object.assign(world.serviceFaults, faults)
+    world.queueDelaysMs = { poll }
+    await world.runFor(MINUTE)
+    const saidAtMs = world.clock.trueMs
+    expect(await say(world, EXECUTED)).toMatchObject({ ok: true, by: 'word' })
+    expect(world.clock.trueMs - saidAtMs).toBeLessThan(10_000)
+    await world.runFor(MINUTE)
+    expect(outcomes(world, 'hourly')).toEqual(['failed settled'])
+    expectSound(world)
+  })
 
   test('is not taken for another attempt than the one that was looked at', async () => {
     const world = await unexplained({ seed: 'another attempt' })
