@@ -1,5 +1,10 @@
 import type { EventOf } from '../domain/book/journal.ts'
-import { explainedNestedNonce, sightOf, type WalletPlace } from '../domain/book/sights.ts'
+import {
+  explainedNestedNonce,
+  explainedTransactions,
+  sightOf,
+  type WalletPlace,
+} from '../domain/book/sights.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { SendingContext } from './context.ts'
 
@@ -38,7 +43,7 @@ export function strangeNonces(
   { transactionCount, nestedNonce }: SeenNonces,
 ): string[] {
   const { chainId, wallet } = place
-  const known = sightOf(state, place)?.transactionCount
+  const known = explainedTransactions(state, place)
   const explained = explainedNestedNonce(state, place)
   const evidence: string[] = []
   if (known !== undefined && transactionCount > known)

@@ -442,6 +442,8 @@ function endTransaction(
   if (status === 'withdrawn' && hashes.length > 0)
     throw new InvariantError(`transaction ${event.id} was signed, and may have been sent`)
   state.transactions.delete(event.id)
+  if (status !== 'withdrawn')
+    noteNonce(state, { chainId: record.chainId, wallet: record.from }, record.nonce)
   if (purpose === 'deposit') endDeposit(state, event, atMs)
   // It may be made another time.
   if (status === 'withdrawn') return

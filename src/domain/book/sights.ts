@@ -15,6 +15,16 @@ export function sightOf(state: DaemonState, place: WalletPlace): WalletSight | u
 }
 
 /**
+ * The lowest transaction nonce that neither the last comparison nor a transaction of ours explains; undefined before the first
+ * comparison.
+ */
+export function explainedTransactions(state: DaemonState, place: WalletPlace): number | undefined {
+  const seen = sightOf(state, place)?.transactionCount
+  if (seen === undefined) return undefined
+  return Math.max(seen, ...openNonces(state, place).map((nonce) => nonce + 1))
+}
+
+/**
  * The lowest `nestedNonce` that neither the last comparison nor a call of ours explains; undefined where none was seen at that
  * comparison, or the account's code was changed since.
  */
@@ -40,15 +50,15 @@ export function noteComparison(
   state.sights.set(keyOf(event), { sinceBlock, blockNumber, transactionCount, nestedNonce })
   // What was signed before and comes into a block only later is accounted for all the same.
   if (before !== undefined) noteNonce(state, event, before.transactionCount - 1)
-  for (const nonce of signedNonces(state, event)) noteNonce(state, event, nonce)
+  for (const nonce of openNonces(state, event)) noteNonce(state, event, nonce)
   if (event.wallet === state.bound?.owner && event.chainId === state.bound.chainId)
     forgetClaims(state, atMs)
 }
 
-/** Of transactions that are signed and whose fate is unknown, those that carry calls included. */
-function signedNonces(state: DaemonState, { chainId, wallet }: WalletPlace): readonly number[] {
-  const own = [...state.transactions.values()].flatMap(({ record, hashes }) =>
-    record.chainId === chainId && record.from === wallet && hashes.length > 0 ? [record.nonce] : [],
+/** Of transactions whose fate is unknown, those that carry calls included. */
+function openNonces(state: DaemonState, { chainId, wallet }: WalletPlace): readonly number[] {
+  const own = [...state.transactions.values()].flatMap(({ record }) =>
+    record.chainId === chainId && record.from === wallet ? [record.nonce] : [],
   )
   const carriers = openCalls(state).flatMap(({ call, envelopeHash }) =>
     call?.chainId === chainId && call.account === wallet && envelopeHash !== undefined

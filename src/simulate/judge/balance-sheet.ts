@@ -57,8 +57,10 @@ export function bookedSpending(events: readonly JournalEvent[]): ReadonlyMap<Add
     const { token } = permit
     if (event.type === 'fill-proven') booked.set(key, { token, amount: event.fill.paid })
     if (event.type === 'fill-reopened') booked.delete(key)
-    if (event.type === 'authorization-dead' && event.how === 'cancelled')
-      booked.set(key, { token, amount: permit.amount })
+    const isUsedUp =
+      (event.type === 'authorization-dead' && event.how === 'cancelled') ||
+      (event.type === 'order-settled' && event.as === 'executed')
+    if (isUsedUp) booked.set(key, { token, amount: permit.amount })
   }
   const sums = new Map<Address, bigint>()
   for (const { token, amount } of booked.values()) sums.set(token, (sums.get(token) ?? 0n) + amount)

@@ -306,7 +306,14 @@ describe('what no window can reach any more, by the deadline of its permit', () 
       permitFor(stuck).clientOrderId,
       permitFor(later).clientOrderId,
     ])
-    expect([...state.claimedTransfers.keys()]).toEqual(fillOf(later).transfers)
+    const claims = (): string[] => [...state.claimedTransfers.keys()]
+    expect(claims()).toHaveLength(2 * fillOf(later).transfers.length)
+    // What is claimed is forgotten only when the wallet was held against its chain.
+    const { owner: wallet, chainId } = BOUND
+    const seen = { sinceBlock: 1n, blockNumber: 9n, transactionCount: 0, nestedNonce: undefined }
+    const laterMs = permitFor(later).deadlineSeconds * 1_000
+    applyEvent(state, { type: 'wallet-compared', wallet, chainId, ...seen }, laterMs)
+    expect(claims()).toEqual(fillOf(later).transfers)
   })
 
   test('stays a second short of that', () => {
