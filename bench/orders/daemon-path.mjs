@@ -27,6 +27,7 @@ import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
 import { createFinalityWatch } from '../../src/engine/finality.ts'
 import { takeSlot } from '../../src/engine/slot.ts'
 import { executeIntent } from '../../src/execute/order.ts'
+import { createAsked } from '../../src/execute/settle/asked.ts'
 import { layOutLive } from '../live-config.mjs'
 import { POLL_MS_MIN, runWorkload, SELL_AMOUNT, SLIPPAGE_BPS } from './workload.mjs'
 
@@ -176,8 +177,10 @@ async function main() {
   const ports = { clock, journal, guard, haltFile, trader, observe }
   const composed = compose({ settings, strategies, policy, ...ports })
   const closing = new AbortController()
-  const tokenTrouble = () => undefined
-  const context = { ...composed.context, closing: closing.signal, stop: closing.signal, tokenTrouble }
+  const { signal } = closing
+  const nothing = () => undefined
+  const own = { asked: createAsked(signal), tokenTrouble: nothing, uncompared: nothing }
+  const context = { ...composed.context, ...own, closing: signal, stop: signal }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)
 

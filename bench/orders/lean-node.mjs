@@ -108,6 +108,8 @@ export function createLeanNode() {
         return receiptOf(settled.get(params[0]))
       case 'eth_getTransactionByHash':
         return transactionOf(settled.get(params[0]))
+      case 'eth_getTransactionCount':
+        return '0x0'
       case 'eth_getLogs':
         return []
       default:

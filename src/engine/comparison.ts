@@ -240,7 +240,7 @@ async function unlessOfLiveOrders(
   return { ok: true, value: nameless.filter((each) => !takesOne(spare, each)) }
 }
 
-/** Of orders whose fate is unknown, and of fills that a reorganisation has put elsewhere without that being seen yet. */
+/** Of orders whose fate is unknown, or an operator's word, and of fills that a reorganisation has put elsewhere without that being seen yet. */
 function permitsInFlight(
   state: DaemonState,
   payments: readonly Payment[],
@@ -250,9 +250,10 @@ function permitsInFlight(
   const seen = new Set(payments.map(({ txHash, logIndex }) => `${txHash}:${logIndex}`))
   const isGone = ({ claims }: UnfinalFill): boolean => !claims.some((claim) => seen.has(claim))
   const moved = [...state.unfinal.values()].filter(isGone).map(({ open }) => open)
-  return [...live, ...moved].flatMap((open) =>
+  const permits = [...live, ...moved].flatMap((open) =>
     open.venue === 'gasless' && open.permit !== undefined ? [open.permit] : [],
   )
+  return [...permits, ...state.spokenFor.values()]
 }
 
 async function traceOf(

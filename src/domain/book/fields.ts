@@ -53,6 +53,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   directCalls: map(),
   deposits: map(),
   usedNonces: map(),
+  spokenFor: map(),
   sights: map(),
   minedNonces: map(),
   claimedTransfers: map(),

@@ -304,6 +304,8 @@ function endAuthorization(
  */
 function settleByWord(state: DaemonState, event: EventOf<'order-settled'>, atMs: number): void {
   const { blockTimeSeconds } = event
+  const unsettled = openIntent(state, event.intentId)
+  const permit = unsettled.venue === 'gasless' ? unsettled.permit : undefined
   const open = endAuthorization(state, event, {
     step: 'authorization-dead',
     how: event.as === 'executed' ? 'cancelled' : 'expired',
@@ -311,6 +313,8 @@ function settleByWord(state: DaemonState, event: EventOf<'order-settled'>, atMs:
     claims: event.as === 'executed' && event.txHash !== undefined ? [event.txHash] : [],
   })
   open.settled = wordIn(event)
+  if (permit !== undefined && event.as === 'executed' && event.txHash === undefined)
+    state.spokenFor.set(permit.clientOrderId, permit)
 }
 
 /** What used up a nonce without filling its order is in the books all the same, and is nobody else's. */

@@ -254,4 +254,6 @@ export function forgetClaims(state: DaemonState, nowMs: number): void {
     if (nowMs - atMs < EXPOSURE_RETENTION_MS) break
     state.claimedTransfers.delete(transfer)
   }
+  for (const [key, { deadlineSeconds }] of state.spokenFor)
+    if (nowMs - deadlineSeconds * 1000 >= EXPOSURE_RETENTION_MS) state.spokenFor.delete(key)
 }

@@ -175,6 +175,8 @@ export type DaemonState = ExposureBook & {
   readonly deposits: Map<string, Deposit>
   /** The last call of each account that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>
+  /** Permits of orders that an operator says executed, nobody knows where; kept as long as claims are, by client order id. */
+  readonly spokenFor: Map<string, PermitRecord>
   /** Wallets that were compared with their chains, by chain and address. */
   readonly sights: Map<string, WalletSight>
   /** Of each account that ended a transaction of its own, by chain and account. */

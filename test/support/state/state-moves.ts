@@ -113,6 +113,7 @@ function orderMoves(state: DaemonState, open: OpenIntent): JournalEvent[] {
   const said = { ...own, evidence: 'its nonce is used' } as const
   const settled: JournalEvent[] = [
     { type: 'order-settled', ...said, as: 'executed', txHash: bytes32(3), ...block },
+    { type: 'order-settled', ...said, as: 'executed', txHash: undefined, ...UNSEEN },
     { type: 'order-settled', ...said, as: 'dead', ...UNSEEN },
   ]
   const moves: Record<OrderState, JournalEvent[]> = {
