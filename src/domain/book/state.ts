@@ -162,9 +162,9 @@ export type DaemonState = ExposureBook & {
   readonly strategies: Map<string, StrategyRecord>
   readonly intents: Map<IntentId, OpenIntent>
   readonly transactions: Map<string, OpenTransaction>
-  /** Outcome of ended wrap and unwrap transactions of intents that are still open, by transaction id. */
+  /** Outcome of ended transactions of intents that are still open, or calls that are not final, by transaction id. */
   readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>
-  /** Hashes of every direct transaction sent for an open call, by `<intentId>:<attempt>`. */
+  /** Hashes of every direct transaction sent for a call that is open or not final, by `<intentId>:<attempt>`. */
   readonly directCalls: Map<string, readonly Hex[]>
   /** Deposits into the GasTank by transaction id: made, or still under way. Oldest first; what is indexed is bounded. */
   readonly deposits: Map<string, Deposit>

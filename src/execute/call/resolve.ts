@@ -158,7 +158,9 @@ async function findExecution(
   }
   const searched = { traces: found.value, view }
   if (await proveIn(context, aggregator, open, searched)) return { tag: 'moved' }
-  if (final === undefined || !named.isComplete) return { tag: 'open', view }
+  // Its own transaction may be what used the nonce, as long as it is followed.
+  const isFollowed = context.ports.journal.state.transactions.has(directId(call))
+  if (final === undefined || !named.isComplete || isFollowed) return { tag: 'open', view }
   // Used at the newest block alone it may still be unused for good.
   const isUnused = final.nestedNonce !== undefined && final.nestedNonce <= call.nonce
   if (isUnused && delegationRefusal(aggregator, view) === undefined) return { tag: 'open', view }
