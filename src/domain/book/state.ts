@@ -40,6 +40,8 @@ export type OpenCall = OpenBase & {
   /** Of the transaction that gives it to the service; undefined before that is signed. */
   envelopeHash: Hex | undefined
   execution: Execution | undefined
+  /** The transaction that executed it before a reorganisation; most likely it is mined again. Undefined in older snapshots. */
+  executedIn?: Hex | undefined
 }
 
 /** An intent that is not closed yet. */

@@ -39,7 +39,8 @@ export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
   return {
     replay: () => replay(following),
     poll: () => poll(following),
-    resolve: () => look(following),
+    // The service knew of it, and may name where it is now.
+    resolve: () => (open.orderId === undefined ? look(following) : poll(following)),
   }
 }
 
@@ -139,7 +140,7 @@ async function askReceipt(
 ): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>> | undefined> {
   const route = 'getTransactionReceipt'
   const reply = await aggregator.service.onTurn(context.stop, route, async (service, turn) => {
-    if (open.orderId !== orderId || open.state !== 'accepted') return turn.giveBack()
+    if (open.orderId !== orderId || !isFollowed(open)) return turn.giveBack()
     const { cause } = glance
     if (cause !== undefined)
       context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
@@ -149,6 +150,11 @@ async function askReceipt(
   if (reply?.ok === false && reply.fault.tag !== 'rateLimited')
     tellUnknown(context, open, reply.fault.message)
   return reply
+}
+
+/** Accepted, or open again after a reorganisation. */
+function isFollowed({ state }: OpenCall): boolean {
+  return state === 'accepted' || state === 'lapsing'
 }
 
 /** What stands in for a service that does not answer: the chain is asked, and the direct route taken where it is due. */

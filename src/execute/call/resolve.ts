@@ -99,8 +99,8 @@ type Known = {
 }
 
 /**
- * What can be named without a search: the service's hint, our direct transactions, and the transaction that the service was
- * given, which it may have broadcast as it is.
+ * What can be named without a search: the service's hint, our direct transactions, the one that executed the call before a
+ * reorganisation, and the transaction that the service was given, which it may have broadcast as it is.
  */
 async function known(
   context: OrderContext,
@@ -119,7 +119,8 @@ async function known(
 ): Promise<Known> {
   const { directCalls, endedTransactions } = context.ports.journal.state
   const hashes = new Set(directCalls.get(call.clientOrderId))
-  for (const named of [open.envelopeHash, hint, orderId]) if (named !== undefined) hashes.add(named)
+  for (const named of [open.envelopeHash, open.executedIn, hint, orderId])
+    if (named !== undefined) hashes.add(named)
   const replies = await Promise.all([...hashes].map((hash) => aggregator.chain.trace(hash)))
   const traces = replies.flatMap((reply) => (reply.ok ? (reply.value ?? []) : []))
   const isMined = endedTransactions.get(directId(call)) === 'mined'
@@ -231,6 +232,8 @@ function carries(
   if (open.envelopeHash !== undefined) own.add(open.envelopeHash)
   return ({ hash, to, blockNumber, input }) => {
     if (own.has(hash)) return true
+    // It held the call before its block was replaced, and lies in whatever block it is now.
+    if (hash === open.executedIn) return !claimedTransfers.has(callClaim(call.account, hash))
     if (to !== aggregator.settings.contracts.multicall || blockNumber <= call.fromBlock)
       return false
     if (claimedTransfers.has(callClaim(call.account, hash))) return false
