@@ -124,3 +124,25 @@ test.each(['trusted', 'trustless'] as const)(
     expectSound(world)
   },
 )
+
+test('a direct call that no node takes again after a reorganisation is dead once its nonce is cleared', async () => {
+  const world = refused('cleared', 'trusted')
+  const { ledger } = world.aggregation
+  await untilFirstSlot(world)
+  await untilEvent(world, 'slot-closed')
+  ledger.losesDirect = true
+  ledger.reorg({ blocks: 10, againAfterMs: undefined })
+  await world.runFor(45_000)
+  ledger.losesDirect = false
+  await world.runFor(30_000)
+  // Cleared at the newest block, and not yet for good.
+  expect(eventTypes(world)).not.toContain('transaction-ended')
+  expect([...world.state.intents.values()].map(({ state }) => state)).toEqual(['lapsing'])
+  await world.runFor(30 * MINUTE)
+  expect(outcomes(world, 'claim')).toEqual(['filled filled', 'failed fill-reverted'])
+  expect(executed(world)).toBe(0)
+  const { intents, transactions, directCalls, endedTransactions } = world.state
+  const left = [intents, transactions, directCalls, endedTransactions]
+  expect(left.map(({ size }) => size)).toEqual([0, 0, 0, 0])
+  expectSound(world)
+})
