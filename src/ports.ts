@@ -109,17 +109,28 @@ export type FinalChain = {
     }>
   >
   /**
-   * Whether an account's transaction nonce was used up, at a final block, by something else than these hashes: the block in
-   * which that happened holds none of them. Receipts may come late, and the lack of one says nothing.
+   * What used up an account's transaction nonce, at a final block: one of these hashes, or something else, where the block in
+   * which that happened holds none of them. Undefined while it is not used there. Receipts may come late, and the lack of
+   * one says nothing.
    */
-  lost(
+  nonceFate(
     query: FinalQuery & {
       readonly from: Address
       readonly nonce: number
       readonly hashes: readonly Hex[]
     },
-  ): Promise<AgreedReply<boolean>>
+  ): Promise<AgreedReply<NonceFate | undefined>>
 }
+
+/** A transaction's outcome in the block that holds it. */
+export type Receipt = {
+  readonly hash: Hex
+  readonly success: boolean
+  readonly blockNumber: bigint
+}
+
+/** What used a nonce: one of the transactions that were asked about, or none of them. */
+export type NonceFate = Receipt | 'lost'
 
 export type ViewQuery = {
   readonly owner: Address
@@ -276,7 +287,7 @@ export type Chain = FinalChain & {
   /** First known receipt among the hashes, and the account's nonce at the latest block. */
   transaction(query: { readonly from: Address; readonly hashes: readonly Hex[] }): Promise<
     ChainReply<{
-      readonly receipt: { hash: Hex; success: boolean; blockNumber: bigint } | undefined
+      readonly receipt: Receipt | undefined
       readonly latestNonce: number
     }>
   >

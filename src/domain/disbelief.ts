@@ -10,9 +10,10 @@
  * - `nodes-disagree`: nodes of one chain that say different things
  * - `reorganised`: a fill that a reorganisation took back
  * - `tokens`: other decimals of a token than the config's
+ * - `clock`: the service's clock, which alone keeps an order from being dead
  */
 export const DISBELIEVED = {
-  gasless: ['filled', 'transaction', 'ended', 'submit', 'tokens'],
+  gasless: ['filled', 'transaction', 'ended', 'submit', 'tokens', 'clock'],
   aggregator: ['receipt', 'ended', 'submit', 'login'],
   rpc: ['nodes-disagree', 'reorganised'],
 } as const

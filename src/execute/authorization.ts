@@ -7,6 +7,7 @@ import type { BaseUnits } from '../domain/units.ts'
 import type { Sight } from '../ports.ts'
 import { type Closing, capped, strategyRemoved } from './close.ts'
 import type { OrderContext } from './context.ts'
+import type { Doubted } from './doubt.ts'
 
 /** The life of what we sign, alike at every venue: caps before it, the service's answer, withdrawal, death. */
 
@@ -14,8 +15,8 @@ import type { OrderContext } from './context.ts'
 export type Resolution<View extends Sight> =
   /** The journal has a new fact. */
   | { readonly tag: 'moved' }
-  /** It may still execute; what was seen. */
-  | { readonly tag: 'open'; readonly view: View }
+  /** It may still execute; what was seen, and what there is to tell of that it does not end. */
+  | { readonly tag: 'open'; readonly view: View; readonly waits?: Doubted | undefined }
   /** The chain is silent, or is not the one that it was made for. */
   | { readonly tag: 'unknown' }
 

@@ -58,7 +58,7 @@ export type SendingContext = Pick<OrderContext, 'policy' | 'closing' | 'stop'> &
 
 /** A wallet that sends transactions of its own. */
 export type WalletContext = {
-  readonly chain: Pick<Chain, 'draft' | 'broadcast' | 'transaction' | 'lost'>
+  readonly chain: Pick<Chain, 'draft' | 'broadcast' | 'transaction' | 'nonceFate'>
   readonly chainId: number
   readonly signer: Signer
   /** Runs its transactions one at a time, so that no two share a nonce. */

@@ -2,12 +2,17 @@ import type { OpenIntent } from '../domain/book/state.ts'
 import type { Disbelief } from '../domain/disbelief.ts'
 import type { OrderContext } from './context.ts'
 
-/** Nodes and services see a settlement some seconds apart: until then nobody has been told anything wrong. */
-const GRACE_MS: Partial<Record<Disbelief['what'], number>> = { filled: 10_000, receipt: 10_000 }
+/** Nodes, services and clocks see a thing some seconds apart: until then nobody has been told anything wrong. */
+const GRACE_MS: Partial<Record<Disbelief['what'], number>> = {
+  filled: 10_000,
+  receipt: 10_000,
+  clock: 10_000,
+}
 /** From then on somebody should look at it: what was signed hangs in the air. */
 const WAITING_MS = 30_000
 
-type Doubted = Disbelief & { readonly detail: string }
+/** What is not believed, and why, in words. */
+export type Doubted = Disbelief & { readonly detail: string }
 
 /** Tells of every answer about one order that is not believed, or missing, once its time of grace is over. */
 export function createDoubts(context: OrderContext, open: OpenIntent): (doubted: Doubted) => void {

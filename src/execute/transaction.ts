@@ -1,6 +1,6 @@
 import type { TransactionPurpose, TransactionRecord } from '../domain/book/journal.ts'
 import { openTransaction } from '../domain/book/orders.ts'
-import type { OpenTransaction } from '../domain/book/state.ts'
+import type { DaemonState, OpenTransaction } from '../domain/book/state.ts'
 import { nextNonceAtLeast } from '../domain/book/transactions.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { type Address, type Hex, maxOf, mulDivUp } from '../domain/units.ts'
@@ -15,7 +15,16 @@ import { askChain } from './ask.ts'
 import { barredBy, type Closing, haltedNow } from './close.ts'
 import type { SendingContext, WalletContext } from './context.ts'
 import { haltOnStrangeNonces } from './evidence.ts'
-import { askFinal } from './finality.ts'
+import {
+  certainEnd,
+  type Fate,
+  look,
+  newTries,
+  type Sending,
+  type Tries,
+  tellRetry,
+  type Used,
+} from './fate.ts'
 
 /** A transaction that our own wallet is to make. `id` names it for good: one id never executes twice. */
 export type OwnTransaction = {
@@ -32,6 +41,8 @@ export type OwnTransaction = {
   /** Of a deposit; see `TransactionRecord`. */
   readonly availableBefore?: bigint
   readonly isAsked?: boolean
+  /** Told when a block has it, of which nothing is certain yet. */
+  readonly onInBlock?: () => void
 }
 
 export type TransactionOutcome =
@@ -51,32 +62,33 @@ export type TransactionOutcome =
 
 /** Replacements of one transaction, each a quarter dearer, while the chain asks for no more: about nine times the first fee. */
 const REPLACEMENTS_MAX = 10
-/**
- * Polls in a row that must see the nonce used without any receipt of ours before a transaction counts as lost. About
- * two minutes: nodes know receipts later than nonces, and a mined wrapping taken for lost is never unwrapped.
- */
-const LOST_POLLS = 120
+/** Between two looks at what a block has and is not final: about a block. */
+const FINAL_LOOK_MS = 12_000
 
-/** Where a wallet's transactions are sent from. */
-type Sending = { readonly context: SendingContext; readonly wallet: WalletContext }
+/** Its nonce is used at the newest block: it holds up no other, and what became of it may not be certain yet. */
+type InBlock = Used & { readonly tag: 'in-block'; readonly id: string; readonly tries: Tries }
 
 /**
- * Makes a transaction happen once: recorded before it is broadcast, followed to its receipt, its fee raised while
- * it stays unmined. Other unfinished transactions of the wallet are followed first, so nonces are never contested.
+ * Makes a transaction happen once: recorded before it is broadcast, its fee raised while it stays unmined, and followed to
+ * what becomes of it for certain. Other unfinished transactions of the wallet are brought into a block first, so that nonces
+ * are never contested.
  */
-export function transactOnce(
+export async function transactOnce(
   context: SendingContext,
   wallet: WalletContext,
   wanted: OwnTransaction,
 ): Promise<TransactionOutcome> {
   const sending = { context, wallet }
-  return wallet.turn(async () => {
+  const begun = await wallet.turn(async () => {
     const { state } = context.ports.journal
     const ended = wanted.id === undefined ? undefined : state.endedTransactions.get(wanted.id)
     if (ended !== undefined && !mayBeMadeAgain(wanted, ended)) return { tag: ended }
     const resumed = await followOpen(sending, wanted.id)
     return resumed ?? send(sending, wanted)
   })
+  if (begun.tag !== 'in-block') return begun
+  wanted.onInBlock?.()
+  return settle(sending, begun)
 }
 
 /** What is lost can never be mined any more; what was bought as ETH, or was to be given back, would stay WETH for good. */
@@ -89,26 +101,46 @@ function mayBeMadeAgain({ purpose }: OwnTransaction, ended: Fate): boolean {
  * nonce.
  */
 export function followRecorded(context: SendingContext, wallet: WalletContext): Promise<unknown> {
-  return wallet.turn(() => followOpen({ context, wallet }, undefined))
+  const sending = { context, wallet }
+  const ids = openIds(sending)
+  return Promise.all(
+    ids.map(async (id) => {
+      const found = await wallet.turn(() => intoBlock(sending, id, newTries()))
+      return found.tag === 'in-block' ? settle(sending, found) : found
+    }),
+  )
 }
 
-/** Follows every recorded transaction of the wallet to its end. Gives the outcome of `id` if it was among them. */
+/** What the wallet has on record and is not certain of, oldest first. */
+function openIds({ context, wallet }: Sending): readonly string[] {
+  return [...context.ports.journal.state.transactions.values()]
+    .filter(({ record: { from, chainId } }) => {
+      return from === wallet.signer.address && chainId === wallet.chainId
+    })
+    .map(({ record }) => record.id)
+}
+
+/**
+ * Follows every recorded transaction of the wallet into a block: what it comes to there is found by whoever waits for it.
+ * Gives what became of `id` if it was among them.
+ */
 async function followOpen(
   sending: Sending,
   id: string | undefined,
-): Promise<TransactionOutcome | undefined> {
-  const { context, wallet } = sending
-  let own: TransactionOutcome | undefined
-  for (const { record } of [...context.ports.journal.state.transactions.values()]) {
-    if (record.from !== wallet.signer.address || record.chainId !== wallet.chainId) continue
-    const outcome = await follow(sending, record.id)
+): Promise<TransactionOutcome | InBlock | undefined> {
+  let own: TransactionOutcome | InBlock | undefined
+  for (const each of openIds(sending)) {
+    const outcome = await intoBlock(sending, each, newTries())
     if (outcome.tag === 'stopped') return outcome
-    if (record.id === id) own = outcome
+    if (each === id) own = outcome
   }
   return own
 }
 
-async function send(sending: Sending, wanted: OwnTransaction): Promise<TransactionOutcome> {
+async function send(
+  sending: Sending,
+  wanted: OwnTransaction,
+): Promise<TransactionOutcome | InBlock> {
   const { context, wallet } = sending
   const { chain, signer } = wallet
   const { purpose, intentId, to, data, value, availableBefore, isAsked } = wanted
@@ -134,7 +166,7 @@ async function send(sending: Sending, wanted: OwnTransaction): Promise<Transacti
   const draftAs = { ...draft.value, data, id, purpose, intentId }
   const transaction = { ...draftAs, availableBefore, isAsked }
   await context.ports.journal.append({ type: 'transaction-recorded', transaction })
-  return follow(sending, id)
+  return intoBlock(sending, id, newTries())
 }
 
 /**
@@ -165,21 +197,69 @@ function notWhileHalted(purpose: TransactionPurpose): TransactionOutcome {
     : { tag: 'stopped' }
 }
 
-async function follow(sending: Sending, id: string): Promise<TransactionOutcome> {
+/** Has it signed and sent, again and dearer where that is due, until its nonce is used. In the wallet's turn. */
+async function intoBlock(
+  sending: Sending,
+  id: string,
+  tries: Tries,
+): Promise<TransactionOutcome | InBlock> {
   const { context } = sending
   const { clock, journal } = context.ports
-  const tries: Tries = { seenUsed: 0 }
   for (;;) {
-    const isSigned = (journal.state.transactions.get(id)?.hashes.length ?? 0) > 0
-    const barred = isSigned ? undefined : await begin(sending, id)
+    const open = journal.state.transactions.get(id)
+    if (open === undefined) return endOf(journal.state, id)
+    const barred = open.hashes.length > 0 ? undefined : await begin(sending, id)
     if (barred !== undefined) return barred
     const seen = await look(sending, id, tries)
-    if (isFate(seen)) return { tag: seen }
+    if (seen !== 'pending') return { tag: 'in-block', id, tries, ...seen }
     if (context.stop.aborted) return { tag: 'stopped' }
-    tries.seenUsed = seen === 'nonce-used' ? tries.seenUsed + 1 : 0
-    if (tries.seenUsed === 0) await sendAgain(sending, id, tries)
-    await clock.sleep(Math.min(1_000, context.policy.pollMsMin), context.stop)
+    await sendAgain(sending, id, tries)
+    await clock.sleep(pollMs(context), context.stop)
   }
+}
+
+/**
+ * Follows what a block has until what became of it is certain, and journals that; beside the wallet's other transactions,
+ * for its nonce is used.
+ */
+async function settle(sending: Sending, first: InBlock): Promise<TransactionOutcome> {
+  const { context } = sending
+  const { clock, journal } = context.ports
+  const { id } = first
+  for (let found = first; ; ) {
+    const end = await certainEnd(sending, id, found)
+    if (!journal.state.transactions.has(id)) return endOf(journal.state, id)
+    if (end !== undefined) {
+      await journal.append({ type: 'transaction-ended', id, ...end })
+      return { tag: end.status }
+    }
+    if (context.stop.aborted) return { tag: 'stopped' }
+    const pauseMs = found.receipt === undefined ? pollMs(context) : FINAL_LOOK_MS
+    await clock.sleep(pauseMs, context.stop)
+    const next = await lookAgain(sending, found)
+    if (next.tag !== 'in-block') return next
+    found = next
+  }
+}
+
+/** What a reorganisation has taken out of its block is brought into another one. */
+async function lookAgain(sending: Sending, found: InBlock): Promise<InBlock | TransactionOutcome> {
+  const { id, tries } = found
+  const seen = await look(sending, id, tries)
+  if (seen !== 'pending') return { ...found, ...seen }
+  if (tries.lookFault !== undefined) return found
+  // It is sent again as it is before anything else is tried.
+  tries.triedAtMs = undefined
+  return sending.wallet.turn(() => intoBlock(sending, id, tries))
+}
+
+/** Of what was journaled meanwhile, by another that waits for the same: nobody asks for what is not kept. */
+function endOf({ endedTransactions }: DaemonState, id: string): TransactionOutcome {
+  return { tag: endedTransactions.get(id) ?? 'stopped' }
+}
+
+function pollMs({ policy }: SendingContext): number {
+  return Math.min(1_000, policy.pollMsMin)
 }
 
 /**
@@ -211,33 +291,6 @@ async function sign(sending: Sending, id: string): Promise<Signature<SignedTrans
   const { hashes } = openTransaction(journal.state, id)
   if (!hashes.includes(hash)) await journal.append({ type: 'transaction-signed', id, hash })
   return signed
-}
-
-/** What following one transaction has come to in this process. */
-type Tries = {
-  /** When its present version was first given to a node, whatever the answer was: patience counts from then. */
-  triedAtMs?: number | undefined
-  /** What this process sent last. */
-  out?: SignedTransaction | undefined
-  /** Looks in a row that saw the nonce used without a receipt. */
-  seenUsed: number
-  /** Why the last look, and the last broadcast, have to be made again. */
-  lookFault?: ChainFault['tag'] | undefined
-  broadcastFault?: ChainFault['tag'] | undefined
-}
-
-function tellRetry(
-  { context }: Sending,
-  route: 'transaction' | 'broadcast',
-  cause: ChainFault['tag'] | undefined,
-): void {
-  if (cause !== undefined) context.ports.observe({ type: 'retry', service: 'rpc', route, cause })
-}
-
-type Fate = 'mined' | 'reverted' | 'lost'
-
-function isFate(seen: Fate | 'nonce-used' | 'pending'): seen is Fate {
-  return seen !== 'nonce-used' && seen !== 'pending'
 }
 
 /**
@@ -328,54 +381,6 @@ function isHalted({ context }: Sending, purpose: TransactionPurpose): boolean {
 function mayDoBetter({ lookFault, broadcastFault }: Tries): boolean {
   if (lookFault !== undefined) return false
   return broadcastFault !== 'insufficientFunds' && broadcastFault !== 'unavailable'
-}
-
-/** One look at the chain; a fate that is certain is journaled and returned. */
-async function look(
-  sending: Sending,
-  id: string,
-  tries: Tries,
-): Promise<Fate | 'nonce-used' | 'pending'> {
-  const { journal, observe } = sending.context.ports
-  const open = journal.state.transactions.get(id)
-  if (open === undefined) return 'pending'
-  const { record, hashes, cancelling: cancels } = open
-  tellRetry(sending, 'transaction', tries.lookFault)
-  const reply = await sending.wallet.chain.transaction({ from: record.from, hashes })
-  tries.lookFault = reply.ok ? undefined : reply.fault.tag
-  if (!reply.ok) {
-    observe({ type: 'chain-trouble', doing: `following ${id}`, message: reply.fault.message })
-    return 'pending'
-  }
-  const { receipt, latestNonce } = reply.value
-  const used = latestNonce > record.nonce
-  if (receipt === undefined && !used) return 'pending'
-  if (receipt === undefined && !(await isLost(sending, open, tries))) return 'nonce-used'
-  const isCancelled = receipt !== undefined && cancels.includes(receipt.hash)
-  const status = isCancelled ? 'lost' : statusOf(receipt)
-  const hash = receipt?.hash ?? hashes.at(-1)
-  const { blockNumber } = receipt ?? { blockNumber: undefined }
-  await journal.append({ type: 'transaction-ended', id, status, hash, blockNumber })
-  return status
-}
-
-/** Once it looked so for long: whether it holds at a final block, and for as many nodes as have to agree (rule T6). */
-async function isLost(
-  { context, wallet }: Sending,
-  { record, hashes }: OpenTransaction,
-  { seenUsed }: Tries,
-): Promise<boolean> {
-  if ((seenUsed + 1) % LOST_POLLS !== 0) return false
-  const { id, from, nonce } = record
-  const lost = await askFinal(context, `finding ${id} lost`, (query) =>
-    wallet.chain.lost({ ...query, from, nonce, hashes }),
-  )
-  return lost === true
-}
-
-function statusOf(receipt: { success: boolean } | undefined): Fate {
-  if (receipt === undefined) return 'lost'
-  return receipt.success ? 'mined' : 'reverted'
 }
 
 /** Gives what was wrong when the node did not take it. */

@@ -97,7 +97,7 @@ const EVENTS: Record<JournalEvent['type'], true> = {
 
 describe('the fields of the state', () => {
   const sampled = fc
-    .sample(steps({ minLength: 60, maxLength: 60 }), { numRuns: 100, seed: 7 })
+    .sample(steps({ minLength: 60, maxLength: 60 }), { numRuns: 140, seed: 7 })
     .map(live)
   const lives = sampled.map(({ state }) => state)
 

@@ -2,11 +2,19 @@ import { numberToHex } from 'viem/utils'
 import type { Observation } from '../../domain/observation.ts'
 import type { FinalityRule } from '../../domain/settings.ts'
 import { type Address, type Hex, minOf } from '../../domain/units.ts'
-import type { AgreedReply, BlockSight, ChainReply, FinalChain, Sight } from '../../ports.ts'
+import type {
+  AgreedReply,
+  BlockSight,
+  ChainReply,
+  FinalChain,
+  NonceFate,
+  Sight,
+} from '../../ports.ts'
 import { hashesIn } from './answers.ts'
 import { UnusableAnswer } from './batch.ts'
 import { present } from './faults.ts'
 import type { Node, Nodes } from './nodes.ts'
+import { readReceipt } from './trace.ts'
 
 const ROUTE = 'finality'
 
@@ -24,7 +32,7 @@ type Block = Sight & { readonly hash: Hex }
 export function createFinality(assembly: Assembly): FinalChain {
   return {
     blocks: (query) => readBlocks(assembly, query),
-    lost: (query) => readLost(assembly, query),
+    nonceFate: (query) => readNonceFate(assembly, query),
   }
 }
 
@@ -194,37 +202,48 @@ function agreedBlock(
   return said.find(({ hash }) => said.filter((other) => other.hash === hash).length >= agree)
 }
 
-async function readLost(
+async function readNonceFate(
   assembly: Assembly,
-  query: Parameters<FinalChain['lost']>[0],
-): Promise<AgreedReply<boolean>> {
+  query: Parameters<FinalChain['nonceFate']>[0],
+): ReturnType<FinalChain['nonceFate']> {
   const { rule } = assembly
-  const reply = await agreedOn<boolean>(assembly, {
-    doing: 'finding a transaction lost',
-    keyOf: (isLost) => (isLost ? 'lost' : 'not lost'),
+  const reply = await agreedOn<NonceFate | undefined>(assembly, {
+    doing: 'finding out what used a nonce',
+    keyOf: fateWords,
     ask: (nodes) =>
       nodes.read({ route: ROUTE, size: 2 }, async (node) => ({
         ok: true,
-        value: await isLostAt(node, rule, query),
+        value: await nonceFateAt(node, rule, query),
       })),
   })
-  return reply.ok ? { ok: true, value: reply.value[0] === true } : reply
+  return reply.ok ? { ok: true, value: reply.value[0] } : reply
 }
 
-async function isLostAt(
+function fateWords(fate: NonceFate | undefined): string {
+  if (fate === undefined) return 'not used'
+  if (fate === 'lost') return 'lost'
+  return `${fate.success ? 'mined' : 'reverted'} ${fate.hash} in ${fate.blockNumber}`
+}
+
+async function nonceFateAt(
   node: Node,
   rule: FinalityRule,
-  { from, nonce, hashes, latestSeconds }: Parameters<FinalChain['lost']>[0],
-): Promise<boolean> {
+  { from, nonce, hashes, latestSeconds }: Parameters<FinalChain['nonceFate']>[0],
+): Promise<NonceFate | undefined> {
   const { final } = await finalBlock(node, rule, latestSeconds)
   const isUsedAt = async (block: bigint): Promise<boolean> =>
     block >= 0n && (await countAt(node, from, block)) > nonce
-  if (!(await isUsedAt(final))) return false
+  if (!(await isUsedAt(final))) return undefined
   const usedIn = await firstBlock(final, isUsedAt)
   const block = await node.request('eth_getBlockByNumber', [numberToHex(usedIn), false])
   const mined = block === null ? undefined : hashesIn(block)
   if (mined === undefined) throw new UnusableAnswer(`answered no usable block ${usedIn}`)
-  return hashes.every((hash) => !mined.includes(hash))
+  const hash = hashes.find((each) => mined.includes(each))
+  if (hash === undefined) return 'lost'
+  const receipt = await readReceipt(node, hash)
+  if (receipt?.blockNumber !== usedIn)
+    throw new UnusableAnswer(`has no receipt of what block ${usedIn} holds`)
+  return receipt
 }
 
 /** The first block from which on something holds that holds at `last`: near it first, for old state may be gone. */

@@ -1,6 +1,6 @@
 import { numberToHex } from 'viem/utils'
 import type { Hex } from '../../domain/units.ts'
-import type { CallTrace, TransactionTrace, Transfer } from '../../ports.ts'
+import type { CallTrace, Receipt, TransactionTrace, Transfer } from '../../ports.ts'
 import { type Answer, sentIn } from './answers.ts'
 import { UnusableAnswer } from './batch.ts'
 import { present } from './faults.ts'
@@ -14,12 +14,6 @@ export const TRANSFER_TOPIC: Hex =
 export const TRACE_SIZE = 2
 
 const SUCCESS = 1n
-
-export type Receipt = {
-  readonly hash: Hex
-  readonly success: boolean
-  readonly blockNumber: bigint
-}
 
 type Mined = NonNullable<Answer<'eth_getTransactionReceipt'>>
 type Sent = NonNullable<Answer<'eth_getTransactionByHash'>>

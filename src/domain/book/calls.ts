@@ -32,8 +32,10 @@ export const CALLS: VenueBook<CallIntent, OpenCall> = {
   forgetAuthorization(open) {
     open.call = undefined
     open.envelopeHash = undefined
+    open.executedIn = undefined
   },
   forgetProof(state, open) {
+    open.executedIn = open.execution?.txHash
     open.execution = undefined
     if (open.call?.trust === 'trustless') freeNonceAgain(state, open.call)
   },

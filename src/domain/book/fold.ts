@@ -151,7 +151,10 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     }
     case 'fills-final':
       for (const key of event.orders) unfinalFill(state, key)
-      for (const key of event.orders) state.unfinal.delete(key)
+      for (const key of event.orders) {
+        state.unfinal.delete(key)
+        forgetDirect(state, key)
+      }
       return
     case 'fill-reopened':
       reopenFill(state, event, atMs)
@@ -431,7 +434,9 @@ function signTransaction(
     cancelling: isCancelling ? [...cancelling, hash] : cancelling,
   })
   if (record.purpose !== 'call' || isCancelling) return
-  const attempt = id.slice(0, id.lastIndexOf(':'))
+  const { intentId } = record
+  if (intentId === undefined || !mayBeAsked(state, intentId, id)) return
+  const attempt = attemptOf(id)
   state.directCalls.set(attempt, [...(state.directCalls.get(attempt) ?? []), hash])
 }
 
@@ -452,17 +457,28 @@ function endTransaction(
   // It may be made another time.
   if (status === 'withdrawn') return
   noteMinedNonce(state, record, atMs)
-  // An outcome that comes after its intent was closed is nobody's any more.
-  const isAwaited = intentId !== undefined && state.intents.has(intentId)
+  const isAwaited = intentId !== undefined && mayBeAsked(state, intentId, event.id)
   if (purpose !== 'approve' && isAwaited) state.endedTransactions.set(event.id, status)
+}
+
+/** What became of a transaction is nobody's any more once its intent is closed, but of a call that may be open again. */
+function mayBeAsked({ intents, unfinal }: DaemonState, intentId: IntentId, id: string): boolean {
+  return intents.has(intentId) || unfinal.has(attemptOf(id))
+}
+
+/** The attempt whose direct transaction has this id. */
+function attemptOf(id: string): string {
+  return id.slice(0, id.lastIndexOf(':'))
 }
 
 function forgetTransactions(state: DaemonState, id: IntentId): void {
   state.endedTransactions.delete(`${id}:wrap`)
   state.endedTransactions.delete(`${id}:unwrap`)
-  for (const attempt of state.directCalls.keys()) {
-    if (!attempt.startsWith(`${id}:`)) continue
-    state.directCalls.delete(attempt)
-    state.endedTransactions.delete(`${attempt}:call`)
-  }
+  for (const attempt of state.directCalls.keys())
+    if (attempt.startsWith(`${id}:`) && !state.unfinal.has(attempt)) forgetDirect(state, attempt)
+}
+
+function forgetDirect(state: DaemonState, attempt: string): void {
+  state.directCalls.delete(attempt)
+  state.endedTransactions.delete(`${attempt}:call`)
 }

@@ -45,6 +45,8 @@ export type OpenCall = OpenBase & {
   /** Of the transaction that gives it to the service; undefined before that is signed. */
   envelopeHash: Hex | undefined
   execution: Execution | undefined
+  /** The transaction that executed it before a reorganisation; most likely it is mined again. Undefined in older snapshots. */
+  executedIn?: Hex | undefined
 }
 
 /** An intent that is not closed yet. */
@@ -167,9 +169,9 @@ export type DaemonState = ExposureBook & {
   readonly strategies: Map<string, StrategyRecord>
   readonly intents: Map<IntentId, OpenIntent>
   readonly transactions: Map<string, OpenTransaction>
-  /** Outcome of ended wrap and unwrap transactions of intents that are still open, by transaction id. */
+  /** Outcome of ended transactions of intents that are still open, or calls that are not final, by transaction id. */
   readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>
-  /** Hashes of every direct transaction sent for an open call, by `<intentId>:<attempt>`. */
+  /** Hashes of every direct transaction sent for a call that is open or not final, by `<intentId>:<attempt>`. */
   readonly directCalls: Map<string, readonly Hex[]>
   /** Deposits into the GasTank by transaction id: made, or still under way. Oldest first; what is indexed is bounded. */
   readonly deposits: Map<string, Deposit>

@@ -22,14 +22,17 @@ export function noteMinedNonce(
 }
 
 /**
- * The lowest nonce that a new transaction of an account may have, as far as its own transactions tell; a node that names a
- * lower one is behind, and what is signed for that would never be mined.
+ * The lowest nonce that a new transaction of an account may have, as far as its own transactions tell, those that are not
+ * final yet among them; a node that names a lower one is behind, and what is signed for that would never be mined.
  */
 export function nextNonceAtLeast(state: DaemonState, account: Account, nowMs: number): number {
   const mined = state.minedNonces.get(accountKey(account))
   // The distance and not the difference: a clock that was set back must not keep a wallet from sending for longer.
   const isRecent = mined !== undefined && Math.abs(nowMs - mined.atMs) <= BEHIND_MS_MAX
-  return isRecent ? mined.nonce + 1 : 0
+  const open = [...state.transactions.values()].flatMap(({ record }) =>
+    accountKey(record) === accountKey(account) ? record.nonce + 1 : [],
+  )
+  return Math.max(isRecent ? mined.nonce + 1 : 0, ...open)
 }
 
 function accountKey({ chainId, from }: Account): string {

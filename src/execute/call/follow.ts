@@ -21,6 +21,9 @@ const WAITING_LOOKS_RARER = 5
 /** About a block: what is mined by then is proven without another round. */
 const DIRECT_WAIT_MS = 12_000
 
+const REOPENED =
+  'a reorganisation took its execution away, and the chain does not show it again yet'
+
 /** Following a call: send the same bytes again, poll its receipt, ask the chain, and fall back to sending it directly. */
 export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
   const { aggregator } = context
@@ -36,7 +39,8 @@ export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
   return {
     replay: () => replay(following),
     poll: () => poll(following),
-    resolve: () => look(following),
+    // The service knew of it, and may name where it is now.
+    resolve: () => (open.orderId === undefined ? look(following) : poll(following)),
   }
 }
 
@@ -62,7 +66,7 @@ type Glance = {
   isBarred?: boolean
 }
 
-/** The direct transaction on its way: undefined as long as none is, with its outcome or failure at the end. */
+/** The direct transaction on its way: undefined as long as none is, with its outcome, which is final, or failure at the end. */
 type DirectRoute = {
   isSending?: boolean
   outcome?: TransactionOutcome | undefined
@@ -136,7 +140,7 @@ async function askReceipt(
 ): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>> | undefined> {
   const route = 'getTransactionReceipt'
   const reply = await aggregator.service.onTurn(context.stop, route, async (service, turn) => {
-    if (open.orderId !== orderId || open.state !== 'accepted') return turn.giveBack()
+    if (open.orderId !== orderId || !isFollowed(open)) return turn.giveBack()
     const { cause } = glance
     if (cause !== undefined)
       context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
@@ -146,6 +150,11 @@ async function askReceipt(
   if (reply?.ok === false && reply.fault.tag !== 'rateLimited')
     tellUnknown(context, open, reply.fault.message)
   return reply
+}
+
+/** Accepted, or open again after a reorganisation. */
+function isFollowed({ state }: OpenCall): boolean {
+  return state === 'accepted' || state === 'lapsing'
 }
 
 /** What stands in for a service that does not answer: the chain is asked, and the direct route taken where it is due. */
@@ -183,6 +192,7 @@ async function look(following: Following, hint?: Hex): Promise<Resolution<Accoun
   const isDirect = barred === undefined && mayFallBack(following)
   const outcome = isDirect ? await goDirect(following) : undefined
   const now = isDirect ? await resolveCall(context, open, hint) : found
+  if (open.reopened && now.tag === 'open') tellUnknown(context, open, REOPENED)
   if (now.tag !== 'open' || !isRefusedByAll(following, outcome)) return now
   await recordDeath(context, open, { attempt: call.attempt, view: now.view, how: 'expired' })
   return { tag: 'moved' }
@@ -206,16 +216,21 @@ async function goDirect(following: Following): Promise<TransactionOutcome | unde
 
 async function launch({ context, aggregator, open, call, direct }: Following): Promise<void> {
   direct.isSending = true
-  const done = sendDirectly(context, aggregator, open, call).then(
-    (outcome) => Object.assign(direct, { isSending: false, outcome }),
-    (error: unknown) => Object.assign(direct, { isSending: false, failure: { error } }),
-  )
-  await Promise.race([done, context.ports.clock.sleep(DIRECT_WAIT_MS, context.stop)])
+  const { intent } = open
+  const { clock } = context.ports
+  const isSeen = new Promise<void>((resolve) => {
+    const done = sendDirectly(context, aggregator, { intent, call }, resolve).then(
+      (outcome) => Object.assign(direct, { isSending: false, outcome }),
+      (error: unknown) => Object.assign(direct, { isSending: false, failure: { error } }),
+    )
+    void done.then(() => resolve())
+  })
+  await Promise.race([isSeen, clock.sleep(DIRECT_WAIT_MS, context.stop)])
 }
 
 /**
- * Whether a trusted call is over: the service refused it, and the direct transaction was not made or did not execute
- * it. No deadline ever ends such a call. A trustless one stays alive until its own.
+ * Whether a trusted call is over: the service refused it, and the direct transaction was not made or, as a final block shows,
+ * did not execute it. No deadline ever ends such a call. A trustless one stays alive until its own.
  */
 function isRefusedByAll(
   { context, open, call, direct }: Following,
@@ -225,7 +240,8 @@ function isRefusedByAll(
   if (outcome?.tag === 'stopped' || direct.isSending) return false
   if (outcome?.tag === 'unsent' && outcome.why === 'unavailable') return false
   const { directCalls, endedTransactions } = context.ports.journal.state
-  if (!directCalls.has(call.clientOrderId)) return true
+  // What was executed once was sent, whatever older records still know of it.
+  if (!directCalls.has(call.clientOrderId)) return !open.reopened
   const ended = endedTransactions.get(directId(call))
   return ended === 'reverted' || ended === 'lost'
 }

@@ -99,8 +99,8 @@ type Known = {
 }
 
 /**
- * What can be named without a search: the service's hint, our direct transactions, and the transaction that the service was
- * given, which it may have broadcast as it is.
+ * What can be named without a search: the service's hint, our direct transactions, the one that executed the call before a
+ * reorganisation, and the transaction that the service was given, which it may have broadcast as it is.
  */
 export async function known(
   context: OrderContext,
@@ -119,7 +119,8 @@ export async function known(
 ): Promise<Known> {
   const { directCalls, endedTransactions } = context.ports.journal.state
   const hashes = new Set(directCalls.get(call.clientOrderId))
-  for (const named of [open.envelopeHash, hint, orderId]) if (named !== undefined) hashes.add(named)
+  for (const named of [open.envelopeHash, open.executedIn, hint, orderId])
+    if (named !== undefined) hashes.add(named)
   const replies = await Promise.all([...hashes].map((hash) => aggregator.chain.trace(hash)))
   const traces = replies.flatMap((reply) => (reply.ok ? (reply.value ?? []) : []))
   const isMined = endedTransactions.get(directId(call)) === 'mined'
@@ -152,7 +153,9 @@ async function findExecution(
   }
   const searched = { traces: found.value, view }
   if (await proveIn(context, aggregator, open, searched)) return { tag: 'moved' }
-  if (final === undefined || !named.isComplete) return { tag: 'open', view }
+  // Its own transaction may be what used the nonce, as long as it is followed.
+  const isFollowed = context.ports.journal.state.transactions.has(directId(call))
+  if (final === undefined || !named.isComplete || isFollowed) return { tag: 'open', view }
   // Used at the newest block alone it may still be unused for good.
   const isUnused = final.nestedNonce !== undefined && final.nestedNonce <= call.nonce
   if (isUnused && delegationRefusal(aggregator, view) === undefined) return { tag: 'open', view }
@@ -238,6 +241,8 @@ export function carries(
   if (open.envelopeHash !== undefined) own.add(open.envelopeHash)
   return ({ hash, to, blockNumber, input }) => {
     if (own.has(hash)) return true
+    // It held the call before its block was replaced, and lies in whatever block it is now.
+    if (hash === open.executedIn) return !claimedTransfers.has(callClaim(call.account, hash))
     if (to !== aggregator.settings.contracts.multicall || blockNumber <= call.fromBlock)
       return false
     if (claimedTransfers.has(callClaim(call.account, hash))) return false

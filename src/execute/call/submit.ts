@@ -89,11 +89,11 @@ const INCONCLUSIVE: ReadonlySet<AggregatorFault['tag']> = new Set([
 export async function sendDirectly(
   context: OrderContext,
   aggregator: AggregatorContext,
-  open: OpenCall,
-  call: CallRecord,
+  { intent, call }: { readonly intent: OpenCall['intent']; readonly call: CallRecord },
+  onInBlock: () => void,
 ): Promise<TransactionOutcome> {
   const { signer } = aggregator.wallet
-  const { id: intentId } = open.intent
+  const { id: intentId } = intent
   const signed = signer.onCall(intentId, 'direct')
   if (!signed.ok) return { tag: 'barred', closing: barredBy(signed) }
   const payload = payloadOf({ type: 'call', call })
@@ -103,6 +103,7 @@ export async function sendDirectly(
     intentId,
     ...payload,
     signedData: call.trust === 'trustless' ? signed.value : payload.data,
+    onInBlock,
   })
 }
 

@@ -30,7 +30,7 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
   return {
     replay: () => replay(following),
     poll: () => poll(following),
-    resolve: () => look(following),
+    resolve: () => resolve(following),
   }
 }
 
@@ -48,7 +48,7 @@ type Following = {
 
 /** Asks the chain what became of the permit. `hint` is the service's word for where it was settled. */
 async function look(
-  { context, open, chain }: Following,
+  { context, open, chain, doubt }: Following,
   hint?: Hex,
 ): Promise<Resolution<PermitView>> {
   const { observe } = context.ports
@@ -56,8 +56,27 @@ async function look(
     observe({ type: 'retry', service: 'rpc', route: 'permit', cause: 'unavailable' })
   const found = await resolveSwap(context, open, hint)
   chain.isSilent = found.tag === 'unknown'
-  if (found.tag === 'open') chain.hasCode = found.view.ownerHasCode
+  if (found.tag !== 'open') return found
+  chain.hasCode = found.view.ownerHasCode
+  if (found.waits !== undefined) doubt(found.waits)
   return found
+}
+
+/**
+ * The service is done with the order, and the chain decides. Its clock is known by its answers alone: where that is what is
+ * waited for, it is asked for the order once more, or it would stay as it was when it was last heard.
+ */
+async function resolve(following: Following): Promise<void> {
+  const { context, open } = following
+  const { orderId } = open
+  const found = await look(following)
+  const isClock = found.tag === 'open' && found.waits?.service === 'gasless'
+  if (!isClock || orderId === undefined) return
+  const { gasless, queue } = context.ports
+  const answer = queue.runUnless(context.stop, 'poll', async (turn) =>
+    open.state === 'lapsing' ? gasless.order(orderId) : turn.giveBack(),
+  )
+  await attended(context, open, { answer, meanwhile: () => look(following) })
 }
 
 function isPastDeadline({ context, open }: Following): boolean {

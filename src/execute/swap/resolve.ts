@@ -12,7 +12,7 @@ import type {
 } from '../../ports.ts'
 import { type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
-import { tellDoubt } from '../doubt.ts'
+import { type Doubted, tellDoubt } from '../doubt.ts'
 import { askFinal, finalSight, isOver, isWatched } from '../finality.ts'
 import { hasTaken, names, type ProofInput, proveFill, takenBy } from './prove.ts'
 
@@ -41,9 +41,8 @@ export async function resolveSwap(
     return { tag: 'unknown' }
   }
   const view = reply.value
-  const moved = view.nonceUsed
-    ? await findFill(context, open, permit, view)
-    : await expire(context, open, permit, view)
+  if (!view.nonceUsed) return expire(context, open, permit, view)
+  const moved = await findFill(context, open, permit, view)
   return moved ? { tag: 'moved' } : { tag: 'open', view }
 }
 
@@ -71,18 +70,32 @@ async function expire(
   context: OrderContext,
   open: OpenSwap,
   permit: PermitRecord,
-  { blockTimeSeconds }: PermitView,
-): Promise<boolean> {
+  view: PermitView,
+): Promise<Resolution<PermitView>> {
   const { owner, nonce, attempt, deadlineSeconds } = permit
-  if (blockTimeSeconds <= deadlineSeconds) return false
+  if (view.blockTimeSeconds <= deadlineSeconds) return { tag: 'open', view }
   const final = await askFinal(context, 'finding an order dead', (query) =>
     context.ports.chain.finalPermit({ ...query, owner, nonce }),
   )
-  if (final === undefined || final.nonceUsed) return false
+  if (final === undefined || final.nonceUsed) return { tag: 'open', view }
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
-  if (!isOver(context, deadlineSeconds, { ...final, serviceOffsetMs })) return false
+  if (!isOver(context, deadlineSeconds, { ...final, serviceOffsetMs })) {
+    // Of all clocks the service's may be the only one that is not past it, and no time helps where it stands still.
+    const isAlone = isOver(context, deadlineSeconds, { ...final, serviceOffsetMs: undefined })
+    return isAlone
+      ? { tag: 'open', view, waits: clockDoubt(context, permit) }
+      : { tag: 'open', view }
+  }
   await recordDeath(context, open, { attempt, view: final, how: 'expired' })
-  return true
+  return { tag: 'moved' }
+}
+
+function clockDoubt({ ports }: OrderContext, { deadlineSeconds }: PermitRecord): Doubted {
+  const offsetSeconds = Math.round((ports.gasless.clockOffsetMs() ?? 0) / 1000)
+  const nowSeconds = Math.round(ports.clock.now() / 1000)
+  const agoSeconds = nowSeconds - deadlineSeconds
+  const detail = `its permit's deadline has passed ${agoSeconds} s ago by chain and machine, and not by the service's clock, which is ${-offsetSeconds} s behind: it counts as live until that clock is past it too`
+  return { service: 'gasless', what: 'clock', detail }
 }
 
 /** What a transaction shows of an order; `taken` if it took the tokens and did not give what it had to. */

@@ -3,7 +3,7 @@ import type { FinalityRule } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, AgreedReply, CallChain, CallTrace, ChainReply } from '../../ports.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
-import { simulatedNodes } from '../chain/nodes.ts'
+import { nonceVote, simulatedNodes } from '../chain/nodes.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { CallLedger } from './ledger.ts'
 
@@ -74,7 +74,6 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
     blockNumber + BigInt(lagBlocks(faults.indexingSeconds)) <= ledger.block
   const known = (hash: Hex): CallTrace | undefined =>
     ledger.mined.find((mined) => mined.hash === hash && isIndexed(mined))
-  const isMined = (hash: Hex): boolean => ledger.mined.some((mined) => mined.hash === hash)
   const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> =>
     process.ask(
       () =>
@@ -128,13 +127,12 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         }),
       ),
     blocks: (query) => agreed(() => assembly.blocks(query)),
-    lost: ({ nonce, hashes, latestSeconds }) =>
+    nonceFate: ({ nonce, hashes, latestSeconds }) =>
       agreed(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
-          const isUsed = ledger.transactionCountAt(BigInt(final)) > nonce
           // Blocks are whole from the first, whatever is indexed of them.
-          const isLost = isUsed && hashes.every((hash) => !isMined(hash))
-          return { key: String(isLost), value: isLost }
+          const mined = ledger.mined.filter(({ hash }) => hashes.includes(hash))
+          return nonceVote(ledger.transactionCountAt(BigInt(final)) > nonce, mined)
         }),
       ),
     finalAccount: ({ latestSeconds }) =>

@@ -16,7 +16,7 @@ import type {
 import type { SimulatedProcess } from '../process.ts'
 import { BLOCK_SECONDS, type Ledger, type MinedTransaction } from './ledger.ts'
 import type { Mempool } from './mempool.ts'
-import { simulatedNodes } from './nodes.ts'
+import { nonceVote, simulatedNodes } from './nodes.ts'
 
 const LATENCY_MS_MAX = 40
 const FEE_PER_GAS = 10n ** 7n
@@ -132,13 +132,12 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         }
       }),
     blocks: (query) => askAll(() => assembly.blocks(query)),
-    lost: ({ from, nonce, hashes, latestSeconds }) =>
+    nonceFate: ({ from, nonce, hashes, latestSeconds }) =>
       askAll(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
-          const isUsed = mempool.nonceOf(from, final) > nonce
           // Blocks are whole from the first, whatever is indexed of them.
-          const value = isUsed && hashes.every((hash) => ledger.transaction(hash) === undefined)
-          return { key: String(value), value }
+          const mined = hashes.flatMap((hash) => ledger.transaction(hash) ?? [])
+          return nonceVote(mempool.nonceOf(from, final) > nonce, mined)
         }),
       ),
     finalPermit: ({ owner, nonce, latestSeconds }) =>

@@ -1,6 +1,6 @@
 import type { Observation } from '../../domain/observation.ts'
 import type { FinalityRule } from '../../domain/settings.ts'
-import type { AgreedReply, FinalChain } from '../../ports.ts'
+import type { AgreedReply, FinalChain, NonceFate, Receipt } from '../../ports.ts'
 import type { Ledger } from './ledger.ts'
 
 /** How one node stands: its newest block, and the newest of it that is final. */
@@ -89,4 +89,13 @@ export function simulatedNodes<Node extends { readonly down: boolean }>(
       }
     },
   }
+}
+
+/** What a node says of a nonce that is used at a final block, or is not; `mined` are ours among what blocks hold. */
+export function nonceVote(
+  isUsed: boolean,
+  mined: readonly Receipt[],
+): { readonly key: string; readonly value: NonceFate | undefined } {
+  const value = isUsed ? (mined[0] ?? 'lost') : undefined
+  return { key: typeof value === 'object' ? `${value.hash} ${value.success}` : `${value}`, value }
 }

@@ -306,7 +306,7 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       const early = [
         await rig.chain.finalPermit({ owner, nonce, latestSeconds }),
         await rig.chain.blocks({ numbers: [], latestSeconds }),
-        await rig.chain.lost({ from: owner, nonce: 0, hashes: [], latestSeconds }),
+        await rig.chain.nonceFate({ from: owner, nonce: 0, hashes: [], latestSeconds }),
       ]
       for (const reply of early) expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
     })
@@ -324,16 +324,16 @@ export function chainContract(name: string, makeChain: () => Promise<ChainRig>):
       expect(seen.final).toBeGreaterThanOrEqual(number)
     })
 
-    test('a transaction is lost only once something else has used its nonce', async () => {
+    test('what used a nonce is told once it is used: a transaction, or none of those asked about', async () => {
       const from = rig.key.address
       const { latestNonce: nonce } = answerOf(await rig.chain.transaction({ from, hashes: [] }))
-      const lost = async (...hashes: Hex[]) =>
-        answerOf(await rig.chain.lost({ from, nonce, hashes, ...ANY_TIME }))
-      expect(await lost(UNKNOWN_HASH)).toBe(false)
+      const fate = async (...hashes: Hex[]) =>
+        answerOf(await rig.chain.nonceFate({ from, nonce, hashes, ...ANY_TIME }))
+      expect(await fate(UNKNOWN_HASH)).toBeUndefined()
       const hash = await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
       await rig.payOut(rig.token, { to: rig.stranger, amount: 1n })
-      expect(await lost(UNKNOWN_HASH)).toBe(true)
-      expect(await lost(UNKNOWN_HASH, hash)).toBe(false)
+      expect(await fate(UNKNOWN_HASH)).toBe('lost')
+      expect(await fate(UNKNOWN_HASH, hash)).toMatchObject({ hash, success: true })
     })
 
     test('a drafted, signed and broadcast call takes effect once', async () => {

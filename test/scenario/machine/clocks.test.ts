@@ -129,3 +129,51 @@ describe('clocks that disagree', () => {
     expect(world.clock.cronTexts).toMatchObject([{ cron: '0 * * * *', timezone: 'UTC' }])
   })
 })
+
+describe('an order that is over but for a clock that stands still', () => {
+  /** What was told of it. */
+  const told = (world: World): string[] =>
+    world.observations.flatMap((event) =>
+      event.type === 'disbelieved' && event.what === 'clock' && event.moneyWaits
+        ? [`${event.service}: ${event.detail}`]
+        : [],
+    )
+
+  /** A world whose order the service has ended, and whose permit is past its deadline in a minute. */
+  async function lapsing(): Promise<World> {
+    const world = new World({ seed: 'stands still', strategies: [aStrategy()] })
+    world.serviceFaults.neverFills = 1
+    world.start()
+    await world.runFor(HOUR + 10_000)
+    expect(world.state.intents.size).toBe(1)
+    return world
+  }
+
+  test("of the service: it is told what is waited for, and the order ends once the service's clock goes on", async () => {
+    const world = await lapsing()
+    world.serviceFaults.skewMs = -HOUR
+    await world.runFor(20 * MINUTE)
+    expect([...world.state.intents.values()].map(({ state }) => state)).toEqual(['lapsing'])
+    expect(told(world)[0]).toMatch(
+      /^gasless: its permit's deadline has passed \d+ s ago by chain and machine, and not by the service's clock, which is 3600 s behind: it counts as live until/,
+    )
+    world.serviceFaults.skewMs = 0
+    await world.runFor(5 * MINUTE)
+    expect(world.state.intents.size).toBe(0)
+    expectSound(world)
+  })
+
+  test('of this machine: it is told that the chain is ahead, and the order ends once it goes on', async () => {
+    const world = await lapsing()
+    world.clock.offsetMs = -HOUR
+    await world.runFor(20 * MINUTE)
+    expect(world.state.intents.size).toBe(1)
+    const doing = world.observations.flatMap((event) =>
+      event.type === 'chain-trouble' ? [event.doing] : [],
+    )
+    expect(doing).toContain('finding an order dead')
+    world.clock.offsetMs = 0
+    await world.runFor(5 * MINUTE)
+    expect(world.state.intents.size).toBe(0)
+  })
+})

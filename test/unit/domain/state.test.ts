@@ -4,11 +4,15 @@ import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
 import { EXPOSURE_RETENTION_MS } from '../../../src/domain/book/orders.ts'
 import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { nextNonceAtLeast } from '../../../src/domain/book/transactions.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
 import { canStep, type OrderState, type OrderStep } from '../../../src/domain/order.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
 import {
   BOUND,
+  callFor,
+  callIntentOf,
+  executionOf,
   exposed,
   fillOf,
   intentOf,
@@ -364,6 +368,40 @@ describe('own transactions', () => {
     apply(closed)
     expect(state.endedTransactions.size).toBe(0)
     expect(() => apply(mined)).toThrow('is not open')
+  })
+
+  test('keep their nonce from the next, also while nothing of them is certain', () => {
+    const account = { chainId: 8453, from: intent.owner }
+    apply(opened(intent), wrap('0x02'))
+    expect(nextNonceAtLeast(state, account, NOW_MS)).toBe(5)
+    expect(nextNonceAtLeast(state, { ...account, chainId: 1 }, NOW_MS)).toBe(0)
+  })
+
+  test('of a call that is closed leave hashes and outcome until its execution is final', () => {
+    const made = callIntentOf(1_100, 'alpha')
+    const { id: intentId, owner: from } = made
+    const call = callFor(made, { attempt: 1, nonce: 4n })
+    const { clientOrderId, chainId, target: to, calldata: data } = call
+    const id = `${clientOrderId}:call`
+    const fees = { gas: 50_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
+    const transaction = { id, intentId, chainId, from, to, data, ...fees, purpose: 'call' as const }
+    const execution = executionOf(made)
+    apply(
+      scheduled('alpha'),
+      opened(made),
+      { type: 'call-recorded', intentId, call },
+      {
+        type: 'transaction-recorded',
+        transaction: { ...transaction, nonce: 4, value: 0n, hash: '0x02' },
+      },
+      { type: 'call-proven', intentId, attempt: 1, execution },
+      { type: 'intent-closed', intentId, outcome: 'filled', reason: 'filled' },
+      { type: 'transaction-ended', id, status: 'lost', hash: '0x02', blockNumber: undefined },
+    )
+    expect(state.directCalls.get(clientOrderId)).toEqual(['0x02'])
+    expect(state.endedTransactions.get(id)).toBe('lost')
+    apply({ type: 'fills-final', orders: [clientOrderId], blockNumber: 13_000n })
+    expect([state.directCalls.size, state.endedTransactions.size]).toEqual([0, 0])
   })
 })
 

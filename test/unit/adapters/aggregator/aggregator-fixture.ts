@@ -117,7 +117,7 @@ export function fakeAggregator({ key }: { key: Key }) {
     trace: unasked,
     callsWith: unasked,
     blocks: unasked,
-    lost: unasked,
+    nonceFate: unasked,
     finalAccount: unasked,
   }
   const clock = sleepyClock()
