@@ -11,6 +11,7 @@ import {
   type SkipReason,
 } from '../domain/reason.ts'
 import type { Signature } from '../ports.ts'
+import { CHANGED_TERMS, isByTerms } from './authority/terms.ts'
 import type { OrderContext, SendingContext } from './context.ts'
 import { stopsAfter } from './streak.ts'
 
@@ -57,7 +58,8 @@ export function strategyRemoved(): Closing {
 
 /** How an intent ends for which the signer makes no signature. */
 export function barredBy({ reason, detail }: Refusal): Closing {
-  if (reason === 'halted' || isLimit(reason)) return skipped(reason, detail)
+  if (reason === 'halted' || reason === 'strategy-changed' || isLimit(reason))
+    return skipped(reason, detail)
   return isFailureReason(reason) ? failure(reason, detail) : refusal(reason, detail)
 }
 
@@ -87,7 +89,10 @@ export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | 
   if (halted !== undefined) return halted
   const paused = pausedNow(context, open)
   if (paused !== undefined) return paused
-  if (!context.strategies.has(intent.strategy)) return strategyRemoved()
+  const strategy = context.strategies.get(intent.strategy)
+  if (strategy === undefined) return strategyRemoved()
+  if (!isByTerms(intent, strategy, context.ports.modules.versionOf))
+    return skipped('strategy-changed', CHANGED_TERMS)
   if (open.died === 'cancelled') return failure('permit-cancelled', UNPROVEN)
   if (open.attempt > context.policy.attemptsMax)
     return failure(lastFailure(open), open.ended?.message ?? 'no fill')

@@ -36,8 +36,6 @@ export type ModuleHostInput = {
 export type ModuleHost = Modules & {
   /** Starts a strategy's module, beside whatever else runs. */
   start(strategy: CustomStrategy): Promise<ModuleStarted>
-  /** What the module of a strategy is, as `start` told; also once it has ended. */
-  versionOf(strategy: CustomStrategy): string | undefined
   /** Ends the modules of all strategies but these. */
   retain(strategies: readonly Strategy[]): void
   /** Ends all, and resolves once they are gone. */

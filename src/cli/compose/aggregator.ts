@@ -67,7 +67,7 @@ export async function withAggregator(
         isOnDisk: (name) => books.isOnDisk(name),
       },
       guard: { barred: () => guard.barred() },
-      files: filesOf(settings, new Map()),
+      files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
     })
     if (composed === undefined) throw new Error('the aggregator is not configured')
     const { context: aggregator } = composed
