@@ -6,7 +6,7 @@ import type { ModuleReply, ModuleView } from './domain/module.ts'
 import type { GaslessRoute, Observation } from './domain/observation.ts'
 import type { FeedReading, PriceFeed } from './domain/price.ts'
 import type { Quote, QuoteRequest, Reply, ServiceOrder, TokenInfo } from './domain/quote.ts'
-import type { FailureReason, RefusalReason } from './domain/reason.ts'
+import type { BarReason } from './domain/reason.ts'
 import type { GasTankMethods } from './domain/settings.ts'
 import type { CustomStrategy } from './domain/strategy.ts'
 import type { Pair, Token } from './domain/token.ts'
@@ -399,7 +399,7 @@ export type Signature<Value> =
   | { readonly ok: true; readonly value: Value }
   | {
       readonly ok: false
-      readonly reason: FailureReason | RefusalReason
+      readonly reason: BarReason
       readonly detail: string
     }
 
@@ -483,6 +483,8 @@ export type Modules = {
    * does; what it answers is outside text.
    */
   decide(strategy: CustomStrategy, view: ModuleView): Promise<ModuleReply>
+  /** What the module of a strategy is, with all that it imports; also once it has ended. Undefined where it was not started. */
+  versionOf(strategy: CustomStrategy): string | undefined
 }
 
 /** Paced and bounded requests to a service, by route. A task that has begun always runs to its end. */

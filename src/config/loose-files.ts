@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Settings } from '../domain/settings.ts'
-import type { Strategy } from '../domain/strategy.ts'
+import type { CustomStrategy, Strategy } from '../domain/strategy.ts'
 import { codeOf } from './yaml/files.ts'
 import { type Problem, problemOf } from './yaml/problem.ts'
 
@@ -23,8 +23,12 @@ const STICKY = 0o1000
 /** A halt may be put there by anybody's hand: it takes nothing but leave. */
 const HALT = 'HALT'
 const LINKS_MAX = 40
-/** Of one directory with those inside it. What a daemon or an author keeps there is far less. */
-const ENTRIES_MAX = 20_000
+/** Of one directory with those inside it. A folder of packages may hold some ten thousand. */
+const ENTRIES_MAX = 500_000
+/** Of one directory with those inside it; of the rest, how many there are. */
+const NAMED_MAX = 10
+
+const TOO_MANY = `it holds more than ${ENTRIES_MAX} files, which nobody can look through`
 
 /** Who may own what the daemon goes by. */
 type Owner = { readonly uid: number }
@@ -32,11 +36,13 @@ type Owner = { readonly uid: number }
 /**
  * What others than the daemon's own user and root could change of that which says what is signed, or read of its keys
  * (rule T11): config, strategies, modules, keys, anchors and state, with every directory on the way to them, links followed. Each
- * with its remedy; nothing where the system knows no such rights. What is not there is not loose.
+ * with its remedy; nothing where the system knows no such rights. What is not there is not loose. `reachOf` gives the folders that
+ * a strategy's module may load code from.
  */
 export function looseFiles(
   settings: Settings,
   strategies: readonly Strategy[],
+  reachOf: (strategy: CustomStrategy) => readonly string[],
 ): readonly Problem[] {
   const uid = process.geteuid?.()
   if (uid === undefined) return []
@@ -48,6 +54,7 @@ export function looseFiles(
     if (strategy.kind !== 'custom') continue
     search.file(strategy.module, WRITTEN_BY_OTHERS)
     search.tree(dirname(strategy.module), WRITTEN_BY_OTHERS)
+    for (const folder of reachOf(strategy)) search.tree(folder, WRITTEN_BY_OTHERS)
   }
   for (const secret of secretsOf(settings)) search.file(secret, SEEN_BY_OTHERS)
   for (const anchor of settings.anchors.values()) search.file(anchor, WRITTEN_BY_OTHERS)
@@ -67,6 +74,7 @@ class Search {
   readonly found = new Map<string, Problem>()
   readonly #owner: Owner
   readonly #ways = new Set<string>()
+  readonly #trees = new Set<string>()
 
   constructor(owner: Owner) {
     this.#owner = owner
@@ -78,28 +86,60 @@ class Search {
     if (end !== undefined) this.#judge(end.path, end.stat, rule)
   }
 
-  /** A directory with all that is in it, but for what is named `exempt` right inside. */
+  /** A directory with all that is in it and that links in it lead to, but for what is named `exempt` right inside. */
   tree(dir: string, rule: Rule, exempt?: string): void {
-    const end = this.#follow(dir)
-    if (end === undefined) return
-    this.#judge(end.path, end.stat, rule)
-    const waiting = [end.path]
+    const before = this.found.size
+    const top = this.#follow(dir)
+    if (top === undefined) return
+    this.#judge(top.path, top.stat, rule)
+    const waiting = [top.path]
     let seen = 0
     for (let here = waiting.pop(); here !== undefined; here = waiting.pop()) {
-      const names = namesIn(here).filter((name) => here !== end.path || name !== exempt)
+      const names = this.#unseenIn(here, rule).filter(
+        (name) => here !== top.path || name !== exempt,
+      )
       seen += names.length
-      if (seen > ENTRIES_MAX) return
-      for (const name of names)
-        if (this.#entry(join(here, name), rule)) waiting.push(join(here, name))
+      if (seen > ENTRIES_MAX) {
+        this.#report(top.path, TOO_MANY, 'fewer files in')
+        return
+      }
+      for (const name of names) {
+        const inner = this.#entry(join(here, name), rule)
+        if (inner !== undefined) waiting.push(inner)
+      }
     }
+    this.#sumUp(top.path, before)
   }
 
-  /** Whether it is a directory, whose entries count as well. */
-  #entry(path: string, rule: Rule): boolean {
+  /** Nothing of a directory that was looked through by this rule: links may lead to it again and again. */
+  #unseenIn(dir: string, { forbidden }: Rule): readonly string[] {
+    const key = `${forbidden} ${dir}`
+    if (this.#trees.has(key)) return []
+    this.#trees.add(key)
+    return namesIn(dir)
+  }
+
+  /** Gives the directory that it is or leads to, whose entries count as well. */
+  #entry(path: string, rule: Rule): string | undefined {
     const stat = statOf(path)
-    if (stat?.isSymbolicLink()) this.file(path, rule)
-    else if (stat !== undefined) this.#judge(path, stat, rule)
-    return stat?.isDirectory() === true
+    const end = stat?.isSymbolicLink() === true ? this.#follow(path) : stat && { path, stat }
+    if (end === undefined) return undefined
+    this.#judge(end.path, end.stat, rule)
+    return end.stat.isDirectory() ? end.path : undefined
+  }
+
+  /** Where more is wrong in one directory than anybody would read, a remedy for all of it. */
+  #sumUp(dir: string, before: number): void {
+    const more = [...this.found].slice(before + NAMED_MAX)
+    if (more.length === 0) return
+    const remedies = new Set<string>()
+    for (const [path, { expected }] of more) {
+      this.found.delete(path)
+      remedies.add(expected.slice(0, -quoted(path).length).replace(' ', ' -R '))
+    }
+    const message = `${more.length} more in this directory are as loose`
+    const expected = [...remedies].map((remedy) => `${remedy}${quoted(dir)}`).join('; ')
+    this.found.set(`${dir}/`, problemOf({ file: dir, message, expected }))
   }
 
   /** Walks to what a path means, and judges each directory and link on the way. Undefined for what is not there. */

@@ -31,6 +31,8 @@ type IntentBase = {
   readonly owner: Address
   /** No attempt starts after this time (epoch ms): the slot's own maxLateness. */
   readonly startBeforeMs: number
+  /** Digest of what its strategy's file said when it was decided. Those of older journals have none. */
+  readonly terms?: string | undefined
 }
 
 /** A swap through the gasless service. */

@@ -40,6 +40,7 @@ export const SKIP_REASONS = [
   'finished',
   'module-skipped',
   'module-failed',
+  'strategy-changed',
   'cost-too-high',
   ...LIMIT_REASONS,
 ] as const
@@ -110,6 +111,9 @@ export const FAILURE_REASONS = [
   ...LIMIT_REASONS,
 ] as const
 export type FailureReason = (typeof FAILURE_REASONS)[number]
+
+/** Why a signer makes no signature. A cap, a halt or a changed file skips the slot. */
+export type BarReason = FailureReason | RefusalReason | 'strategy-changed'
 
 const REFUSALS: ReadonlySet<string> = new Set(REFUSAL_REASONS)
 const FAILURES: ReadonlySet<string> = new Set(FAILURE_REASONS)

@@ -17,6 +17,7 @@ import {
   type SwapStrategy,
 } from '../domain/strategy.ts'
 import { type Address, baseUnits } from '../domain/units.ts'
+import { termsOf } from '../execute/authority/terms.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView, Modules } from '../ports.ts'
 import { barredFrom } from './barred.ts'
@@ -199,11 +200,13 @@ async function openSlot(
   { intents, memory, memoryOnFill }: Extract<Decision, { tag: 'trade' }>,
 ): Promise<readonly IntentId[]> {
   const { context, strategy, slotSeconds } = input
-  await context.ports.journal.append({
+  const { journal, modules } = context.ports
+  const terms = termsOf(strategy, modules.versionOf)
+  await journal.append({
     type: 'slot-opened',
     strategy: strategy.name,
     slotSeconds,
-    intents,
+    intents: intents.map((intent) => ({ ...intent, terms })),
     inputs,
     memory: changed(input, memory),
     memoryOnFill,

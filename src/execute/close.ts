@@ -12,6 +12,7 @@ import {
 } from '../domain/reason.ts'
 import { wordText } from '../domain/word.ts'
 import type { Signature } from '../ports.ts'
+import { CHANGED_TERMS, isByTerms } from './authority/terms.ts'
 import type { OrderContext, SendingContext } from './context.ts'
 import { stopsAfter } from './streak.ts'
 
@@ -58,7 +59,8 @@ export function strategyRemoved(): Closing {
 
 /** How an intent ends for which the signer makes no signature. */
 export function barredBy({ reason, detail }: Refusal): Closing {
-  if (reason === 'halted' || isLimit(reason)) return skipped(reason, detail)
+  if (reason === 'halted' || reason === 'strategy-changed' || isLimit(reason))
+    return skipped(reason, detail)
   return isFailureReason(reason) ? failure(reason, detail) : refusal(reason, detail)
 }
 
@@ -104,7 +106,10 @@ export function barredInBooks(context: OrderContext, open: OpenIntent): Closing 
   if (open.isInLoss === true) return failure('attempts-exhausted', IN_LOSS)
   const paused = strategies.get(intent.strategy)?.paused
   if (paused !== undefined) return skipped('paused', paused.detail)
-  if (!context.strategies.has(intent.strategy)) return strategyRemoved()
+  const strategy = context.strategies.get(intent.strategy)
+  if (strategy === undefined) return strategyRemoved()
+  if (!isByTerms(intent, strategy, context.ports.modules.versionOf))
+    return skipped('strategy-changed', CHANGED_TERMS)
   if (open.died === 'cancelled') return failure('permit-cancelled', UNPROVEN)
   if (open.attempt > context.policy.attemptsMax)
     return failure(lastFailure(open), open.ended?.message ?? 'no fill')

@@ -43,6 +43,7 @@ export function createSimulatedModules(options: {
     detail: `it did not answer within ${MODULE_ANSWER_MS / 1000} s`,
   }
   return {
+    versionOf: ({ name }) => modules.get(name)?.toString(),
     decide({ name }, view) {
       const reply = (): ModuleReply => answer(name, view)
       const lateMs = faults.lateMs.get(name) ?? 0

@@ -495,6 +495,7 @@ export class World {
     const { gasless, aggregation } = this
     return {
       ...{ chainId: SIMULATED_CHAIN_ID, gasless, account, strategies },
+      versionOf: ({ name }) => this.modules.get(name)?.toString(),
       aggregator: { settings: aggregation.settings, chainId: CALL_CHAIN_ID },
     }
   }

@@ -57,6 +57,38 @@ test('files that others may write stop a live start with 78, each by name and wi
   }
 }, 30_000)
 
+test('a package above a module that others may write stops a live start with 78', async () => {
+  const { dir, file } = stage()
+  const text = readFileSync(file, 'utf8').replace('/two.hex', '/other.hex')
+  writeFileSync(file, text)
+  writeFileSync(join(dir, 'keys/other.hex'), `${KEY.slice(0, -1)}e`, { mode: 0o600 })
+  const at = (...names: readonly string[]) => join(dir, 'strategies', ...names)
+  mkdirSync(at('modules'), { mode: 0o700 })
+  mkdirSync(at('node_modules/far'), { recursive: true, mode: 0o700 })
+  writeFileSync(at('node_modules/far/index.js'), `exports.amount = 1_000_000n`, { mode: 0o600 })
+  const lines = [
+    `import { amount } from 'far'`,
+    'export const schema = ({ z }) => z.strictObject({})',
+    `export const decide = () => ({ orders: [{ sell: 'USDC', buy: 'WETH', amount }] })`,
+  ]
+  writeFileSync(at('modules/own.mjs'), lines.join('\n'), { mode: 0o600 })
+  const strategy = {
+    ...{ name: 'own', kind: 'custom', schedule: { cron: '* * * * * *' } },
+    ...{ tokens: ['USDC', 'WETH'], module: './modules/own.mjs', limits: { perDay: { USDC: '1' } } },
+  }
+  writeFileSync(at('own.yaml'), stringify(strategy), { mode: 0o600 })
+  const sound = await run(['validate', '--config', file])
+  expect(sound.code, sound.stderr).toBe(0)
+
+  const remedy = `chmod go-w ${at('node_modules')}`
+  chmodSync(at('node_modules'), 0o777)
+  for (const command of ['run', 'validate']) {
+    const { code, stderr } = await run([command, '--config', file])
+    expect(code, command).toBe(78)
+    expect(stderr).toContain(remedy)
+  }
+}, 30_000)
+
 test('one key for both wallets stops the start with 78, though it stands in two files', async () => {
   const { code, stderr } = await run(['run', '--config', stage().file, '--http-port', '0'])
   expect(code).toBe(78)

@@ -10,6 +10,7 @@ export const NO_FILES: Files = {
   gasless: GASLESS,
   account: ACCOUNT,
   strategies: new Map(),
+  versionOf: () => undefined,
   aggregator: undefined,
 }
 

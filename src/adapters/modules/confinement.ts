@@ -25,12 +25,20 @@ fi`
 export type Confined = { readonly command: string; readonly args: readonly string[] }
 
 /**
- * The command that runs a module apart: it reads its own folder, the packages of `node_modules` from there upwards and
- * the runner, and nothing else; it writes nothing and starts nothing. Give it an empty environment.
+ * Folders that the process of a module may read, and run what is in them: its own, and each `node_modules` from there upwards.
+ * Of a link it is the place that it leads to.
+ */
+export function reachOf(module: string): readonly string[] {
+  const folder = dirname(existsSync(module) ? realpathSync(module) : module)
+  return [`${folder}/`, ...packagesAbove(folder)]
+}
+
+/**
+ * The command that runs a module apart: it reads what is in its reach and the runner, and nothing else; it writes nothing and
+ * starts nothing. Give it an empty environment.
  */
 export function confine(module: string, runner: string): Confined {
-  const folder = dirname(module)
-  const readable = apart([`${folder}/`, ...packagesAbove(folder), runner])
+  const readable = apart([...reachOf(module), runner])
   return {
     command: '/bin/sh',
     args: [

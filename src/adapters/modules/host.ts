@@ -9,7 +9,7 @@ import {
 } from '../../domain/module.ts'
 import type { CustomStrategy, Strategy } from '../../domain/strategy.ts'
 import type { Modules } from '../../ports.ts'
-import { confine } from './confinement.ts'
+import { confine, reachOf } from './confinement.ts'
 import { ModuleProcess, NoAnswer } from './module-process.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
@@ -36,8 +36,8 @@ export type ModuleHostInput = {
 export type ModuleHost = Modules & {
   /** Starts a strategy's module, beside whatever else runs. */
   start(strategy: CustomStrategy): Promise<ModuleStarted>
-  /** What the module of a strategy is, as `start` told; also once it has ended. */
-  versionOf(strategy: CustomStrategy): string | undefined
+  /** Folders that the module of a strategy may read, and run what is in them. */
+  reachOf(strategy: CustomStrategy): readonly string[]
   /** Ends the modules of all strategies but these. */
   retain(strategies: readonly Strategy[]): void
   /** Ends all, and resolves once they are gone. */
@@ -64,6 +64,7 @@ export function createModuleHost(input: ModuleHostInput): ModuleHost {
       return started
     },
     versionOf: (strategy) => versions.get(strategy),
+    reachOf: ({ module }) => reachOf(module),
     async decide(strategy, view) {
       const module = hosted.get(strategy)
       return module === undefined ? failed('its module was not started') : module.decide(view)

@@ -1,7 +1,7 @@
 import type { JournalEvent } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { OperatorError } from '../../domain/errors.ts'
-import { haltOf, keepStateAside, readState } from '../compose/state.ts'
+import { giveHalt, haltOf, keepStateAside, readState } from '../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
 import { knowledgeOf, type StateWordOptions, type StateWordTools, withState } from './state-word.ts'
 
@@ -20,6 +20,9 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
       'Begin afresh?',
     )
     if (!isWanted) return EXIT.usage
+    const fault = keepHalt(stateDir, before.state)
+    if (fault !== undefined)
+      return printOutcome(io, options, { ok: false, message: `nothing was changed: ${fault}` })
     const aside = await keepStateAside(stateDir, clock.now())
     const kept = aside === undefined ? 'there was nothing to keep' : `what was there is in ${aside}`
     const detail = `${kept}; forgotten: ${before.lines.join('; ')}`
@@ -44,6 +47,15 @@ async function stateBefore({ settings }: StateWordTools): Promise<Before> {
     if (!(error instanceof OperatorError)) throw error
     return { state: undefined, lines: [`a state that cannot be read (${error.message})`] }
   }
+}
+
+/**
+ * A halt that the journal alone has (evidence, a streak, a file that was taken away) is put beside it before the journal
+ * goes: whatever interrupts what follows, the next look at the directory finds it. Gives why it cannot be.
+ */
+function keepHalt(stateDir: string, before: DaemonState | undefined): string | undefined {
+  if (before?.halted === undefined) return undefined
+  return giveHalt(stateDir, { words: before.halted.detail, mayMake: false }).fault
 }
 
 /** `file` is what the file HALT says, which stays where it is. */

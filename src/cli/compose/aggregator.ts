@@ -67,7 +67,7 @@ export async function withAggregator(
         isOnDisk: (name) => books.isOnDisk(name),
       },
       guard: { barred: () => guard.barred() },
-      files: filesOf(settings, new Map()),
+      files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
     })
     if (composed === undefined) throw new Error('the aggregator is not configured')
     const { context: aggregator } = composed
@@ -102,7 +102,7 @@ export async function whileStopped(
 ): Promise<ExitCode> {
   const { tools, options, io, command } = input
   const { settings, clock } = tools
-  const loose = settings.mode === 'live' ? looseFiles(settings, []) : []
+  const loose = settings.mode === 'live' ? looseFiles(settings, [], () => []) : []
   if (loose.length > 0) return reportProblems(loose, io, options)
   if (settings.mode !== 'dry-run') return whileHeld(settings.stateDir, { io, command, clock }, task)
   const message = 'in mode dry-run nothing is signed that costs money: this takes `mode: live`'

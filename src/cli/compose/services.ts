@@ -67,7 +67,7 @@ export function compose(input: ComposeInput): Composed {
   const service = composeGasless(input)
   const chain = composeChain(input)
   const strategies = new Map(input.strategies.map((each) => [each.name, each]))
-  const files = filesOf(settings, strategies)
+  const files = filesOf(settings, { strategies, versionOf: modules.versionOf })
   const { hash: hashPermit } = createPermitHasher({ chainId, permit2: gasless.permit2 })
   const signer = createSigner({ key: input.trader, hashPermit, journal, guard, clock, files })
   const aggregator = composeAggregator({ ...input, files })
@@ -184,7 +184,10 @@ function noPermit(): never {
 export type Books = Pick<Journal, 'state' | 'isOnDisk'>
 
 /** The operator's files, as signatures are judged by them. A reload exchanges strategies and limits in place. */
-export function filesOf(settings: Settings, strategies: ReadonlyMap<string, Strategy>): Files {
+export function filesOf(
+  settings: Settings,
+  { strategies, versionOf }: Pick<Files, 'strategies' | 'versionOf'>,
+): Files {
   const { gasless, aggregator } = settings
   const account = { ...settings.limits }
   return {
@@ -192,6 +195,7 @@ export function filesOf(settings: Settings, strategies: ReadonlyMap<string, Stra
     gasless,
     account,
     strategies,
+    versionOf,
     aggregator: aggregator && {
       settings: aggregator,
       chainId: chainOf(settings, aggregator.chain).chainId,

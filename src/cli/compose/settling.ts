@@ -26,6 +26,7 @@ export type SettlingInput = {
 
 const NO_MODULES: Modules = {
   decide: () => Promise.resolve({ ok: false, detail: 'nothing is decided here' }),
+  versionOf: () => undefined,
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Fault } from '../yaml/document.ts'
 import { nearest } from '../yaml/nearest.ts'
 import type { Path } from '../yaml/problem.ts'
 import { anchorsOf } from './anchors.ts'
+import { checkChains } from './chains.ts'
 import type { SettingsInput } from './schema.ts'
 
 /** The gasless service settles on Base alone. */
@@ -128,18 +129,6 @@ function lookUp<Value>(
   const suggestion = nearest(name, names)
   report({ path, at, message: `nothing under \`${kind}\` has this name`, expected, suggestion })
   return undefined
-}
-
-function checkChains({ chains }: SettingsInput, report: Report): void {
-  for (const [name, { agree, rpcUrls }] of Object.entries(chains)) {
-    if (agree <= rpcUrls.length) continue
-    const nodes = rpcUrls.length === 1 ? 'is 1 node' : `are ${rpcUrls.length} nodes`
-    report({
-      path: ['chains', name, 'agree'],
-      message: `${agree} nodes have to agree, and there ${nodes} in rpcUrls`,
-      expected: 'more addresses under `rpcUrls`, of different operators, or fewer that must agree',
-    })
-  }
 }
 
 function checkGasless(input: SettingsInput, report: Report): void {

@@ -9,13 +9,14 @@ import type { Deed } from '../../domain/deed.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
 import type { Permit, PermitRecord } from '../../domain/permit.ts'
-import type { FailureReason, RefusalReason } from '../../domain/reason.ts'
+import type { BarReason } from '../../domain/reason.ts'
 import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../../domain/settings.ts'
 import { assetsOf, makesCalls, type Strategy } from '../../domain/strategy.ts'
 import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
-import type { Clock, DelegationDraft, Guard, Journal, Key } from '../../ports.ts'
+import type { Clock, DelegationDraft, Guard, Journal, Key, Modules } from '../../ports.ts'
 import { deedOf } from './deeds.ts'
 import { NO_DELEGATE, nameOfDelegate } from './delegation.ts'
+import { CHANGED_TERMS, isByTerms } from './terms.ts'
 
 /** The operator's files as they are now, as far as signatures are judged by them. */
 export type Files = {
@@ -27,6 +28,7 @@ export type Files = {
   >
   readonly account: AccountLimits
   readonly strategies: ReadonlyMap<string, Strategy>
+  readonly versionOf: Modules['versionOf']
   readonly aggregator:
     | { readonly settings: AggregatorSettings; readonly chainId: number }
     | undefined
@@ -41,17 +43,15 @@ export type SignerParts = {
   readonly files: Files
 }
 
-type Reason = FailureReason | RefusalReason
-
 export class Barred extends Error {
-  readonly reason: Reason
-  constructor(reason: Reason, detail: string) {
+  readonly reason: BarReason
+  constructor(reason: BarReason, detail: string) {
     super(detail)
     this.reason = reason
   }
 }
 
-export function check(condition: boolean, reason: Reason, detail: string): asserts condition {
+export function check(condition: boolean, reason: BarReason, detail: string): asserts condition {
   if (!condition) throw new Barred(reason, detail)
 }
 
@@ -74,6 +74,27 @@ export function checkMoment(parts: SignerParts, { intent }: OpenIntent): void {
   strategyOf(parts.files, intent.strategy)
   const isLate = parts.clock.now() > intent.startBeforeMs
   check(!isLate, 'too-late', "the slot's maxLateness has passed")
+}
+
+/**
+ * What nobody has a signature of yet is made only while its strategy's file says what it was decided by. What may be out is
+ * bound to its bytes: not to make them again would not take them back, and only leave unknown for longer what became of them
+ * (rule G7). So is a fallback, which competes for the one nonce of what was given away. Files that change meanwhile
+ * keep such a one back as far as they allow less: its tokens, target, caps and time are asked for every time.
+ */
+export function checkTerms({ files }: SignerParts, { intent }: OpenIntent): void {
+  const strategy = strategyOf(files, intent.strategy)
+  const isSaid = isByTerms(intent, strategy, files.versionOf)
+  check(isSaid, 'strategy-changed', CHANGED_TERMS)
+}
+
+/** Whether a call was signed for anybody, by either route. That is on disk before they can have it. */
+export function isOut(
+  { journal }: SignerParts,
+  { envelopeHash }: OpenCall,
+  call: CallRecord,
+): boolean {
+  return envelopeHash !== undefined || journal.state.directCalls.has(call.clientOrderId)
 }
 
 function openIntent({ journal }: SignerParts, id: IntentId): OpenIntent {
@@ -106,19 +127,23 @@ export function recordedCall(
   return { open, call }
 }
 
-export function recordedDeed(
-  parts: SignerParts,
-  id: string,
-): { readonly record: TransactionRecord; readonly deed: Deed } {
+/** A transaction of our own that is on record, and whether no version of it is signed yet. */
+export type RecordedDeed = {
+  readonly record: TransactionRecord
+  readonly deed: Deed
+  readonly isFirst: boolean
+}
+
+export function recordedDeed(parts: SignerParts, id: string): RecordedDeed {
   const { state } = parts.journal
-  const record = state.transactions.get(id)?.record
+  const { record, hashes } = state.transactions.get(id) ?? {}
   const isOnDisk = record !== undefined && parts.journal.isOnDisk(id)
   check(isOnDisk, 'not-on-record', `no transaction ${id} is on record and on disk`)
   const open = record.intentId === undefined ? undefined : state.intents.get(record.intentId)
   const deed = deedOf(record, open?.venue === 'aggregated' ? open.call : undefined)
   check(deed !== undefined, 'not-on-record', `transaction ${id} is no ${record.purpose}`)
   check(record.from === parts.key.address, 'owner-mismatch', `it is from ${record.from}`)
-  return { record, deed }
+  return { record, deed, isFirst: hashes?.length === 0 }
 }
 
 export function checkPermit(
@@ -228,8 +253,21 @@ export function checkFallback(parts: SignerParts): void {
   check(fallback.mode !== 'off', 'target-not-allowed', 'aggregator.fallback is off')
 }
 
+/**
+ * The same of a transaction that an order wants, before any version of it is signed. An unwrapping only finishes an order, and
+ * a call that is out already goes by either route.
+ */
+export function checkDeedTerms(parts: SignerParts, { record, deed, isFirst }: RecordedDeed): void {
+  const { intents } = parts.journal.state
+  const open = record.intentId === undefined ? undefined : intents.get(record.intentId)
+  if (open === undefined || !isFirst || deed.type === 'unwrap') return
+  const isSent =
+    open.venue === 'aggregated' && deed.type === 'call' && isOut(parts, open, deed.call)
+  if (!isSent) checkTerms(parts, open)
+}
+
 /** A transaction of our own: that it does what its order, or the config, lets it do. */
-export function checkDeed(parts: SignerParts, record: TransactionRecord, deed: Deed): void {
+export function checkDeed(parts: SignerParts, { record, deed }: RecordedDeed): void {
   const { files, journal, key } = parts
   const open =
     record.intentId === undefined ? undefined : journal.state.intents.get(record.intentId)

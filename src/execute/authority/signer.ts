@@ -1,5 +1,6 @@
 import { hashMessage, keccak256, toHex } from 'viem/utils'
 import type { CallRecord } from '../../domain/call.ts'
+import type { PermitRecord } from '../../domain/permit.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { Signature, SignedTransaction, Signer } from '../../ports.ts'
 import { hashCall } from '../call/data.ts'
@@ -10,10 +11,13 @@ import {
   checkCall,
   checkCaps,
   checkDeed,
+  checkDeedTerms,
   checkDelegation,
   checkFallback,
   checkMoment,
   checkPermit,
+  checkTerms,
+  isOut,
   recordedCall,
   recordedDeed,
   recordedPermit,
@@ -24,6 +28,8 @@ import {
 export function createSigner(parts: SignerParts): Signer {
   const { key } = parts
   const { address } = key
+  /** Permits that this process has signed. Of one that another has put on record nobody knows: it may never have been. */
+  const made = new WeakSet<PermitRecord>()
 
   function judged<Value>(sign: () => Value): Signature<Value> {
     try {
@@ -47,10 +53,12 @@ export function createSigner(parts: SignerParts): Signer {
       judged(() => {
         const { open, permit } = recordedPermit(parts, id)
         checkMoment(parts, open)
+        if (!made.has(permit)) checkTerms(parts, open)
         checkPermit(parts, open, permit)
         checkCaps(parts, open, permit.amount)
         const digest = parts.hashPermit(permit)
         check(digest === permit.digest, 'digest-mismatch', 'the record is not what its digest says')
+        made.add(permit)
         return key.signDigest(digest)
       }),
     onCall: (id, route) =>
@@ -58,6 +66,7 @@ export function createSigner(parts: SignerParts): Signer {
         const { open, call } = recordedCall(parts, id)
         if (route === 'service') checkMoment(parts, open)
         else checkFallback(parts)
+        if (!isOut(parts, open, call)) checkTerms(parts, open)
         checkCall(parts, open, call)
         return onCallData(call, callSignature(call))
       }),
@@ -65,6 +74,7 @@ export function createSigner(parts: SignerParts): Signer {
       judged(() => {
         const { open, call } = recordedCall(parts, id)
         checkMoment(parts, open)
+        if (!isOut(parts, open, call)) checkTerms(parts, open)
         const { contracts } = checkCall(parts, open, call)
         const { envelope, account, chainId } = call
         const isTrusted = call.trust === 'trusted'
@@ -76,8 +86,10 @@ export function createSigner(parts: SignerParts): Signer {
       }),
     transaction: (id) =>
       judged(() => {
-        const { record, deed } = recordedDeed(parts, id)
-        checkDeed(parts, record, deed)
+        const recorded = recordedDeed(parts, id)
+        checkDeedTerms(parts, recorded)
+        checkDeed(parts, recorded)
+        const { record, deed } = recorded
         const signature = deed.type === 'call' ? callSignature(deed.call) : NO_SIGNATURE
         return key.signTransaction({ ...record, ...payloadOf(deed, signature) })
       }),

@@ -171,10 +171,15 @@ async function trustedFate(seen: Seen<TrustedCall>): Promise<Fate> {
   if (isDirect || isBehind(view) || final === undefined || isBehind(final))
     return { tag: 'unguarded', why: UNGUARDED }
   const hashes = [...direct, ...(open.envelopeHash === undefined ? [] : [open.envelopeHash])]
-  const isLost = await askFinal(context, 'looking at a call', (query) =>
-    aggregator.chain.lost({ ...query, from: call.account, nonce: call.envelope.nonce, hashes }),
+  const fate = await askFinal(context, 'looking at a call', (query) =>
+    aggregator.chain.nonceFate({
+      ...query,
+      from: call.account,
+      nonce: call.envelope.nonce,
+      hashes,
+    }),
   )
-  return isLost === true
+  return fate === 'lost'
     ? {
         tag: 'over',
         why: 'other code stands behind the account, and something else used the nonce of its transaction',

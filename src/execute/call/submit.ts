@@ -2,7 +2,7 @@ import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord } from '../../domain/call.ts'
 import type { AggregatorFault } from '../../ports.ts'
 import { payloadOf } from '../authority/deeds.ts'
-import type { SubmitReply } from '../authorization.ts'
+import { type SubmitReply, withdraw } from '../authorization.ts'
 import { barredBy, type Refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { type TransactionOutcome, transactOnce } from '../transaction.ts'
@@ -45,6 +45,8 @@ export async function submitCall(
     const signed = aggregator.wallet.signer.envelope(intent.id)
     if (!signed.ok) {
       onBarred(signed)
+      if (isUnsigned(open, call))
+        await withdraw(context, open, { attempt: call.attempt, reason: signed.reason })
       return turn.giveBack()
     }
     const { raw, hash } = signed.value
@@ -60,6 +62,11 @@ export async function submitCall(
   if (reply.ok) return { tag: 'accepted', orderId: reply.value }
   const { tag, message } = reply.fault
   return { tag: isFirst && isRefusal(call, tag) ? 'rejected' : 'unknown', message }
+}
+
+/** Of a trusted call the transaction is all that is signed, and no deadline would ever end its record. */
+function isUnsigned({ envelopeHash }: OpenCall, call: CallRecord): boolean {
+  return call.trust === 'trusted' && envelopeHash === undefined && unsent.has(call)
 }
 
 /**

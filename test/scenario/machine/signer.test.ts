@@ -56,6 +56,19 @@ describe('a permit on record that was not signed before a crash', () => {
       },
     ],
     [
+      'the strategy sells less',
+      (world) => {
+        world.strategies = [aStrategy({ size: { side: 'sell', amount: usdc(1) } })]
+      },
+    ],
+    [
+      "the strategy's price is bounded",
+      (world) => {
+        const max = { num: 1n, den: 10n ** 12n }
+        world.strategies = [aStrategy({ price: { min: undefined, max } })]
+      },
+    ],
+    [
       'the spender is no longer named',
       (world) => void Object.assign(world.gasless, { spenders: [STRANGER] }),
     ],

@@ -189,7 +189,7 @@ describe('while a module is asked', () => {
     })
     await world.runFor(HOUR + MINUTE)
     await reloaded
-    expect(outcomes(world, 'own')).toEqual(Array(2).fill('filled filled'))
+    expect(outcomes(world, 'own')).toEqual(['skipped strategy-changed', 'filled filled'])
     expectSound(world)
   })
 })

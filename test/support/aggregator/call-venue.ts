@@ -138,7 +138,8 @@ export function callContext(options: CallContextOptions): OrderContext {
   const { key, lines, journal, settings } = options
   const strategies = new Map(options.strategies.map((strategy) => [strategy.name, strategy]))
   const aggregator = { settings, chainId: SEPOLIA }
-  const files = { chainId: SEPOLIA, gasless: GASLESS, account: ACCOUNT, strategies, aggregator }
+  const own = { strategies, versionOf: () => undefined, aggregator }
+  const files = { chainId: SEPOLIA, gasless: GASLESS, account: ACCOUNT, ...own }
   const signer = signerWith(key, { journal, files, clock: WALL_CLOCK })
   const wallet = { chain: lines.chain, chainId: SEPOLIA, signer, turn: createTurns() }
   const never = new AbortController().signal

@@ -10,6 +10,8 @@ import { captureLog } from '../../support/capture-log.ts'
 import { ROOT } from '../../support/process/cli.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
+const DROPPED = 'its orders that are not signed yet are dropped'
+
 /** A config and a strategy on disk, a daemon's reloader over them, and what it handed to the loop. */
 async function stage() {
   const dir = temporaryDirectory()
@@ -72,13 +74,30 @@ test('limits of the config are taken together with the strategies', async () => 
   })
   editStrategy('amount: "25"', 'amount: "26"')
   const result = await reloader.reload()
-  expect(result).toMatchObject({ ok: true, changes: [{ text: 'amount 25 -> 26' }] })
+  expect(result).toMatchObject({ ok: true, changes: [{ text: `amount 25 -> 26; ${DROPPED}` }] })
   expect(result).toMatchObject({
     limits: [expect.stringMatching(/^limits\.perDay\.USDC \S+ -> 77$/)],
   })
   expect(taken).toHaveLength(1)
   expect([...(taken[0]?.account.perDay.values() ?? [])]).toEqual([77_000_000n])
   expect(taken[0]?.strategies[0]).toMatchObject({ size: { amount: 26_000_000n } })
+})
+
+test('what says the same of its orders drops none, and what the config alone has changed is told', async () => {
+  const { reloader, editConfig, editStrategy } = await stage()
+  editStrategy('amount: "25"', 'amount: "25" # a comment')
+  expect(await reloader.reload()).toMatchObject({ ok: true, changes: [] })
+  editStrategy('maxLateness: 6h', 'maxLateness: 5h')
+  const text = 'schedule.maxLateness 6h -> 5h'
+  expect(await reloader.reload()).toMatchObject({ changes: [{ text }] })
+  editConfig((config) => {
+    config.limits.maxDeviationBps = '1'
+  })
+  const told = `what the config says of it; ${DROPPED}`
+  expect(await reloader.reload()).toMatchObject({ changes: [{ text: told }] })
+  editStrategy('enabled: true', 'enabled: false')
+  const off = expect.stringContaining(DROPPED)
+  expect(await reloader.reload()).toMatchObject({ changes: [{ text: off }] })
 })
 
 test('any other change of the config has the whole reload refused by name, the strategies with it', async () => {

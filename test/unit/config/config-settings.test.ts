@@ -216,6 +216,18 @@ describe('mistakes', () => {
       '5:67 chains.base.agree: 2 nodes have to agree, and there is 1 node in rpcUrls',
     ],
     [
+      'one node named twice, which would agree with itself',
+      'rpcUrls: ["https://rpc.example"]',
+      'rpcUrls: ["https://rpc.example", "https://rpc.example"], agree: 2',
+      '5:59 chains.base.rpcUrls[1]: this is the node of entry 1 once more, and would count twice',
+    ],
+    [
+      'one node under two spellings of its address',
+      'rpcUrls: ["https://rpc.example"]',
+      'rpcUrls: ["https://rpc.example/v2", "https://other.example", "https://me@RPC.example:443/v2/#a"]',
+      '5:87 chains.base.rpcUrls[2]: this is the node of entry 1 once more, and would count twice',
+    ],
+    [
       'no node that has to agree',
       'rpcUrls: ["https://rpc.example"]',
       'rpcUrls: ["https://rpc.example"], agree: 0',

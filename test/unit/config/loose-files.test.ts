@@ -145,6 +145,85 @@ test('a module that others may write is not even loaded', async () => {
   expect(await loose()).toEqual([expect.stringContaining('chmod')])
 })
 
+describe('packages above the folder of a module, which it may load', () => {
+  /** With one in `strategies/node_modules`, which the module imports. */
+  function withPackage() {
+    const staged = stage()
+    const { at } = staged
+    mkdirSync(at('strategies/node_modules/far'), { recursive: true, mode: 0o755 })
+    writeFileSync(at('strategies/node_modules/far/package.json'), '{"main":"index.js"}')
+    writeFileSync(at('strategies/node_modules/far/index.js'), 'exports.size = 1')
+    writeFileSync(at('strategies/own/decide.mjs'), `import 'far'\n${MODULE}`)
+    return staged
+  }
+
+  test('are as they should be', async () => {
+    expect((await withPackage().load()).ok).toBe(true)
+  })
+
+  test.each([
+    ['the folder of them', 'strategies/node_modules', 0o777],
+    ['the folder of one', 'strategies/node_modules/far', 0o777],
+    ['what says where its code is', 'strategies/node_modules/far/package.json', 0o666],
+    ['its code', 'strategies/node_modules/far/index.js', 0o646],
+  ])('count with %s', async (_what, name, mode) => {
+    const { at, load, loose } = withPackage()
+    chmodSync(at(name), mode)
+    expect(await load()).toMatchObject({ ok: false })
+    expect(await loose()).toEqual([`/${name}: chmod go-w /${name}`])
+  })
+
+  test('count where links lead, to the folder of them and to one', async () => {
+    const { at, load, loose } = withPackage()
+    renameSync(at('strategies/node_modules'), at('packages'))
+    symlinkSync('../packages', at('strategies/node_modules'))
+    renameSync(at('packages/far'), at('packages/.far'))
+    symlinkSync('.far', at('packages/far'))
+    expect((await load()).ok).toBe(true)
+    chmodSync(at('packages/.far/index.js'), 0o666)
+    expect(await loose()).toEqual(['/packages/.far/index.js: chmod go-w /packages/.far/index.js'])
+  })
+
+  test('count where a link leads out of all that a module may load, for what is there names its code', async () => {
+    const { at, loose } = withPackage()
+    mkdirSync(at('linked'), { mode: 0o755 })
+    renameSync(at('strategies/node_modules/far'), at('linked/far'))
+    symlinkSync('../../linked/far', at('strategies/node_modules/far'))
+    chmodSync(at('linked/far/package.json'), 0o666)
+    expect(await loose()).toEqual(['/linked/far/package.json: chmod go-w /linked/far/package.json'])
+  })
+
+  test('count from where a module is that a link names, with all that is beside it', async () => {
+    const { at, load, loose } = withPackage()
+    for (const name of ['real', 'real/own', 'real/node_modules'])
+      mkdirSync(at(name), { mode: 0o755 })
+    renameSync(at('strategies/own/decide.mjs'), at('real/own/decide.mjs'))
+    renameSync(at('strategies/node_modules/far'), at('real/node_modules/far'))
+    symlinkSync('../../real/own/decide.mjs', at('strategies/own/decide.mjs'))
+    writeFileSync(at('real/own/beside.mjs'), '')
+    expect((await load()).ok).toBe(true)
+    chmodSync(at('real/own/beside.mjs'), 0o666)
+    chmodSync(at('real/node_modules/far/index.js'), 0o666)
+    expect((await loose()).toSorted()).toEqual([
+      '/real/node_modules/far/index.js: chmod go-w /real/node_modules/far/index.js',
+      '/real/own/beside.mjs: chmod go-w /real/own/beside.mjs',
+    ])
+  })
+
+  test('are summed up where most of them are loose', async () => {
+    const { at, loose } = withPackage()
+    for (let file = 0; file < 30; file += 1) {
+      const name = at(`strategies/node_modules/far/${file}.js`)
+      writeFileSync(name, '')
+      chmodSync(name, 0o666)
+    }
+    const told = await loose()
+    expect(told).toHaveLength(11)
+    const all = '/strategies/node_modules'
+    expect(told.at(-1)).toBe(`${all}: chmod -R go-w ${all}`)
+  })
+})
+
 test('a halt may be put there by any hand', async () => {
   const { at, load } = stage()
   writeFileSync(at('state/HALT'), '', { mode: 0o644 })
@@ -173,6 +252,7 @@ test('what is not there yet is not loose', () => {
       anchors: new Map(),
     },
     [],
+    () => [],
   )
   expect(found).toEqual([])
 })

@@ -114,7 +114,7 @@ describe('a trusted call that was given to the service', () => {
         ok: true,
         value: { ...SIGHT, nestedNonce: undefined, code: at.final },
       }),
-      lost: async () => ({ ok: true, value: at.isLost }),
+      nonceFate: async () => ({ ok: true, value: at.isLost ? 'lost' : undefined }),
       trace: async () => ({ ok: true, value: undefined }),
     }
     const wallet = { chainId: call.chainId, signer: { address: OWNER } }

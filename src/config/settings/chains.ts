@@ -1,0 +1,31 @@
+import type { Fault } from '../yaml/document.ts'
+import type { SettingsInput } from './schema.ts'
+
+/** That as many nodes can agree as have to, each of them counted once. */
+export function checkChains({ chains }: SettingsInput, report: (fault: Fault) => void): void {
+  for (const [name, { agree, rpcUrls }] of Object.entries(chains)) {
+    const nodes = rpcUrls.map(nodeAt)
+    for (const [index, node] of nodes.entries()) {
+      const first = nodes.indexOf(node)
+      if (first === index) continue
+      report({
+        path: ['chains', name, 'rpcUrls', index],
+        message: `this is the node of entry ${first + 1} once more, and would count twice`,
+        expected: 'each node once, and better of different operators',
+      })
+    }
+    if (agree <= rpcUrls.length) continue
+    const there = rpcUrls.length === 1 ? 'is 1 node' : `are ${rpcUrls.length} nodes`
+    report({
+      path: ['chains', name, 'agree'],
+      message: `${agree} nodes have to agree, and there ${there} in rpcUrls`,
+      expected: 'more addresses under `rpcUrls`, of different operators, or fewer that must agree',
+    })
+  }
+}
+
+/** What tells one node from another, as far as an address does: neither how it is asked nor as whom. */
+function nodeAt(address: string): string {
+  const { hostname, port, pathname, search } = new URL(address)
+  return `${hostname.replace(/\.$/, '')}:${port}${pathname.replace(/\/+$/, '')}${search}`
+}
