@@ -153,7 +153,10 @@ export function callContext(options: CallContextOptions): OrderContext {
       journal,
       guard: { barred: () => undefined },
       haltFile: { standing: () => undefined, lift: () => undefined },
-      modules: unasked('a module'),
+      modules: {
+        versionOf: own.versionOf,
+        decide: () => Promise.reject(new Error('a module was asked')),
+      },
       queue: unasked("the gasless service's queue"),
       observe: options.observe ?? (() => undefined),
     },

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import type { Strategy } from '../../../src/domain/strategy.ts'
+import { isByTerms, termsOf } from '../../../src/execute/authority/terms.ts'
+import { aCallStrategy } from '../../support/aggregator/call-world.ts'
+import {
+  aCustomStrategy,
+  anIntent,
+  aSchedule,
+  aStrategy,
+  OPEN,
+  usdc,
+} from '../../support/builders.ts'
+
+const versionOf = () => 'one'
+const of = (strategy: Strategy) => termsOf(strategy, versionOf)
+
+test('terms are what the file says, in whatever order, and not whose it is, when or how much of all', () => {
+  const strategy = aStrategy()
+  const turned = Object.fromEntries(Object.entries(strategy).reverse()) as unknown as Strategy
+  expect(of(turned)).toBe(of(strategy))
+  const others = {
+    name: 'other',
+    file: 'other.yaml',
+    enabled: false,
+    schedule: aSchedule('* * * * *'),
+  }
+  expect(of({ ...strategy, ...others, limits: { ...OPEN, cooldownMs: 1 } })).toBe(of(strategy))
+  expect(of(aCallStrategy({ label: 'take()' }))).toBe(of(aCallStrategy()))
+  expect(of(strategy)).toMatch(/^[0-9a-f]{32}$/)
+})
+
+test('params that only look alike, and another module under the same name, are other terms', () => {
+  const texts = [{ a: '1' }, [['a', '1']], { a: ['1'] }, { a: null }, {}].map((params) =>
+    of(aCustomStrategy({ params })),
+  )
+  expect(new Set(texts).size).toBe(texts.length)
+  const own = aCustomStrategy()
+  expect(termsOf(own, () => 'two')).not.toBe(termsOf(own, () => 'one'))
+  expect(of({ ...own, module: '/elsewhere/own.mjs' })).toBe(of(own))
+})
+
+test('an intent of an older journal, which does not tell its terms, is judged as it was before', () => {
+  const strategy = aStrategy({ size: { side: 'sell', amount: usdc(1) } })
+  expect(isByTerms(anIntent(), strategy, versionOf)).toBe(true)
+  expect(isByTerms({ ...anIntent(), terms: of(aStrategy()) }, strategy, versionOf)).toBe(false)
+  expect(isByTerms({ ...anIntent(), terms: of(strategy) }, strategy, versionOf)).toBe(true)
+})
