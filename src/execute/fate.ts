@@ -41,7 +41,7 @@ export function tellRetry(
 export type Fate = 'mined' | 'reverted' | 'lost'
 
 /** How a transaction ended, as its record says it. */
-type End = {
+export type End = {
   readonly status: Fate
   readonly hash: Hex | undefined
   readonly blockNumber: bigint | undefined
@@ -73,21 +73,32 @@ export async function look(sending: Sending, id: string, tries: Tries): Promise<
 }
 
 /**
- * What became of a transaction, once that is certain. What an order goes on with counts as soon as it is mined. Whatever lets
- * something be made again counts at a final block alone, by as many nodes as have to agree (rule T6): that it reverted, was
- * lost or cleared. So does a call's, which the chain proves by itself as soon as it executed.
+ * What an order goes on with counts as soon as it is mined; a direct call is proven by the chain itself, and is followed until
+ * nothing takes it back.
+ */
+export function minedEnd({ context }: Sending, id: string, { receipt }: Used): End | undefined {
+  const open = context.ports.journal.state.transactions.get(id)
+  if (open === undefined || receipt === undefined || open.record.purpose === 'call')
+    return undefined
+  const isMined = statusOf(receipt, open.cancelling) === 'mined'
+  return isMined ? ended('mined', receipt) : undefined
+}
+
+/**
+ * What became of a transaction, once that is certain. Whatever lets something be made again counts at a final block alone, by
+ * as many nodes as have to agree (rule T6): that it reverted, was lost or cleared.
  */
 export async function certainEnd(
-  { context, wallet }: Sending,
+  sending: Sending,
   id: string,
   { receipt, tries }: Used & { readonly tries: Tries },
 ): Promise<End | undefined> {
+  const { context, wallet } = sending
+  const mined = minedEnd(sending, id, { receipt })
   const open = context.ports.journal.state.transactions.get(id)
-  if (open === undefined) return undefined
+  if (open === undefined || mined !== undefined) return mined
   const { record, hashes, cancelling: cancels } = open
-  const { from, nonce, purpose } = record
-  if (receipt !== undefined && purpose !== 'call' && statusOf(receipt, cancels) === 'mined')
-    return ended('mined', receipt)
+  const { from, nonce } = record
   if (receipt === undefined && tries.seenUsed % LOST_POLLS !== 0) return undefined
   const fate = await askFinal(context, `finding out what became of ${id}`, (query) =>
     wallet.chain.nonceFate({ ...query, from, nonce, hashes }),

@@ -17,8 +17,10 @@ import type { SendingContext, WalletContext } from './context.ts'
 import { haltOnStrangeNonces } from './evidence.ts'
 import {
   certainEnd,
+  type End,
   type Fate,
   look,
+  minedEnd,
   newTries,
   type Sending,
   type Tries,
@@ -83,12 +85,23 @@ export async function transactOnce(
     const { state } = context.ports.journal
     const ended = wanted.id === undefined ? undefined : state.endedTransactions.get(wanted.id)
     if (ended !== undefined && !mayBeMadeAgain(wanted, ended)) return { tag: ended }
-    const resumed = await followOpen(sending, wanted.id)
-    return resumed ?? send(sending, wanted)
+    const own = (await followOpen(sending, wanted.id)) ?? (await send(sending, wanted))
+    return own.tag === 'in-block' ? endIfMined(sending, own) : own
   })
   if (begun.tag !== 'in-block') return begun
   wanted.onInBlock?.()
   return settle(sending, begun)
+}
+
+/** What is mined needs no following, and the wallet's next transaction no look at it. */
+async function endIfMined(sending: Sending, found: InBlock): Promise<InBlock | TransactionOutcome> {
+  const end = minedEnd(sending, found.id, found)
+  return end === undefined ? found : conclude(sending, found.id, end)
+}
+
+async function conclude({ context }: Sending, id: string, end: End): Promise<TransactionOutcome> {
+  await context.ports.journal.append({ type: 'transaction-ended', id, ...end })
+  return { tag: end.status }
 }
 
 /** What is lost can never be mined any more; what was bought as ETH, or was to be given back, would stay WETH for good. */
@@ -229,10 +242,7 @@ async function settle(sending: Sending, first: InBlock): Promise<TransactionOutc
   for (let found = first; ; ) {
     const end = await certainEnd(sending, id, found)
     if (!journal.state.transactions.has(id)) return endOf(journal.state, id)
-    if (end !== undefined) {
-      await journal.append({ type: 'transaction-ended', id, ...end })
-      return { tag: end.status }
-    }
+    if (end !== undefined) return conclude(sending, id, end)
     if (context.stop.aborted) return { tag: 'stopped' }
     const pauseMs = found.receipt === undefined ? pollMs(context) : FINAL_LOOK_MS
     await clock.sleep(pauseMs, context.stop)
