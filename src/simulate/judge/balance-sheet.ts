@@ -43,6 +43,12 @@ function wrongSpending(world: World): string[] {
   })
 }
 
+/** Its nonce was used, and it is booked at its most: by what was found, or by an operator's word. */
+function isUsedUp(event: JournalEvent): boolean {
+  if (event.type === 'authorization-dead') return event.how === 'cancelled'
+  return event.type === 'order-settled' && event.as === 'executed'
+}
+
 /** What the journal says that was spent: proven fills, and what was used up without a proof at its most. By token. */
 export function bookedSpending(events: readonly JournalEvent[]): ReadonlyMap<Address, bigint> {
   const permits = new Map(
@@ -57,10 +63,7 @@ export function bookedSpending(events: readonly JournalEvent[]): ReadonlyMap<Add
     const { token } = permit
     if (event.type === 'fill-proven') booked.set(key, { token, amount: event.fill.paid })
     if (event.type === 'fill-reopened') booked.delete(key)
-    const isUsedUp =
-      (event.type === 'authorization-dead' && event.how === 'cancelled') ||
-      (event.type === 'order-settled' && event.as === 'executed')
-    if (isUsedUp) booked.set(key, { token, amount: permit.amount })
+    if (isUsedUp(event)) booked.set(key, { token, amount: permit.amount })
   }
   const sums = new Map<Address, bigint>()
   for (const { token, amount } of booked.values()) sums.set(token, (sums.get(token) ?? 0n) + amount)
