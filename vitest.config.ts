@@ -1,13 +1,19 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 
+/**
+ * Stories that take tens of seconds each, of which a shorter one tells the gist: `npm run test:long`, and CI, live through them.
+ */
+export const LONG = [
+  'test/property/simulated-year.test.ts',
+  'test/crash/{call-kill,call-daemon-kill,daemon-proxy,two-writers}.test.ts',
+  'test/e2e/{aggregator-setup,benchmarks,kinds,never-filled,rollback,service-faults,settling,top-ups}.test.ts',
+]
+
 /** What takes longest begins first: what begins last must not be what the run then waits for. */
 const LONGEST_FIRST = [
-  'simulated-year',
-  'e2e/kinds',
-  'two-writers',
-  'aggregator-setup',
   'e2e/aggregated-calls',
+  'property/simulated-faults',
   'e2e/',
   'crash/',
   'property/simulated-',
@@ -31,6 +37,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/{unit,property,contract,scenario,crash,e2e}/**/*.test.ts'],
+    exclude: LONG,
     globalSetup: ['test/support/no-survivors.ts'],
     pool: 'forks',
     // Simulated worlds make garbage faster than a young generation of 16 MiB takes it.

@@ -175,7 +175,8 @@ async function main() {
   const haltFile = openHaltFile(settings.stateDir)
   const guard = composeGuard(haltFile.barred, lock.lostLately, () => anchors.lost())
   const ports = { clock, journal, guard, haltFile, trader, observe }
-  const composed = compose({ settings, strategies, policy, ...ports })
+  const modules = { versionOf: () => undefined }
+  const composed = compose({ settings, strategies, policy, modules, ...ports })
   const closing = new AbortController()
   const { signal } = closing
   const nothing = () => undefined

@@ -3,7 +3,7 @@ import { liveLimits } from '../support/worlds/limits.ts'
 import { sumOf } from '../support/worlds/lived.ts'
 
 /** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 4)
+const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
 
 describe('days of orders that caps are in the way of', () => {
   const tallies: ReadonlyMap<string, number>[] = []
