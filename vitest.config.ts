@@ -7,12 +7,13 @@ import { defineConfig } from 'vitest/config'
 export const LONG = [
   'test/property/simulated-year.test.ts',
   'test/crash/{call-kill,call-daemon-kill,daemon-proxy,two-writers}.test.ts',
-  'test/e2e/{aggregator-setup,benchmarks,kinds,never-filled,rollback,service-faults,settling,top-ups}.test.ts',
+  'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,embedded,kinds,never-filled}.test.ts',
+  'test/e2e/{refused-start,rollback,service-faults,settling,top-ups}.test.ts',
 ]
 
 /** What takes longest begins first: what begins last must not be what the run then waits for. */
 const LONGEST_FIRST = [
-  'e2e/aggregated-calls',
+  'e2e/state',
   'property/simulated-faults',
   'e2e/',
   'crash/',

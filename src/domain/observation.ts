@@ -1,6 +1,6 @@
+import type { Fact } from './book/fact.ts'
 import type { TransactionPurpose } from './book/journal.ts'
 import type { Pause } from './book/state.ts'
-import type { Fact } from './book/tell.ts'
 import type { Disbelief } from './disbelief.ts'
 import type { IntentId } from './intent.ts'
 import type { ServiceFault } from './quote.ts'

@@ -1,5 +1,5 @@
-import { NOT_SCHEDULED } from '../domain/book/fold.ts'
 import type { JournalEvent } from '../domain/book/journal.ts'
+import { NOT_SCHEDULED } from '../domain/book/slots.ts'
 import { believedMs, type Sighting, sightedAtMs, trustedTime } from '../domain/policy.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'

@@ -4,11 +4,12 @@ import {
   type SigningWallets,
   type StateSight,
 } from '../domain/book/anchor.ts'
+import type { Fact } from '../domain/book/fact.ts'
 import { emptyState } from '../domain/book/fields.ts'
 import { applyEvent } from '../domain/book/fold.ts'
 import { type JournalEvent, type JournalRecord, recordName } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
-import { applyAndTell, type Fact } from '../domain/book/tell.ts'
+import { applyAndTell } from '../domain/book/tell.ts'
 import { StateCorruptError, StateLockedError } from '../domain/errors.ts'
 import { fingerprint, fnv1a } from '../domain/random.ts'
 import type { Journal } from '../ports.ts'

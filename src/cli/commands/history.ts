@@ -1,4 +1,5 @@
-import { type Fact, type Told, tellAll } from '../../domain/book/tell.ts'
+import type { Fact } from '../../domain/book/fact.ts'
+import { type Told, tellAll } from '../../domain/book/tell.ts'
 import type { Token } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { readState, recordsAtHand } from '../compose/state.ts'

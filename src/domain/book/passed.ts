@@ -1,5 +1,5 @@
-import { NOT_SCHEDULED } from './fold.ts'
 import type { JournalEvent } from './journal.ts'
+import { NOT_SCHEDULED } from './slots.ts'
 import type { DaemonState } from './state.ts'
 
 /** Whatever came due until now, of each strategy that is attended, as missed: it may have been attended in what is lost. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Fact } from '../../../src/domain/book/fact.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
-import { applyAndTell, type Fact } from '../../../src/domain/book/tell.ts'
+import { applyAndTell } from '../../../src/domain/book/tell.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aCallStrategy } from '../../support/aggregator/call-world.ts'
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'

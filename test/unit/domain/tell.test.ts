@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { Fact } from '../../../src/domain/book/fact.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
 import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
-import { applyAndTell, type Fact, isAbout, tell } from '../../../src/domain/book/tell.ts'
+import { applyAndTell, isAbout, tell } from '../../../src/domain/book/tell.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
 import {
   BOUND,

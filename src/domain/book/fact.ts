@@ -1,0 +1,196 @@
+import type { IntentId, Outcome } from '../intent.ts'
+import type { FailureReason, RefusalReason } from '../reason.ts'
+import type { Mode } from '../settings.ts'
+import type { Token } from '../token.ts'
+import type { Address, BaseUnits, Hex } from '../units.ts'
+import type { Word } from '../word.ts'
+import type { CallCosts, CloseReason, EventOf, PauseCause, TransactionPurpose } from './journal.ts'
+import type { Moved } from './orders.ts'
+import type { VenueName } from './venues.ts'
+
+export type OrderFact = { readonly strategy: string; readonly intentId: IntentId }
+
+/** What a journal record says to people and programs. Log, metrics, webhooks, `history` and `why` are readings of these. */
+export type Fact =
+  | {
+      readonly type: 'bound'
+      readonly mode: Mode
+      readonly chainId: number
+      readonly owner: Address
+    }
+  | {
+      readonly type: 'strategy-scheduled'
+      readonly strategy: string
+      readonly fromSeconds: number
+    }
+  | { readonly type: 'state-named'; readonly stateId: string }
+  | { readonly type: 'anchored'; readonly wallet: Address; readonly chainId: number }
+  | {
+      readonly type: 'wallet-compared'
+      readonly wallet: Address
+      readonly chainId: number
+      readonly blockNumber: bigint
+    }
+  | {
+      readonly type: 'delegation-signed'
+      readonly account: Address
+      readonly delegate: Address
+    }
+  | {
+      /** An operator's word about what is known. */
+      readonly type: 'begun-anew' | 'loss-accepted'
+      readonly detail: string
+    }
+  | {
+      readonly type: 'slot-opened'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly latenessMs: number
+      readonly intents: number
+    }
+  | {
+      readonly type: 'slot-closed'
+      readonly strategy: string
+      readonly slotSeconds: number
+      /** Of a run of missed slots the last one. */
+      readonly lastSeconds: number
+      readonly outcome: Outcome
+      readonly reason: CloseReason
+      readonly detail?: string | undefined
+      /** More than one only for a run of missed slots; undefined for one that is too long to count. */
+      readonly count: number | undefined
+    }
+  | {
+      /** Of the total of a program of slices, base units; `rule` says what was to become of what slices did not sell. */
+      readonly type: 'program-ended'
+      readonly strategy: string
+      readonly slotSeconds: number
+      readonly token: Token
+      readonly total: BaseUnits
+      readonly unsold: bigint
+      readonly rule: EventOf<'program-ended'>['rule']
+    }
+  | {
+      /** Of one strategy, or of everything where none is named: a halt. */
+      readonly type: 'pause'
+      readonly strategy: string | undefined
+      readonly paused: boolean
+      readonly cause: PauseCause
+      readonly detail: string
+    }
+  | (OrderFact & {
+      /** From now on a signature may exist. */
+      readonly type: 'authorization-recorded'
+      readonly attempt: number
+      readonly deadlineSeconds: number | undefined
+    })
+  | (OrderFact & {
+      /** It was never signed. */
+      readonly type: 'authorization-withdrawn'
+      readonly attempt: number
+      readonly reason: CloseReason
+    })
+  | (OrderFact & {
+      readonly type: 'authorization-dead'
+      readonly attempt: number
+      readonly how: 'expired' | 'cancelled'
+    })
+  | (OrderFact & {
+      /** An operator's word, and what is booked by it. */
+      readonly type: 'order-settled'
+      readonly attempt: number
+      readonly word: Word
+      readonly evidence: string
+      readonly token: Token
+      /** Counted as spent, in base units: all that was allowed, or nothing. */
+      readonly booked: bigint
+    })
+  | (OrderFact & {
+      readonly type: 'call-signed'
+      readonly attempt: number
+      /** Of the transaction that gives the call to the service. */
+      readonly hash: Hex
+    })
+  | (OrderFact & {
+      readonly type: 'order-accepted'
+      readonly attempt: number
+      readonly orderId: string
+    })
+  | (OrderFact & {
+      readonly type: 'order-ended'
+      readonly attempt: number
+      readonly status: 'rejected' | 'failed' | 'expired'
+      readonly message: string
+    })
+  | (OrderFact & {
+      readonly type: 'filled'
+      readonly venue: 'gasless'
+      readonly sell: Token
+      readonly buy: Token
+      readonly paid: BaseUnits
+      readonly received: BaseUnits
+      readonly txHash: Hex
+      readonly durationMs: number
+    })
+  | (OrderFact & {
+      /** Dry-run: booked at its quote, nothing was signed. */
+      readonly type: 'paper-filled'
+      readonly venue: VenueName
+      readonly moved: Moved
+      readonly durationMs: number
+    })
+  | (OrderFact & {
+      readonly type: 'executed'
+      readonly venue: 'aggregated' | 'direct'
+      readonly label: string
+      readonly txHash: Hex
+      readonly costs: CallCosts
+      readonly durationMs: number
+    })
+  | {
+      /** No reorganisation takes these orders back. */
+      readonly type: 'fills-final'
+      readonly orders: readonly OrderFact[]
+      readonly blockNumber: bigint
+    }
+  | (OrderFact & {
+      /** A reorganisation took away the block that proved it. */
+      readonly type: 'fill-reopened'
+      readonly attempt: number
+      readonly venue: VenueName
+      readonly blockNumber: bigint
+      readonly moved: Moved
+    })
+  | (OrderFact & {
+      /** The firewall would not sign. */
+      readonly type: 'refused'
+      readonly reason: RefusalReason
+      readonly detail: string
+    })
+  | (OrderFact & {
+      readonly type: 'failed'
+      readonly venue: VenueName
+      readonly reason: FailureReason
+      readonly detail: string
+    })
+  | (OrderFact & { readonly type: 'intent-closed'; readonly outcome: Outcome })
+  | {
+      readonly type: 'transaction'
+      readonly intentId: IntentId | undefined
+      readonly purpose: TransactionPurpose
+      readonly status:
+        | 'recorded'
+        | 'replaced'
+        | 'signed'
+        | 'mined'
+        | 'reverted'
+        | 'lost'
+        | 'withdrawn'
+      /** Undefined as long as nothing is signed. */
+      readonly hash: Hex | undefined
+    }
+  | {
+      /** The service can use it. Wei. */
+      readonly type: 'deposit-indexed'
+      readonly amount: bigint
+    }
