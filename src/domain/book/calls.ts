@@ -14,7 +14,6 @@ import {
   stepAttempt,
   type VenueBook,
 } from './orders.ts'
-import type { WalletPlace } from './sights.ts'
 import type { DaemonState, OpenCall, OpenIntent } from './state.ts'
 
 /** The books of calls through the aggregation service. */
@@ -153,9 +152,4 @@ function accountKey({ chainId, account }: CallAccount): string {
 /** Names the one call of an account that a transaction may prove: they go one at a time. */
 export function callClaim(account: Address, txHash: Hex): string {
   return `${txHash}:${account}`
-}
-
-/** The wallet that a call acts for. */
-export function walletOf({ chainId, account }: CallRecord): WalletPlace {
-  return { chainId, wallet: account }
 }

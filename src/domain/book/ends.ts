@@ -2,7 +2,6 @@ import { InvariantError } from '../errors.ts'
 import { clientOrderId, type IntentId } from '../intent.ts'
 import { nextState, type OrderStep } from '../order.ts'
 import { wordIn } from '../word.ts'
-import { walletOf } from './calls.ts'
 import type { EventOf } from './journal.ts'
 import {
   countFill,
@@ -16,7 +15,7 @@ import {
   strategyOf,
   unfinalFill,
 } from './orders.ts'
-import { noteNestedNonce } from './sights.ts'
+import { noteNestedNonce, walletOf } from './sights.ts'
 import type { DaemonState, OpenIntent } from './state.ts'
 import { bookOf } from './venues.ts'
 

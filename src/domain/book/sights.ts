@@ -1,3 +1,4 @@
+import type { CallRecord } from '../call.ts'
 import { hasLiveAuthorization } from '../order.ts'
 import { type Address, maxOf } from '../units.ts'
 import { firstFreeNonce, openCalls } from './calls.ts'
@@ -8,6 +9,11 @@ import type { DaemonState, WalletSight } from './state.ts'
 /** What a wallet was last seen to have done on its chain, and what the journal has had it do since (rule T4). */
 
 export type WalletPlace = { readonly chainId: number; readonly wallet: Address }
+
+/** The wallet that a call acts for. */
+export function walletOf({ chainId, account }: CallRecord): WalletPlace {
+  return { chainId, wallet: account }
+}
 
 /** Undefined until the wallet was compared with its chain for the first time. */
 export function sightOf(state: DaemonState, place: WalletPlace): WalletSight | undefined {
