@@ -5,7 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StateLockedError } from '../../domain/errors.ts'
 import { ensureDirectory, isMissing, PRIVATE_FILE } from './durable-file.ts'
 import { BEAT_DIGITS, type Heartbeat, startHeartbeat } from './heartbeat.ts'
-import { identifyProcess, judgeProcess, type ProcessIdentity } from './process-identity.ts'
+import {
+  claimsIn,
+  firstStanding,
+  type Line,
+  type LockClaim,
+  type LockHolder,
+  overtaken,
+  type Standing,
+  withdrawn,
+} from './lock-claims.ts'
+import { identifyProcess, judgeProcess } from './process-identity.ts'
 
 /**
  * One writer per state directory (rules G6 and T5), without help from the kernel: Node has no flock.
@@ -21,17 +31,6 @@ import { identifyProcess, judgeProcess, type ProcessIdentity } from './process-i
  * a stale period of the watcher's own monotonic clock, and overtaken only if nothing moved. A holder that was stopped
  * meanwhile finds the mark of that in the file: `lost` is asked before each signature and each write of the journal.
  */
-export type LockHolder = {
-  readonly pid: number
-  /** What it was started as, for the operator. */
-  readonly command: string
-  readonly startedAtMs: number
-}
-
-export type LockClaim = LockHolder &
-  ProcessIdentity & { readonly token: string; readonly beat: string }
-type Line = LockClaim | { readonly withdrawn: string } | { readonly overtaken: string }
-
 export type LockOptions = {
   /** Told once for whom it waits, when the claim in the way cannot be judged. */
   readonly onWait?: ((line: string) => void) | undefined
@@ -325,49 +324,6 @@ function isStillAt(file: string, fd: number): boolean {
   const own = fs.fstatSync(fd, { bigint: true })
   const there = fs.statSync(file, { bigint: true, throwIfNoEntry: false })
   return there !== undefined && there.ino === own.ino && there.dev === own.dev
-}
-
-/** A claim that stands; `unknown` where nothing here tells whether its process runs. */
-export type Standing = LockClaim & { readonly standing: 'alive' | 'unknown' }
-
-function firstStanding(text: string): Standing | undefined {
-  const ended = new Set([...withdrawn(text), ...overtaken(text)])
-  for (const claim of claimsIn(text)) {
-    if (ended.has(claim.token)) continue
-    const standing = judgeProcess(claim)
-    if (standing !== 'gone') return { ...claim, standing }
-  }
-  return undefined
-}
-
-function claimsIn(text: string): readonly LockClaim[] {
-  return linesOf(text).flatMap((line) => ('token' in line ? [line] : []))
-}
-
-function withdrawn(text: string): ReadonlySet<string> {
-  return new Set(linesOf(text).flatMap((line) => ('withdrawn' in line ? [line.withdrawn] : [])))
-}
-
-function overtaken(text: string): ReadonlySet<string> {
-  return new Set(linesOf(text).flatMap((line) => ('overtaken' in line ? [line.overtaken] : [])))
-}
-
-function linesOf(text: string): readonly Line[] {
-  return text.split('\n').flatMap(parseLine)
-}
-
-/** Text that is no claim was left by a power cut or a full disk, and whoever wrote it holds nothing. */
-function parseLine(text: string): readonly Line[] {
-  try {
-    const line: Partial<LockClaim & { withdrawn: string; overtaken: string }> | null =
-      JSON.parse(text)
-    if (typeof line?.withdrawn === 'string') return [{ withdrawn: line.withdrawn }]
-    if (typeof line?.overtaken === 'string') return [{ overtaken: line.overtaken }]
-    if (typeof line?.token === 'string' && typeof line.pid === 'number') return [line as LockClaim]
-    return []
-  } catch {
-    return []
-  }
 }
 
 function describe(file: string, claim: LockClaim | undefined): string {

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import type { Asked } from '../../adapters/control/control-socket.ts'
-import type { LockClaim } from '../../adapters/state/state-lock.ts'
+import type { LockClaim } from '../../adapters/state/lock-claims.ts'
 import { findStateDir } from '../../config/settings/find-state-dir.ts'
 import type { Controlled } from '../../engine/control.ts'
 import { askDaemon } from '../compose/control.ts'

@@ -18,13 +18,9 @@ import {
   readJournal,
 } from '../../adapters/state/journal-file.ts'
 import { severJournal } from '../../adapters/state/journal-recovery.ts'
+import type { Standing } from '../../adapters/state/lock-claims.ts'
 import { holdsState } from '../../adapters/state/state-files.ts'
-import {
-  acquireLock,
-  type HeldLock,
-  readLock,
-  type Standing,
-} from '../../adapters/state/state-lock.ts'
+import { acquireLock, type HeldLock, readLock } from '../../adapters/state/state-lock.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import { InvariantError, StateLockedError } from '../../domain/errors.ts'
 import type { Mode } from '../../domain/settings.ts'

@@ -1,0 +1,57 @@
+import { judgeProcess, type ProcessIdentity } from './process-identity.ts'
+
+/** What the file of a lock says: a list of claims, and what became of them. */
+
+export type LockHolder = {
+  readonly pid: number
+  /** What it was started as, for the operator. */
+  readonly command: string
+  readonly startedAtMs: number
+}
+
+export type LockClaim = LockHolder &
+  ProcessIdentity & { readonly token: string; readonly beat: string }
+export type Line = LockClaim | { readonly withdrawn: string } | { readonly overtaken: string }
+
+/** A claim that stands; `unknown` where nothing here tells whether its process runs. */
+export type Standing = LockClaim & { readonly standing: 'alive' | 'unknown' }
+
+export function firstStanding(text: string): Standing | undefined {
+  const ended = new Set([...withdrawn(text), ...overtaken(text)])
+  for (const claim of claimsIn(text)) {
+    if (ended.has(claim.token)) continue
+    const standing = judgeProcess(claim)
+    if (standing !== 'gone') return { ...claim, standing }
+  }
+  return undefined
+}
+
+export function claimsIn(text: string): readonly LockClaim[] {
+  return linesOf(text).flatMap((line) => ('token' in line ? [line] : []))
+}
+
+export function withdrawn(text: string): ReadonlySet<string> {
+  return new Set(linesOf(text).flatMap((line) => ('withdrawn' in line ? [line.withdrawn] : [])))
+}
+
+export function overtaken(text: string): ReadonlySet<string> {
+  return new Set(linesOf(text).flatMap((line) => ('overtaken' in line ? [line.overtaken] : [])))
+}
+
+function linesOf(text: string): readonly Line[] {
+  return text.split('\n').flatMap(parseLine)
+}
+
+/** Text that is no claim was left by a power cut or a full disk, and whoever wrote it holds nothing. */
+function parseLine(text: string): readonly Line[] {
+  try {
+    const line: Partial<LockClaim & { withdrawn: string; overtaken: string }> | null =
+      JSON.parse(text)
+    if (typeof line?.withdrawn === 'string') return [{ withdrawn: line.withdrawn }]
+    if (typeof line?.overtaken === 'string') return [{ overtaken: line.overtaken }]
+    if (typeof line?.token === 'string' && typeof line.pid === 'number') return [line as LockClaim]
+    return []
+  } catch {
+    return []
+  }
+}
