@@ -51,11 +51,13 @@ export function noteComparison(
   event: EventOf<'wallet-compared'>,
   atMs: number,
 ): void {
-  const { sinceBlock, blockNumber, transactionCount, nestedNonce } = event
+  const { sinceBlock, blockNumber, transactionCount } = event
   const before = sightOf(state, event)
+  const { nestedNonce = before?.nestedNonce } = event
   state.sights.set(keyOf(event), { sinceBlock, blockNumber, transactionCount, nestedNonce })
-  // What was signed before and comes into a block only later is accounted for all the same.
+  // What a node that is behind does not know of yet, or what is signed and in no block, is accounted for all the same.
   if (before !== undefined) noteNonce(state, event, before.transactionCount - 1)
+  if (before?.nestedNonce !== undefined) noteNestedNonce(state, event, before.nestedNonce - 1n)
   for (const nonce of openNonces(state, event)) noteNonce(state, event, nonce)
   if (event.wallet === state.bound?.owner && event.chainId === state.bound.chainId)
     forgetClaims(state, atMs)

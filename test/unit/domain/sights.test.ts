@@ -1,0 +1,60 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { EventOf } from '../../../src/domain/book/journal.ts'
+import { explainedNestedNonce, explainedTransactions } from '../../../src/domain/book/sights.ts'
+import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { BOUND, OWNER } from '../../support/state/journal-story.ts'
+
+const PLACE = { chainId: BOUND.chainId, wallet: OWNER }
+
+let state: DaemonState
+
+beforeEach(() => {
+  state = emptyState()
+  applyEvent(state, BOUND, 1)
+})
+
+function compared(seen: Partial<EventOf<'wallet-compared'>> = {}): void {
+  const at = { sinceBlock: 1n, blockNumber: 10n, transactionCount: 4, nestedNonce: 10n }
+  applyEvent(state, { type: 'wallet-compared', ...PLACE, ...at, ...seen }, 1)
+}
+
+function explained(): readonly unknown[] {
+  return [explainedTransactions(state, PLACE), explainedNestedNonce(state, PLACE)]
+}
+
+describe('what is known of a wallet', () => {
+  test('is nothing before it was compared with its chain', () => {
+    expect(explained()).toEqual([undefined, undefined])
+  })
+
+  test('never becomes less by the word of a node that is behind', () => {
+    compared()
+    compared({ blockNumber: 8n, transactionCount: 3, nestedNonce: 9n })
+    expect(explained()).toEqual([4, 10n])
+    // What it paid since is looked for from where that node was.
+    expect([...state.sights.values()]).toMatchObject([{ blockNumber: 8n }])
+  })
+
+  test('nor by one that does not say', () => {
+    compared()
+    compared({ nestedNonce: undefined })
+    expect(explained()).toEqual([4, 10n])
+  })
+
+  test('is what is signed for a change of its code, whose nonces then count from anywhere', () => {
+    compared()
+    const change = { chainId: BOUND.chainId, account: OWNER, delegate: OWNER, lastNonce: 5 }
+    applyEvent(state, { type: 'delegation-signed', ...change }, 1)
+    expect(explained()).toEqual([6, undefined])
+    compared({ nestedNonce: 2n })
+    expect(explained()).toEqual([6, 2n])
+  })
+
+  test('is forgotten where an operator accepts a loss', () => {
+    compared()
+    applyEvent(state, { type: 'loss-accepted', detail: 'asked to' }, 1)
+    expect(explained()).toEqual([undefined, undefined])
+  })
+})
