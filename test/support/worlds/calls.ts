@@ -28,7 +28,10 @@ export async function liveCalls(seed: number): Promise<Lived> {
   }
   const lived = await judged(world, troubles)
   const before = world.aggregation.ledger.executions.length
-  await world.runFor(3 * HOUR)
+  await world.runFor(HOUR)
+  // What a node said of the account while it was behind may halt it once more when that is over: an operator looks, and resumes.
+  if (world.isRunning) void world.control.resume(undefined)
+  await world.runFor(2 * HOUR)
   const goesOn = world.aggregation.ledger.executions.length > before
   const wrongs = goesOn ? lived.wrongs : [...lived.wrongs, 'no call is made any more']
   return { ...lived, wrongs }
