@@ -108,7 +108,7 @@ async function prove(
   permit: PermitRecord,
   trace: TransactionTrace,
 ): Promise<Verdict> {
-  if (trace.blockNumber < searchedFrom(permit)) return 'nothing'
+  if (!(await isWithin(context, permit, trace))) return 'nothing'
   let input = proofInput(context, open, permit, trace)
   if (input.mates.length > 0 && !hasTaken(input)) {
     const absent = await absentAmong(context, input.mates)
@@ -133,6 +133,25 @@ async function prove(
 }
 
 /** What a transaction is judged by: beside the permit itself the wallet's other orders, and what is proven already. */
+/**
+ * Whether a transaction is from the life of a permit. One that names it is from before its deadline, or was not executed; of any
+ * other the chain says when it was.
+ */
+async function isWithin(
+  context: OrderContext,
+  permit: PermitRecord,
+  trace: TransactionTrace,
+): Promise<boolean> {
+  const { blockNumber } = trace
+  if (blockNumber < searchedFrom(permit)) return false
+  if (names(trace, permit)) return true
+  const seen = await askFinal(context, 'reading when a transaction was mined', (query) =>
+    context.ports.chain.blocks({ ...query, numbers: [blockNumber] }),
+  )
+  const block = seen?.blocks.get(blockNumber)
+  return block !== undefined && block.timeSeconds <= permit.deadlineSeconds
+}
+
 export function proofInput(
   { ports }: OrderContext,
   open: OpenSwap,

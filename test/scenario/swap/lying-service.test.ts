@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
-import { beginAnew } from '../../../src/simulate/operator.ts'
+import { acceptLoss, beginAnew } from '../../../src/simulate/operator.ts'
 import { USDC } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aSchedule, aStrategy, capOf, HOUR, MINUTE, OPEN, usdc } from '../../support/builders.ts'
@@ -54,6 +54,34 @@ test('a settlement from before an order was signed proves nothing, though no boo
   expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
   expectSound(world)
 })
+
+test('nor does one from after its deadline, of an order that is lost, where the node lacks logs', async () => {
+  const world = new World({ seed: 'late, foreign', strategies: [aStrategy()], isAnchored: true })
+  world.start()
+  await world.runFor(2 * HOUR + 2 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(Array(2).fill('filled filled'))
+  world.crash()
+  const [first, second] = world.ledger.transactions.filter(({ settled }) => settled.length > 0)
+  const [lost, kept] = [shareOf(first?.hash), shareOf(second?.hash)]
+  expect(lost).toBeLessThan(kept)
+  world.disk.cutTo(eventTypes(world).indexOf('fill-proven'))
+  acceptLoss(world)
+  world.chainFaults.losesLogs = (lost + kept) / 2
+  world.serviceFaults.forgets = 1
+  world.start()
+  await world.runFor(5 * MINUTE)
+  expect(eventTypes(world)).not.toContain('fill-proven')
+  world.chainFaults.losesLogs = 0
+  await world.runFor(5 * MINUTE)
+  const proven = world.disk.events().find((event) => event.type === 'fill-proven')
+  expect(proven?.fill.txHash).toBe(first?.hash)
+  expectSound(world)
+})
+
+/** What a node loses its logs by. */
+function shareOf(hash: string | undefined): number {
+  return Number.parseInt(hash?.slice(2, 10) ?? '0', 16) / 2 ** 32
+}
 
 test('an order that the service calls filled without settling it expires, and is never booked', async () => {
   const world = new World({ seed: 'claimed fill', strategies: [aStrategy()] })
