@@ -5,15 +5,16 @@ import { defineConfig } from 'vitest/config'
  * Stories that take tens of seconds each, of which a shorter one tells the gist: `npm run test:long`, and CI, live through them.
  */
 export const LONG = [
-  'test/property/simulated-year.test.ts',
+  'test/property/simulated-{limits,year}.test.ts',
+  'test/scenario/call/call-crash-points.test.ts',
+  'test/contract/gasless/gasless-described.test.ts',
   'test/crash/{call-kill,call-daemon-kill,daemon-proxy,two-writers}.test.ts',
   'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,embedded,kinds,never-filled}.test.ts',
-  'test/e2e/{refused-start,rollback,service-faults,settling,top-ups}.test.ts',
+  'test/e2e/{refused-start,rollback,service-faults,settling,state,stopping,top-ups}.test.ts',
 ]
 
 /** What takes longest begins first: what begins last must not be what the run then waits for. */
 const LONGEST_FIRST = [
-  'e2e/state',
   'property/simulated-faults',
   'e2e/',
   'crash/',

@@ -25,5 +25,5 @@ describe('a day of troubles', () => {
     const [first, second] = [await dayOfSwaps(2), await dayOfSwaps(2)]
     expect(first.world.disk.written.length).toBeGreaterThan(100)
     expect(second.world.disk.written).toEqual(first.world.disk.written)
-  })
+  }, 60_000)
 })
