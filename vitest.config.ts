@@ -5,12 +5,13 @@ import { defineConfig } from 'vitest/config'
  * Stories that take tens of seconds each, of which a shorter one tells the gist: `npm run test:long`, and CI, live through them.
  */
 export const LONG = [
-  'test/property/simulated-{limits,year}.test.ts',
-  'test/scenario/call/call-crash-points.test.ts',
-  'test/contract/gasless/gasless-described.test.ts',
+  'test/property/{calendar,simulated-limits,simulated-year}.test.ts',
+  'test/scenario/{call/call-crash-points,machine/congestion,machine/first-seen}.test.ts',
+  'test/contract/{aggregator/gas-tank,gasless/gasless-described}.test.ts',
   'test/crash/{call-kill,call-daemon-kill,daemon-proxy,two-writers}.test.ts',
-  'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,embedded,kinds,never-filled}.test.ts',
-  'test/e2e/{refused-start,rollback,service-faults,settling,state,stopping,top-ups}.test.ts',
+  'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,embedded,kinds,modules,never-filled}.test.ts',
+  'test/e2e/{refused-start,rollback,sandbox-settings,service-faults,settling,state}.test.ts',
+  'test/e2e/{stopping,top-ups}.test.ts',
 ]
 
 /** What takes longest begins first: what begins last must not be what the run then waits for. */
