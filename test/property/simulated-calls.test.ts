@@ -3,7 +3,7 @@ import { liveCalls } from '../support/worlds/calls.ts'
 import { sumOf } from '../support/worlds/lived.ts'
 
 /** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 5)
+const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
 
 describe('a day of calls full of troubles', () => {
   const tallies: ReadonlyMap<string, number>[] = []

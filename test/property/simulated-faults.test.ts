@@ -4,7 +4,7 @@ import { sumOf } from '../support/worlds/lived.ts'
 
 const FILE = 'test/property/simulated-faults.test.ts'
 /** More worlds for a longer search: SIMULATED_WORLDS=500, or `npm run worlds`. */
-const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 5)
+const SEEDS = Number(process.env['SIMULATED_WORLDS'] ?? 3)
 
 describe('a day of troubles', () => {
   const tallies: ReadonlyMap<string, number>[] = []
