@@ -1,12 +1,11 @@
 import { emptyState, fieldsMissingIn, restoreState } from '../../domain/book/fields.ts'
-import { applyEvent } from '../../domain/book/fold.ts'
-import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { StateCorruptError, WrongStateError } from '../../domain/errors.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { JournalKey } from '../keys/journal-key.ts'
 import { fileSize, severFile } from './durable-file.ts'
-import { type CheckedLine, decodeRecord, type JournalHead } from './journal-codec.ts'
+import type { CheckedLine, JournalHead } from './journal-codec.ts'
+import { Fold, segmentOf } from './journal-fold.ts'
 import { type ChainStart, JournalWalk, placeOf, type WalkEnd } from './journal-reader.ts'
 import { listSegments, type Segment, segmentsFrom } from './segments.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -334,41 +333,4 @@ function tornWarningsOf({ segment, bytes, fileBytes }: WalkEnd, seq: number): re
   if (torn === 0) return []
   const after = seq < segment.firstSeq ? `record ${seq}` : placeOf(segment, seq)
   return [`${segment.file}: the append after ${after} was cut short (${torn} bytes left out)`]
-}
-
-/** Folds the records after `fromSeq` into a state, one complete append at a time. */
-export class Fold {
-  readonly #state: DaemonState
-  readonly #fromSeq: number
-  #unfinished: JournalRecord[] = []
-
-  constructor(state: DaemonState, fromSeq: number) {
-    this.#state = state
-    this.#fromSeq = fromSeq
-  }
-
-  /** Throws StateCorruptError for a record that the state does not allow. */
-  take(segments: readonly Segment[], { head, line, more }: CheckedLine): void {
-    if (head.seq <= this.#fromSeq) return
-    try {
-      this.#unfinished.push(decodeRecord(line))
-      if (more) return
-      for (const { event, atMs } of this.#unfinished) applyEvent(this.#state, event, atMs)
-    } catch (error) {
-      // The line is as it was written, so what cannot be applied comes from another version or another fold.
-      const detail = error instanceof Error ? error.message : String(error)
-      const segment = segmentOf(segments, head.seq)
-      throw damagedJournal(
-        segment.file,
-        `${placeOf(segment, head.seq)} does not fit the records before it: ${detail}`,
-      )
-    }
-    this.#unfinished = []
-  }
-}
-
-function segmentOf(segments: readonly Segment[], seq: number): Segment {
-  const segment = segments.findLast(({ firstSeq }) => firstSeq <= seq)
-  if (segment === undefined) throw new Error(`record ${seq} is in no file`)
-  return segment
 }
