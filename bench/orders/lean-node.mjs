@@ -180,9 +180,9 @@ function receiptOf(fill) {
   }
 }
 
-/** The calldata names the permit's nonce, as a settlement's must. */
+/** The calldata carries the permit's nonce and deadline, as a settlement's must: Permit2 hashes both. */
 function transactionOf(fill) {
   if (fill === undefined) return null
-  const input = `0x5e771e00${word(fill.nonce)}${word(fill.sellAmount)}${word(fill.buyAmount)}`
+  const input = `0x5e771e00${word(fill.nonce)}${word(fill.deadline)}${word(fill.sellAmount)}${word(fill.buyAmount)}`
   return { hash: fill.hash, blockNumber: fill.block, from: SETTLEMENT, to: SETTLEMENT, input }
 }

@@ -82,7 +82,7 @@ function quote(body) {
     },
   }
   const fill = { owner: from.toLowerCase(), recipient: receiver.toLowerCase(), sellToken, buyToken }
-  quotes.set(id, { fill: { ...fill, sellAmount, buyAmount, nonce }, typedData })
+  quotes.set(id, { fill: { ...fill, sellAmount, buyAmount, nonce, deadline }, typedData })
   const response = {
     id,
     from,
