@@ -20,6 +20,11 @@ export type ExecutionPolicy = {
   readonly pollMsMax: number
   /** Age of an order from which polling slows down toward `pollMsMax`. */
   readonly pollSlowAfterMs: number
+  /**
+   * Least time between two looks at the chain for an order of which the service says nothing. A settled order is proven within
+   * seconds then, and a service that is gone for hours costs one batched read in three seconds.
+   */
+  readonly silenceMs: number
   /** How long a transaction of our own may stay unmined before its fee is raised. */
   readonly transactionPatienceMs: number
 }
@@ -33,6 +38,7 @@ export const DEFAULT_POLICY: ExecutionPolicy = {
   pollMsMin: 1_000,
   pollMsMax: 5_000,
   pollSlowAfterMs: 15_000,
+  silenceMs: 3_000,
   transactionPatienceMs: 30_000,
 }
 
@@ -47,14 +53,6 @@ export function pollDelayMs(policy: ExecutionPolicy, orderAgeMs: number, jitter:
   if (orderAgeMs < policy.pollSlowAfterMs) return Math.round(policy.pollMsMin * (1 + jitter / 2))
   const slow = policy.pollMsMin * 2 + (orderAgeMs - policy.pollSlowAfterMs) / 10
   return Math.round(Math.min(policy.pollMsMax, slow))
-}
-
-/**
- * Least time between two looks at the chain for an order of which the service says nothing: three of the quickest polls. A
- * settled order is proven within seconds then, and a service that is gone for hours costs one batched read in three seconds.
- */
-export function silenceMs(policy: ExecutionPolicy): number {
-  return policy.pollMsMin * 3
 }
 
 export type TimeSources = {

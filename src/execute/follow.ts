@@ -1,7 +1,7 @@
 import type { OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import { assertNever } from '../domain/errors.ts'
-import { backoffMs, pollDelayMs, silenceMs } from '../domain/policy.ts'
+import { backoffMs, pollDelayMs } from '../domain/policy.ts'
 import { LATE, within } from './ask.ts'
 import type { OrderContext } from './context.ts'
 import type { FollowSteps } from './venue.ts'
@@ -59,7 +59,7 @@ export async function attended<Answer>(
 ): Promise<Answer | undefined> {
   const { state } = open
   for (;;) {
-    const reply = await within(context.ports, silenceMs(context.policy), answer)
+    const reply = await within(context.ports, context.policy.silenceMs, answer)
     if (reply !== LATE) return reply
     await context.asked.attend(open.intent.id)
     if (open.state === state && !context.stop.aborted) await meanwhile()

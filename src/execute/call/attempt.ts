@@ -4,7 +4,7 @@ import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
 import { InvariantError } from '../../domain/errors.ts'
 import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
-import { backoffMs, silenceMs } from '../../domain/policy.ts'
+import { backoffMs } from '../../domain/policy.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
 import type { AccountView, ChainFault, ChainReply } from '../../ports.ts'
@@ -12,7 +12,7 @@ import { availableOf } from '../account/deposit.ts'
 import { askChainOnce, LATE, soon, trustedNow, within } from '../ask.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { barredBy, barredInBooks, type Closing, failure, mayNotStart, refusal } from '../close.ts'
+import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { haltOnStrangeNonces } from '../evidence.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
@@ -236,7 +236,7 @@ async function send(
   { call }: Recorded,
 ): Promise<Step> {
   const { attempt } = call
-  const barredSince = barredInBooks(context, open)
+  const barredSince = mayNotStart(context, open)
   if (barredSince !== undefined) {
     await withdraw(context, open, { attempt, reason: barredSince.reason })
     return barredSince
@@ -296,7 +296,7 @@ async function submitFirst(context: OrderContext, open: OpenCall): Promise<Submi
     },
     isNew: true,
   })
-  if ((await within(ports, silenceMs(policy), sent)) === LATE) leave.abort()
+  if ((await within(ports, policy.silenceMs, sent)) === LATE) leave.abort()
   return (await sent) ?? { tag: 'unknown', message: `not submitted: ${why}` }
 }
 

@@ -1,6 +1,5 @@
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord } from '../../domain/call.ts'
-import { silenceMs } from '../../domain/policy.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, AggregatorFault } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
@@ -170,7 +169,7 @@ function isLookDue({ context, glance }: Following, service: 'silent' | 'waiting'
   const nowMs = context.ports.clock.now()
   const isFirst = service === 'silent' && !glance.wasSilent
   glance.wasSilent ||= service === 'silent'
-  const everyMs = silenceMs(context.policy) * (service === 'silent' ? 1 : WAITING_LOOKS_RARER)
+  const everyMs = context.policy.silenceMs * (service === 'silent' ? 1 : WAITING_LOOKS_RARER)
   // The distance and not the difference: a clock that was set back must not keep the chain from being asked.
   if (!isFirst && Math.abs(nowMs - glance.atMs) < everyMs) return false
   glance.atMs = nowMs

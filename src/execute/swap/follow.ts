@@ -1,7 +1,6 @@
 import type { OpenSwap } from '../../domain/book/state.ts'
 import type { RetryCause } from '../../domain/observation.ts'
 import type { PermitRecord } from '../../domain/permit.ts'
-import { silenceMs } from '../../domain/policy.ts'
 import type { ServiceOrder } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { PermitView } from '../../ports.ts'
@@ -169,7 +168,7 @@ async function askChainAgain(following: Following): Promise<void> {
   const nowMs = context.ports.clock.now()
   // The distance and not the difference: a clock that was set back must not keep the chain from being asked.
   const isSoon =
-    chainAskedAtMs !== undefined && Math.abs(nowMs - chainAskedAtMs) < silenceMs(context.policy)
+    chainAskedAtMs !== undefined && Math.abs(nowMs - chainAskedAtMs) < context.policy.silenceMs
   if (isSoon) return
   polls.chainAskedAtMs = nowMs
   await look(following)

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { DEFAULT_POLICY, silenceMs } from '../../../src/domain/policy.ts'
+import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
 import { SILENCES, type Silence } from '../../../src/simulate/gasless/faults.ts'
 import { WALLET } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
@@ -7,7 +7,7 @@ import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
 const LIFETIME_MS = 5 * MINUTE
-const PACE_MS = silenceMs(DEFAULT_POLICY)
+const PACE_MS = DEFAULT_POLICY.silenceMs
 /** From settlement to proof: the chain's pace, a poll's pause, a block and the way there and back. */
 const PROVEN_MS_MAX = 10_000
 

@@ -41,6 +41,7 @@ export const QUICK_POLICY: ExecutionPolicy = {
   backoffMsMin: 20,
   backoffMsMax: 200,
   pollMsMin: 40,
+  silenceMs: 120,
   pollMsMax: 100,
 }
 

@@ -10,7 +10,6 @@ import {
   lessBps,
   pollDelayMs,
   sightedAtMs,
-  silenceMs,
   trustedTime,
 } from '../../../src/domain/policy.ts'
 
@@ -79,11 +78,6 @@ test('backoff doubles from its minimum to its maximum and never falls below half
       },
     ),
   )
-})
-
-test('the chain is asked in place of a silent service no more often than every few seconds', () => {
-  expect(silenceMs(DEFAULT_POLICY)).toBe(3_000)
-  expect(silenceMs({ ...DEFAULT_POLICY, pollMsMin: 2_000 })).toBe(6_000)
 })
 
 test('polling starts at one to two seconds and slows down to five', () => {
