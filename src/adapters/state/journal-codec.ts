@@ -141,9 +141,14 @@ function partsOf(line: Buffer): { readonly bodyBytes: number; readonly mac: stri
 }
 
 /** The record of a checked line. */
-export function decodeRecord(line: Buffer): JournalRecord {
+export function decodeRecord(line: Buffer | string): JournalRecord {
   const { seq, atMs, event, prev, hash: own } = exactParse(line.toString()) as JournalRecord
   return { seq, atMs, event, prev, hash: own }
+}
+
+/** The records of what `encodeRecords` gave. */
+export function decodeRecords(text: string): readonly JournalRecord[] {
+  return text.split('\n').slice(0, -1).map(decodeRecord)
 }
 
 /** A line that is in its place and that the wallet's daemon did not write. */

@@ -1,5 +1,5 @@
 import type { Fact } from '../../domain/book/fact.ts'
-import { entriesOf, imageOf, restoreState, type StateImage } from '../../domain/book/fields.ts'
+import { imageOf, restoreState, type StateImage } from '../../domain/book/fields.ts'
 import { applyEvent } from '../../domain/book/fold.ts'
 import { type JournalEvent, type JournalRecord, recordName } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
@@ -10,7 +10,7 @@ import type { JournalKey } from '../keys/journal-key.ts'
 import { createFile, ensureDirectory, removeLeftovers, truncateFile } from './durable-file.ts'
 import { upgradeFormer } from './former-format.ts'
 import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
-import { encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
+import { decodeRecords, encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
 import { type MissingRecords, readRecords } from './journal-reader.ts'
 import { type Recovered, recover, requireSameAuthor, warningsOf } from './journal-recovery.ts'
 import { SegmentLog } from './segment-log.ts'
@@ -19,8 +19,10 @@ import { keepDamaged, SnapshotFile } from './snapshot.ts'
 import { lookAt, type StateFiles, stateFiles } from './state-files.ts'
 
 const SNAPSHOT_EVERY_DEFAULT = 1_000
-/** Entries of a state whose snapshot costs next to nothing. */
-const SMALL_STATE = 1_000
+/** Length of a snapshot that costs next to nothing. */
+const SMALL_SNAPSHOT_BYTES = 64 * 1024
+/** How much longer than its last snapshot, if that was no small one, a journal grows before the next. */
+const JOURNAL_PER_SNAPSHOT = 4
 
 export type JournalOptions = {
   /** State directory. The caller holds its lock. */
@@ -34,7 +36,7 @@ export type JournalOptions = {
   readonly observe?: (event: Observation) => void
   /** Called once, when the disk fails. Stop the daemon: what is in memory can be ahead of what is on disk. */
   readonly onFatal: (error: Error) => void
-  /** Records between snapshots, at least 1, default 1,000; a state with more entries waits for as many records. */
+  /** Records between snapshots, at least 1, default 1,000; a long snapshot waits for a journal that is longer still. */
   readonly snapshotEvery?: number
   /** Length from which on a file of the journal is finished, default 4 MiB. */
   readonly segmentBytes?: number | undefined
@@ -196,8 +198,6 @@ type Parts = {
   readonly options: JournalOptions
 }
 
-type Applied = { readonly event: JournalEvent; readonly atMs: number }
-
 class JournalFile implements Journal {
   readonly state: DaemonState
   readonly #files: StateFiles
@@ -210,10 +210,14 @@ class JournalFile implements Journal {
   readonly #snapshotEvery: number
   readonly #fence: JournalFence | undefined
   #head: JournalHead
-  /** The state before the events of `#since`: undoes an append that the state refuses half-way. */
+  /** The state before the records of `#since`: undoes an append that the state refuses half-way. */
   #base: StateImage
-  #since: Applied[] = []
+  /** As text: what its events are made of would be in memory for as long. */
+  #since: string[] = []
   #snapshotSeq: number
+  /** Length of the last snapshot, and of what was appended since. */
+  #snapshotBytes = 0
+  #bytesSince = 0
   #lastAppend: Promise<void> = Promise.resolve()
   /** Names of records that are on their way to the disk, with how many of each. */
   readonly #unwritten = new Map<string, number>()
@@ -242,8 +246,10 @@ class JournalFile implements Journal {
     if (events.length === 0) return Promise.resolve()
     const atMs = this.#clock.now()
     const { text, head } = encodeRecords(this.#head, events, atMs, this.#key)
-    const facts = this.#apply(events.map((event) => ({ event, atMs })))
+    const facts = this.#apply(events, atMs)
+    this.#since.push(text)
     this.#head = head
+    this.#bytesSince += text.length
     const names = events.flatMap((event) => recordName(event) ?? [])
     for (const name of names) this.#unwritten.set(name, (this.#unwritten.get(name) ?? 0) + 1)
     const after = this.#fence?.afterFlush?.(head, events)
@@ -280,34 +286,36 @@ class JournalFile implements Journal {
   }
 
   /** The fold works in place, so a refusal is undone by folding again from `#base`. It ends the daemon: it may cost. */
-  #apply(batch: readonly Applied[]): readonly Fact[] {
-    let facts: readonly Fact[]
+  #apply(events: readonly JournalEvent[], atMs: number): readonly Fact[] {
     try {
-      facts = batch.map(({ event, atMs }) => applyAndTell(this.state, event, atMs))
+      return events.map((event) => applyAndTell(this.state, event, atMs))
     } catch (error) {
       restoreState(this.state, this.#base)
-      for (const { event, atMs } of this.#since) applyEvent(this.state, event, atMs)
+      for (const record of decodeRecords(this.#since.join('')))
+        applyEvent(this.state, record.event, record.atMs)
       throw error
     }
-    this.#since.push(...batch)
-    return facts
   }
 
-  /** Right after the first record, too: from then on an emptied journal can be told from a new one. */
   #snapshotWhenDue(): void {
     if (this.#snapshotting !== undefined || this.#log.stopped !== undefined) return
-    const records = this.#head.seq - this.#snapshotSeq
-    if (records < this.#snapshotPause() && (this.#snapshotSeq > 0 || records === 0)) return
+    if (!this.#isSnapshotDue()) return
     this.#snapshotting = this.#takeSnapshot().finally(() => {
       this.#snapshotting = undefined
       this.#snapshotWhenDue()
     })
   }
 
-  /** A snapshot costs what the state holds, so a larger state takes one less often: a record's share stays the same. */
-  #snapshotPause(): number {
-    const entries = entriesOf(this.state)
-    return entries < SMALL_STATE ? this.#snapshotEvery : Math.max(this.#snapshotEvery, entries)
+  /**
+   * Right after the first record, too: from then on an emptied journal can be told from a new one. A snapshot costs what the
+   * state holds, so a larger state takes one less often: it never comes to more than a part of what the journal does.
+   */
+  #isSnapshotDue(): boolean {
+    const records = this.#head.seq - this.#snapshotSeq
+    if (this.#snapshotSeq === 0) return records > 0
+    if (records < this.#snapshotEvery) return false
+    const isSmall = this.#snapshotBytes <= SMALL_SNAPSHOT_BYTES
+    return isSmall || this.#bytesSince >= JOURNAL_PER_SNAPSHOT * this.#snapshotBytes
   }
 
   /** The image is taken at once; the file is written when the records that it stands for are on disk. Never rejects. */
@@ -317,10 +325,11 @@ class JournalFile implements Journal {
     this.#base = state
     this.#since = []
     this.#snapshotSeq = head.seq
+    this.#bytesSince = 0
     try {
       await this.#lastAppend
       this.#file.requireOwn()
-      await this.#snapshots.write({ ...head, atMs: this.#clock.now(), state })
+      this.#snapshotBytes = await this.#snapshots.write({ ...head, atMs: this.#clock.now(), state })
     } catch (error) {
       this.#log.fail(error)
     }

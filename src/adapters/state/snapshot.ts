@@ -47,15 +47,18 @@ export type SnapshotOptions = {
  */
 export class SnapshotFile {
   readonly #low: Low<Snapshot | null>
+  readonly #file: SealedFile
 
   constructor(file: string, key?: JournalKey) {
-    this.#low = new Low<Snapshot | null>(new SealedFile(file, key), null)
+    this.#file = new SealedFile(file, key)
+    this.#low = new Low<Snapshot | null>(this.#file, null)
   }
 
-  /** Replaces the file, durably. Calls must not overlap. */
-  async write(snapshot: Omit<Snapshot, 'version'>): Promise<void> {
+  /** Replaces the file, durably; gives its length. Calls must not overlap. */
+  async write(snapshot: Omit<Snapshot, 'version'>): Promise<number> {
     this.#low.data = { version: VERSION, ...snapshot }
     await this.#low.write()
+    return this.#file.length
   }
 }
 
@@ -83,6 +86,8 @@ export async function keepDamaged(file: string): Promise<void> {
 class SealedFile implements Adapter<Snapshot | null> {
   readonly #file: string
   readonly #key: JournalKey | undefined
+  /** Of what was written last. */
+  length = 0
 
   constructor(file: string, key: JournalKey | undefined) {
     this.#file = file
@@ -104,7 +109,9 @@ class SealedFile implements Adapter<Snapshot | null> {
     }
     const digest: Hex = `0x${sum.digest('hex')}`
     const mac = this.#key === undefined ? '' : `,"mac":"${this.#key.macOf('snapshot', digest)}"`
-    await replaceFile(this.#file, `${text},"digest":"${digest}"${mac}}\n`)
+    const sealed = `${text},"digest":"${digest}"${mac}}\n`
+    await replaceFile(this.#file, sealed)
+    this.length = sealed.length
   }
 }
 

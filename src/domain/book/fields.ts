@@ -86,15 +86,6 @@ export function fieldsMissingIn(image: StateImage): readonly StateField[] {
   return STATE_FIELDS.filter((field) => image[field] === undefined && empty[field] !== undefined)
 }
 
-/** How many entries an image of the state would hold now, but for those within a strategy. */
-export function entriesOf(state: DaemonState): number {
-  const sizes = STATE_FIELDS.map((field) => {
-    const held = state[field]
-    return held instanceof Map ? held.size : 0
-  })
-  return sizes.reduce((sum, size) => sum + size, 0)
-}
-
 function fieldImage<Field extends StateField>(state: DaemonState, field: Field): StateImage[Field] {
   return FIELDS[field].imageOf(state[field])
 }
