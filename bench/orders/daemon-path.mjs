@@ -20,7 +20,7 @@ import { composeGuard } from '../../src/cli/compose/guard.ts'
 import { compose } from '../../src/cli/compose/services.ts'
 import { openState } from '../../src/cli/compose/state.ts'
 import { createWatch } from '../../src/cli/daemon/watch.ts'
-import { keepHeapSmall } from '../../src/cli/heap.ts'
+import { keepHeapSmall, letHeapGrow } from '../../src/cli/heap.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { loadStrategies } from '../../src/config/strategies/load.ts'
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
@@ -133,7 +133,7 @@ async function main() {
   }
   const { strategies } = loaded(loadStrategies({ dir: settings.strategiesDir, settings }))
   const holder = { pid: process.pid, command: 'bench', startedAtMs: Date.now() }
-  const lock = await acquireLock(settings.stateDir, holder, { onThread: keepHeapSmall })
+  const lock = await acquireLock(settings.stateDir, holder)
   const scrubber = createScrubber()
   const log = await createLog({ ...settings.log, destination: nowhere(), scrubber })
   const key = loaded(
@@ -184,6 +184,7 @@ async function main() {
   const context = { ...composed.context, ...own, closing: signal, stop: signal }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)
+  letHeapGrow()
 
   const one = async (worker) => {
     for (const id of await slotOf(worker)) await executeIntent(context, id)

@@ -1,10 +1,14 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Keeps the young generation as small as it starts: what reading a thousand files throws away must not widen the heap
- * for the months that follow. To be said again once a thread was started: V8 sets the flag of the whole process back to 2
- * for each, and the main thread's young generation then grows to 16 MiB, which no cache of the processor holds.
+ * Keeps the young generation as small as it starts while files are read: what reading a thousand of them throws away must not
+ * widen the heap before the daemon has done anything.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
+}
+
+/** Leaves it to V8 again: it widens under load, for what lives as long as an order should not be kept longer, and shrinks idle. */
+export function letHeapGrow(): void {
+  setFlagsFromString('--semi-space-growth-factor=2')
 }

@@ -17,8 +17,6 @@ export type HeartbeatPlace = {
   /** Byte offset of the beat in the file. */
   readonly at: number
   readonly everyMs: number
-  /** Called once the thread runs, if there comes to be one: V8 has set flags of the whole process back for it. */
-  readonly onThread: () => void
 }
 
 export const BEAT_DIGITS = 10
@@ -54,7 +52,7 @@ fs.closeSync(fd)
  * where there can be no thread, a timer does.
  */
 export function startHeartbeat(place: HeartbeatPlace): Heartbeat {
-  const { file, fd, at, everyMs, onThread } = place
+  const { file, fd, at, everyMs } = place
   const shared = new SharedArrayBuffer(LAST_BYTES + BigInt64Array.BYTES_PER_ELEMENT)
   const numbers = new Int32Array(shared, 0, 2)
   const last = new BigInt64Array(shared, LAST_BYTES, 1)
@@ -69,7 +67,7 @@ export function startHeartbeat(place: HeartbeatPlace): Heartbeat {
   const stopThread = startThread(
     { file, ino: String(ino), at, everyMs, digits: BEAT_DIGITS, shared },
     Math.min(THREAD_AFTER_MS, everyMs),
-    { onThread, otherwise: () => beatByTimer(beat, everyMs) },
+    () => beatByTimer(beat, everyMs),
   )
   return {
     beat,
@@ -92,11 +90,7 @@ function openOwn(file: string, ino: bigint): number {
 }
 
 /** Gives what ends it, and what `otherwise` began where the thread could not go on. */
-function startThread(
-  workerData: object,
-  afterMs: number,
-  { onThread, otherwise }: { readonly onThread: () => void; readonly otherwise: () => () => void },
-): () => void {
+function startThread(workerData: object, afterMs: number, otherwise: () => () => void): () => void {
   let stopOther: (() => void) | undefined
   const instead = (): void => {
     stopOther ??= otherwise()
@@ -105,7 +99,6 @@ function startThread(
     const limits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 }
     try {
       new Worker(THREAD, { eval: true, workerData, env: {}, execArgv: [], resourceLimits: limits })
-        .once('online', onThread)
         .once('error', instead)
         .unref()
     } catch {

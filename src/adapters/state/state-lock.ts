@@ -38,8 +38,6 @@ export type LockOptions = {
   readonly staleMs?: number | undefined
   /** Between two beats, milliseconds; default 3 s. */
   readonly beatMs?: number | undefined
-  /** See `HeartbeatPlace`. */
-  readonly onThread?: (() => void) | undefined
 }
 
 export type HeldLock = {
@@ -82,14 +80,14 @@ export async function acquireLock(
   await ensureDirectory(dir)
   const file = join(dir, LOCK)
   const identity = identifyProcess(holder.pid)
-  const { staleMs = STALE_MS, beatMs = BEAT_MS, onThread = () => undefined } = options
+  const { staleMs = STALE_MS, beatMs = BEAT_MS } = options
   let blocker: LockClaim | undefined
   let watches = 0
   for (let tried = 0; tried < TRIES_MAX; tried += 1) {
     if (tried > 0) await sleep(TRY_AGAIN_MS)
     const token = randomBytes(12).toString('hex')
     const result = tryClaim(file, { ...holder, ...identity, token, beat: '0'.repeat(BEAT_DIGITS) })
-    if (result?.tag === 'claimed') return holdLock(file, result, { staleMs, beatMs, onThread })
+    if (result?.tag === 'claimed') return holdLock(file, result, { staleMs, beatMs })
     blocker = result?.first ?? blocker
     if (result?.first.standing !== 'unknown' || watches >= WATCHES_MAX) continue
     const { first: claim } = result
@@ -154,16 +152,11 @@ function offsetOfBeat(text: Buffer, claim: LockClaim): number {
 type Beating = {
   readonly staleMs: number
   readonly beatMs: number
-  readonly onThread: () => void
 }
 
-function holdLock(
-  file: string,
-  claimed: Claimed,
-  { staleMs, beatMs, onThread }: Beating,
-): HeldLock {
+function holdLock(file: string, claimed: Claimed, { staleMs, beatMs }: Beating): HeldLock {
   const { fd, token, beatAt, overtook } = claimed
-  const heart = startHeartbeat({ file, fd, at: beatAt, everyMs: beatMs, onThread })
+  const heart = startHeartbeat({ file, fd, at: beatAt, everyMs: beatMs })
   const own = fs.fstatSync(fd, { bigint: true })
   /** A file of this length says that the claim stands: it only grows, but for beats in place. */
   let lengthSeen = -1n

@@ -25,7 +25,6 @@ import type { JournalRecord } from '../../domain/book/journal.ts'
 import { InvariantError, StateLockedError } from '../../domain/errors.ts'
 import type { Mode } from '../../domain/settings.ts'
 import type { Clock } from '../../ports.ts'
-import { keepHeapSmall } from '../heap.ts'
 import type { Io } from '../io.ts'
 
 /**
@@ -52,7 +51,7 @@ export async function lockState(
   tell: (line: string) => void,
 ): Promise<HeldLock> {
   const holder = { pid: io.pid, command: `tranched ${command}`, startedAtMs }
-  const lock = await acquireLock(stateDir, holder, { onWait: tell, onThread: keepHeapSmall })
+  const lock = await acquireLock(stateDir, holder, { onWait: tell })
   if (!lock.overtook) return lock
   try {
     await severJournal(stateDir)
@@ -124,7 +123,7 @@ export async function openState(
     mayUpgrade: mayUpgrade && anchors?.isAnchored !== true,
     fence: {
       beforeFlush() {
-        const why = lock.lost()
+        const why = lock.lostLately()
         if (why === undefined) return
         const message = `${why}. Nothing more is recorded or signed`
         throw lock.isOver() ? new StateLockedError(message) : new Error(message)

@@ -19,6 +19,7 @@ import { type Composed, compose } from '../compose/services.ts'
 import { openHalt, openState } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
 import { readKey } from '../compose/wallets.ts'
+import { letHeapGrow } from '../heap.ts'
 import { EXIT, type ExitCode, type Io } from '../io.ts'
 import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
 import { announce } from './announce.ts'
@@ -201,6 +202,7 @@ async function trade(input: Trading): Promise<void> {
         attended = attend({ ...input, log, observe, registerStrategies }, control)
         const metricsAt = input.server.address
         announce({ log, settings, strategies, agenda, metricsAt, nowMs: clock.now() })
+        letHeapGrow()
         input.watch.ready()
         io.signalReady()
       },
