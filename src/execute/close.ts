@@ -81,18 +81,11 @@ const UNPROVEN = 'its nonce was used, and what used it did not fill it'
 const IN_LOSS = 'it was open when a loss was accepted: what is lost may have executed it'
 
 /**
- * What bars another attempt of any kind of intent: asked before each, and about once a second while it waits for anything. A
- * pause bars it as it bars a slot: what is signed goes on, what is not never is.
+ * What bars another attempt of any kind of intent, by the books and the clock: asked before each, about once a second while it
+ * waits for anything, and around the record that a signature needs. A pause bars it as it bars a slot: what is signed goes
+ * on, what is not never is. What bars it outside of the books, the signer asks when the record is on disk.
  */
 export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | undefined {
-  return barredInBooks(context, open) ?? haltedNow(context)
-}
-
-/**
- * The same by the books and the clock alone: asked around the record that a signature needs. What bars it outside of them, the
- * signer asks when the record is on disk; a second look right before would only save the record.
- */
-export function barredInBooks(context: OrderContext, open: OpenIntent): Closing | undefined {
   const { intent } = open
   if (open.reopened)
     return open.died === 'cancelled'

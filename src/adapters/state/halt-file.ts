@@ -20,8 +20,7 @@ export type HaltReading =
   | { readonly tag: 'standing' | 'unknown'; readonly detail: string }
 
 /** One look. `seen` is what `identityOf` said of the directory that is meant; another one at its path proves nothing. */
-export function readHaltFile(dir: string, seen?: string): HaltReading {
-  const file = haltFilePath(dir)
+export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir)): HaltReading {
   try {
     // A link that leads nowhere is there as well.
     if (fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined)
@@ -47,7 +46,8 @@ function identityOf(dir: string): string {
 /** The file of a state directory that is there. */
 export function openHaltFile(dir: string): HaltFile & { barred(): string | undefined } {
   const seen = identityOf(dir)
-  const look = (): HaltReading => readHaltFile(dir, seen)
+  const file = haltFilePath(dir)
+  const look = (): HaltReading => readHaltFile(dir, seen, file)
   return {
     barred() {
       const reading = look()

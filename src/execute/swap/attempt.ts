@@ -10,7 +10,7 @@ import type { ChainFault, ChainView, Place, Turn } from '../../ports.ts'
 import { askChainOnce, trustedNow } from '../ask.ts'
 import { NONCE_LIVE, verify } from '../authority/verify.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { barredBy, barredInBooks, type Closing, failure, mayNotStart, refusal } from '../close.ts'
+import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { haltOnEvidence } from '../evidence.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
@@ -290,7 +290,7 @@ async function sign(context: OrderContext, open: OpenSwap, signable: Signable): 
   const { intent } = open
   const { quote, permit, digest, view } = signable
   if (context.closing.aborted) return STOPPED
-  const barred = barredInBooks(context, open) ?? tokenRefusal(context, intent)
+  const barred = mayNotStart(context, open) ?? tokenRefusal(context, intent)
   if (barred !== undefined) return barred
   const time = timeOf(context, view)
   if (!time.ok) return trouble(time.reason, time.detail)
@@ -311,7 +311,7 @@ async function sign(context: OrderContext, open: OpenSwap, signable: Signable): 
   }
   await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
   const after = timeOf(context, view)
-  const barredSince = barredInBooks(context, open)
+  const barredSince = mayNotStart(context, open)
   if (barredSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
     await withdraw(context, open, { attempt, reason: barredSince?.reason ?? 'quote-stale' })
     return barredSince ?? STALE
