@@ -87,10 +87,14 @@ async function askAndTake(input: SlotInput, question: Question): Promise<readonl
   return record(later, considerReply(considerInput(later), question, reply))
 }
 
-function considerInput({ context, ...slot }: SlotInput): ConsiderInput {
+function considerInput(input: SlotInput): ConsiderInput {
+  const { context, strategy, slotSeconds, view, nowMs } = input
   const { mode, pricePath, account, ports, aggregator, wallet } = context
   return {
-    ...slot,
+    strategy,
+    slotSeconds,
+    view,
+    nowMs,
     mode,
     pricePath,
     account,

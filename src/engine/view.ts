@@ -166,9 +166,9 @@ function heldForEth(state: DaemonState, token: Token): bigint {
   for (const { intent, state: at, fill } of openSwaps(state)) {
     const { sell, buy } = intent
     if (buy.native && buy.token.address === token.address) held += fill?.received ?? 0n
-    const wrapped = state.endedTransactions.get(`${intent.id}:wrap`) === 'mined'
-    if (at === 'planned' && sell.native && sell.token.address === token.address && wrapped)
-      held += intent.maxSell
+    if (at !== 'planned' || !sell.native || sell.token.address !== token.address) continue
+    const isWrapped = state.endedTransactions.get(`${intent.id}:wrap`) === 'mined'
+    if (isWrapped) held += intent.maxSell
   }
   return held
 }

@@ -66,6 +66,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
   const { clock, observe } = options
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS_DEFAULT
   const base = parseBaseUrl(options.baseUrl)
+  const postHeaders = { ...base.headers, 'content-type': 'application/json' }
   const routing = { preference: options.routingPreference, words: options.wire }
   const serviceClock = createServiceClock()
   const noteWitnessType = createWitnessNotes(observe)
@@ -90,23 +91,22 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
 
   async function exchange<Value>(asked: Ask<Value>, sentMs: number): Promise<Verdict<Value>> {
     try {
-      const { text, ...head } = await exchangeText(pool, {
+      const answer = await exchangeText(pool, {
         request: requestOf(asked),
         timeoutMs,
         bytesMax: RESPONSE_BYTES_MAX,
         onHead: (early) => noteHeaders(asked.route, early, sentMs),
       })
-      return judge(asked, head, text)
+      return judge(asked, answer, answer.text)
     } catch (error) {
       return lossOf(error)
     }
   }
 
   function requestOf<Value>({ method, path, body }: Ask<Value>): ExchangeOptions['request'] {
-    const request = { method, path: `${base.path}${path}` } as const
+    const request = { method, path: `${base.path}${path}` }
     if (body === undefined) return { ...request, headers: base.headers }
-    const headers = { ...base.headers, 'content-type': 'application/json' }
-    return { ...request, headers, body: JSON.stringify(body) }
+    return { ...request, headers: postHeaders, body: JSON.stringify(body) }
   }
 
   function noteHeaders(route: GaslessRoute, response: HttpHead, sentMs: number): void {

@@ -58,7 +58,10 @@ export function exchangeText(
       onResponseEnd() {
         clearTimeout(timer)
         if (answer === undefined) reject(new errors.SocketError('an answer without a head'))
-        else resolve({ ...answer, text: textOf(chunks) })
+        else {
+          const { statusCode, headers } = answer
+          resolve({ statusCode, headers, text: textOf(chunks) })
+        }
       },
       onResponseError(_controller, error) {
         clearTimeout(timer)

@@ -36,8 +36,11 @@ type Waiting = {
   /** Asked now and then while it waits. */
   readonly mayWait?: () => boolean
   readonly onWait?: () => void
-  readonly onBegin?: () => void
+  readonly onBegin?: (() => void) | undefined
 }
+
+/** How a task is given to p-queue. `leave` takes it off again before it has begun. */
+type Starting = Pick<Waiting, 'sinceMs' | 'onBegin'> & { readonly leave?: AbortSignal }
 
 /**
  * One p-queue a route, first come first served. p-queue orders and bounds the tasks; the pacer says when the next
@@ -100,23 +103,24 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Pair
     observe({ type: 'queue-depth', route: lane.route, depth })
   }
 
-  async function run<Result>(
-    route: Own,
-    task: Task<Result>,
-    {
-      sinceMs = monotonicMs(),
-      onBegin,
-      leave,
-    }: Pick<Waiting, 'sinceMs' | 'onBegin'> & { readonly leave?: AbortSignal } = {},
-  ): Promise<Result> {
+  async function run<Result>(route: Own, task: Task<Result>, how: Starting = {}): Promise<Result> {
     const lane = lanes[route]
     if (lane.tasks.size >= waitingMax)
       throw new Error(`the queue of route ${route} is full: ${waitingMax} tasks wait`)
     regulate(lane)
+    return start(lane, task, how)
+  }
+
+  function start<Result>(
+    lane: Lane<Own>,
+    task: Task<Result>,
+    { sinceMs = monotonicMs(), onBegin, leave }: Starting,
+  ): Promise<Result> {
+    const { route } = lane
     const result = lane.tasks.add(
       async () => {
         onBegin?.()
-        const start = pacer.started(route)
+        const began = pacer.started(route)
         regulate(lane)
         observe({ type: 'queue-wait', route, waitMs: monotonicMs() - sinceMs })
         reportDepth(lane)
@@ -124,7 +128,7 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Pair
         const giveBack = (): undefined => {
           if (!isUsed) return
           isUsed = false
-          pacer.unused(route, start)
+          pacer.unused(route, began)
           regulate(lane)
         }
         try {
@@ -148,6 +152,13 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Pair
     lane.alarm = undefined
   }
 
+  /** p-queue begins with what it has room for while it is given it: there is no waiting that could be given up. */
+  function startsAtOnce(lane: Lane<Own>): boolean {
+    regulate(lane)
+    const { isPaused, size, pending } = lane.tasks
+    return !isPaused && size === 0 && pending < concurrency
+  }
+
   async function runUnless<Result>(
     end: AbortSignal,
     route: Own,
@@ -155,6 +166,7 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Pair
     { sinceMs, mayWait, onWait, onBegin }: Waiting = {},
   ): Promise<Result | undefined> {
     if (end.aborted) return undefined
+    if (startsAtOnce(lanes[route])) return start(lanes[route], task, { sinceMs, onBegin })
     // p-queue would also give up a task that has begun, so it is not given `end` itself.
     const leave = new AbortController()
     const giveUp = (): void => leave.abort()

@@ -1,6 +1,8 @@
 const BIGINT_TEXT = /^-?\d+n$/
 /** Strings that would be read back as a bigint, and those that were escaped already. */
 const NEEDS_ESCAPE = /^\\*-?\d+n$/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/
 
 /**
  * JSON text that keeps bigints: `123n` becomes the string "123n", and a string that happens to look so gets a
@@ -8,7 +10,22 @@ const NEEDS_ESCAPE = /^\\*-?\d+n$/
  * word: maps, sets, dates, class instances, functions, NaN, infinities, holes and undefined in arrays.
  */
 export function exactStringify(value: unknown): string {
-  return JSON.stringify(toPlain(value))
+  switch (typeof value) {
+    case 'string':
+      return quoted(endsLikeBigint(value) && NEEDS_ESCAPE.test(value) ? `\\${value}` : value)
+    case 'bigint':
+      return `"${value}n"`
+    case 'number':
+      if (!Number.isFinite(value)) throw new TypeError(`JSON has no ${value}`)
+      return `${value}`
+    case 'boolean':
+      return `${value}`
+    case 'object':
+      if (value === null) return 'null'
+      return Array.isArray(value) ? listText(value) : objectText(value)
+    default:
+      throw new TypeError(`JSON has no ${typeof value}`)
+  }
 }
 
 /** Inverse of `exactStringify`. Throws SyntaxError for text that is no JSON. */
@@ -16,41 +33,34 @@ export function exactParse(text: string): unknown {
   return fromPlain(JSON.parse(text))
 }
 
-function toPlain(value: unknown): unknown {
-  switch (typeof value) {
-    case 'string':
-      return endsLikeBigint(value) && NEEDS_ESCAPE.test(value) ? `\\${value}` : value
-    case 'bigint':
-      return `${value}n`
-    case 'number':
-      if (!Number.isFinite(value)) throw new TypeError(`JSON has no ${value}`)
-      return value
-    case 'boolean':
-      return value
-    case 'object':
-      return value === null ? null : plainObject(value)
-    default:
-      throw new TypeError(`JSON has no ${typeof value}`)
+function listText(list: readonly unknown[]): string {
+  let text = ''
+  // By index, not by entry: that visits holes too, and they are refused.
+  for (let at = 0; at < list.length; at += 1) {
+    if (at > 0) text += ','
+    text += exactStringify(list[at])
   }
+  return `[${text}]`
 }
 
-function plainObject(value: object): unknown {
-  // Array.from, not map: it visits holes too, and toPlain refuses them.
-  if (Array.isArray(value)) return Array.from(value, toPlain)
+function objectText(value: object): string {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null)
     throw new TypeError(`JSON would lose what a ${value.constructor.name} is`)
-  // With a prototype: without one, V8 keeps it as a table, and most of the time goes there.
-  const plain: Record<string, unknown> = {}
-  for (const [key, field] of Object.entries(value))
-    if (field !== undefined) put(plain, key, toPlain(field))
-  return plain
+  const record = value as Record<string, unknown>
+  let text = ''
+  for (const key of Object.keys(record)) {
+    const field = record[key]
+    if (field === undefined) continue
+    if (text !== '') text += ','
+    text += `${quoted(key)}:${exactStringify(field)}`
+  }
+  return `{${text}}`
 }
 
-/** A field called `__proto__` is a field like any other, which assigning to it would not make it. */
-function put(plain: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__') Object.defineProperty(plain, key, { value, enumerable: true })
-  else plain[key] = value
+/** Most strings hold nothing that JSON escapes. */
+function quoted(text: string): string {
+  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`
 }
 
 /**

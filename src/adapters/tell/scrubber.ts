@@ -50,11 +50,32 @@ const KEY_IN_TEXT = /(\bkey["']?\s*[:=]?\s*["']?)(?:0x)?[0-9a-f]{64}\b/gi
 
 type Walk = { readonly ancestors: object[]; nodesLeft: number; underKey: boolean }
 
+/** How a field is shown, by its name. */
+type Field = { readonly name: string; readonly isSecret: boolean; readonly isKey: boolean }
+
+/** Names of fields whose showing is known: our own are few, those of others may be any. */
+const FIELDS_MAX = 500
+
+type Words = {
+  text(raw: string): string
+  field(name: string): Field
+}
+
 /** One scrubber a process: what it learns through `add` holds for the log and the webhooks. */
 export function createScrubber(): Scrubber {
   const known = new Set<string>()
   const keys = createKeyMarks()
+  const fields = new Map<string, Field>()
   let pattern: RegExp | undefined
+
+  function field(name: string): Field {
+    const seen = fields.get(name)
+    if (seen !== undefined) return seen
+    const isSecret = SECRET_FIELD.test(name)
+    const shown = { name: text(name), isSecret, isKey: KEY_FIELD.test(name) }
+    if (fields.size < FIELDS_MAX) fields.set(name, shown)
+    return shown
+  }
 
   function text(raw: string): string {
     const read = raw.length > TEXT_READ_MAX ? raw.slice(0, TEXT_READ_MAX) : raw
@@ -68,8 +89,12 @@ export function createScrubber(): Scrubber {
   }
 
   return {
-    addKey: keys.add,
+    addKey(key) {
+      fields.clear()
+      keys.add(key)
+    },
     add(secret) {
+      fields.clear()
       if (KEY_TEXT.test(secret)) {
         keys.add(Buffer.from(secret.trim().replace(/^0x/i, ''), 'hex'))
         return
@@ -78,7 +103,8 @@ export function createScrubber(): Scrubber {
       if (known.size > 0) pattern = anyOf(known)
     },
     text,
-    value: (value) => scrub(value, { ancestors: [], nodesLeft: NODES_MAX, underKey: false }, text),
+    value: (value) =>
+      scrub(value, { ancestors: [], nodesLeft: NODES_MAX, underKey: false }, { text, field }),
   }
 }
 
@@ -152,32 +178,30 @@ function decoded(part: string): string {
   }
 }
 
-type ScrubText = (text: string) => string
-
-function scrub(value: unknown, walk: Walk, text: ScrubText): unknown {
+function scrub(value: unknown, walk: Walk, words: Words): unknown {
   switch (typeof value) {
     case 'string':
-      return walk.underKey && KEY_TEXT.test(value) ? MASK : text(value)
+      return walk.underKey && KEY_TEXT.test(value) ? MASK : words.text(value)
     case 'bigint':
-      return text(value.toString())
+      return words.text(value.toString())
     case 'number':
     case 'boolean':
       return value
     case 'object':
-      return value === null ? null : scrubObject(value, walk, text)
+      return value === null ? null : scrubObject(value, walk, words)
     default:
       return undefined
   }
 }
 
-function scrubObject(value: object, walk: Walk, text: ScrubText): unknown {
+function scrubObject(value: object, walk: Walk, words: Words): unknown {
   if (walk.ancestors.includes(value)) return '[circular]'
   if (walk.ancestors.length >= DEPTH_MAX) return '[nested too deep]'
   if (walk.nodesLeft <= 0) return '[cut]'
   walk.nodesLeft -= 1
   walk.ancestors.push(value)
   try {
-    return scrubParts(value, walk, text)
+    return scrubParts(value, walk, words)
   } catch {
     // A getter or toJSON of foreign making threw: there is nothing to show, and logging must not fail.
     return '[unreadable]'
@@ -186,19 +210,19 @@ function scrubObject(value: object, walk: Walk, text: ScrubText): unknown {
   }
 }
 
-function scrubParts(value: object, walk: Walk, text: ScrubText): unknown {
+function scrubParts(value: object, walk: Walk, words: Words): unknown {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
     return `[${value.byteLength} bytes]`
-  if (value instanceof Error) return scrubEntries(errorEntries(value), walk, text)
-  if (value instanceof Map) return scrubEntries(value, walk, text)
-  if (Array.isArray(value) || value instanceof Set) return scrubItems([...value], walk, text)
+  if (value instanceof Error) return scrubEntries(errorEntries(value), walk, words)
+  if (value instanceof Map) return scrubEntries(value, walk, words)
+  if (Array.isArray(value) || value instanceof Set) return scrubItems([...value], walk, words)
   if ('toJSON' in value && typeof value.toJSON === 'function')
-    return scrub(value.toJSON(), walk, text)
-  return scrubEntries(Object.entries(value), walk, text)
+    return scrub(value.toJSON(), walk, words)
+  return scrubEntries(Object.entries(value), walk, words)
 }
 
-function scrubItems(items: readonly unknown[], walk: Walk, text: ScrubText): unknown[] {
-  const clean = items.slice(0, ENTRIES_MAX).map((item) => scrub(item, walk, text))
+function scrubItems(items: readonly unknown[], walk: Walk, words: Words): unknown[] {
+  const clean = items.slice(0, ENTRIES_MAX).map((item) => scrub(item, walk, words))
   return items.length > ENTRIES_MAX ? [...clean, `[${items.length - ENTRIES_MAX} more]`] : clean
 }
 
@@ -217,14 +241,14 @@ function errorEntries(error: Error & { code?: unknown; errors?: unknown }): [str
 function scrubEntries(
   entries: Iterable<readonly [unknown, unknown]>,
   walk: Walk,
-  text: ScrubText,
+  words: Words,
 ): Record<string, unknown> {
   const clean: [string, unknown][] = []
   for (const [key, value] of entries) {
     if (clean.length >= ENTRIES_MAX) break
-    const name = fieldName(key)
-    const safe = SECRET_FIELD.test(name) ? maskField(value) : scrubField(name, value, walk, text)
-    if (safe !== undefined) clean.push([text(name), safe])
+    const field = words.field(fieldName(key))
+    const safe = field.isSecret ? maskField(value) : scrubField(field, value, walk, words)
+    if (safe !== undefined) clean.push([field.name, safe])
   }
   return Object.fromEntries(clean)
 }
@@ -239,10 +263,10 @@ function maskField(value: unknown): unknown {
   return value === undefined || value === null || typeof value === 'boolean' ? value : MASK
 }
 
-function scrubField(name: string, value: unknown, walk: Walk, text: ScrubText): unknown {
+function scrubField({ isKey }: Field, value: unknown, walk: Walk, words: Words): unknown {
   const before = walk.underKey
-  walk.underKey = before || KEY_FIELD.test(name)
-  const safe = scrub(value, walk, text)
+  walk.underKey = before || isKey
+  const safe = scrub(value, walk, words)
   walk.underKey = before
   return safe
 }

@@ -59,8 +59,21 @@ export function hasTaken(input: ProofInput): boolean {
  * Whether a transaction's calldata carries a permit's nonce and deadline: it settles that permit, perhaps among
  * others, or somebody wrote them there. The nonce alone is not enough, for a small one reads like any offset or length.
  */
-export function names({ input }: TransactionTrace, { nonce, deadlineSeconds }: Permit): boolean {
-  return holdsWord(input, nonce) && holdsWord(input, BigInt(deadlineSeconds))
+export function names({ input }: TransactionTrace, permit: Permit): boolean {
+  if (input === undefined) return false
+  return wordsOf(permit).every((word) => holdsWord(input, word))
+}
+
+/** Each order in flight is looked for in what settles any other. */
+const WORDS = new WeakMap<Permit, readonly string[]>()
+
+function wordsOf(permit: Permit): readonly string[] {
+  const known = WORDS.get(permit)
+  if (known !== undefined) return known
+  const { nonce, deadlineSeconds } = permit
+  const words = [nonce, deadlineSeconds].map((value) => value.toString(16).padStart(64, '0'))
+  WORDS.set(permit, words)
+  return words
 }
 
 /** What was counted for an order, and the transfers that it is claimed by. */
@@ -132,9 +145,8 @@ function largestFirst(a: Transfer, b: Transfer): number {
 }
 
 /** Whether a word stands in calldata, at a whole byte. */
-function holdsWord(input: string | undefined, value: bigint): boolean {
-  const word = value.toString(16).padStart(64, '0')
-  for (let at = input?.indexOf(word) ?? -1; at >= 0; at = input?.indexOf(word, at + 1) ?? -1)
+function holdsWord(input: string, word: string): boolean {
+  for (let at = input.indexOf(word); at >= 0; at = input.indexOf(word, at + 1))
     if (at % 2 === 0) return true
   return false
 }
