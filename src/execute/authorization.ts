@@ -1,4 +1,4 @@
-import type { CloseReason } from '../domain/book/journal.ts'
+import type { CloseReason, JournalEvent } from '../domain/book/journal.ts'
 import { limitHit } from '../domain/book/limits.ts'
 import type { FillAmounts } from '../domain/book/orders.ts'
 import type { OpenIntent } from '../domain/book/state.ts'
@@ -49,6 +49,14 @@ export function capHit(
   return hit === undefined ? undefined : capped(hit, nowMs)
 }
 
+/**
+ * Journals what nothing is signed by, without waiting for the disk: what is appended later waits for it too, so that nothing is
+ * made of it that would outlive it. A disk that fails ends the daemon all the same.
+ */
+export function note({ ports }: OrderContext, event: JournalEvent): void {
+  ports.journal.append(event).catch(() => undefined)
+}
+
 /** Journals what a service's answer to a submission makes certain. */
 export async function recordReply(
   context: OrderContext,
@@ -60,7 +68,7 @@ export async function recordReply(
   const key = { intentId: open.intent.id, attempt }
   switch (reply.tag) {
     case 'accepted':
-      return journal.append({ type: 'order-accepted', ...key, orderId: reply.orderId })
+      return note(context, { type: 'order-accepted', ...key, orderId: reply.orderId })
     case 'rejected': {
       const { message } = reply
       return journal.append({ type: 'order-ended', ...key, status: 'rejected', message })

@@ -190,6 +190,8 @@ export type SimulatedJournalOptions = {
   readonly crash: () => void
   /** Told each fact once it is on disk. */
   readonly observe: (fact: Fact) => void
+  /** Called once, when the disk fails, whoever waits for what was appended. */
+  readonly onFatal?: (error: Error) => void
   /** The wallets whose anchor follows the journal, if it is kept; none where nothing is said. */
   readonly wallets?: SigningWallets
 }
@@ -200,7 +202,7 @@ export type SimulatedJournalOptions = {
  */
 export function createSimulatedJournal(options: SimulatedJournalOptions): Journal {
   const { disk, clock, process, crash, observe } = options
-  const { wallets = NO_WALLETS } = options
+  const { wallets = NO_WALLETS, onFatal = () => undefined } = options
   disk.requireOwn()
   disk.writer = process
   const state = disk.fold()
@@ -253,8 +255,12 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
       if (crashes()) return never()
       lastAppend = new Promise((resolve, reject) => {
         process.timer(FSYNC_MS, () => {
-          failure ??= disk.faultFor(process) ?? anchorFault()
           if (failure !== undefined) return reject(failure)
+          failure = disk.faultFor(process) ?? anchorFault()
+          if (failure !== undefined) {
+            onFatal(failure)
+            return reject(failure)
+          }
           flush()
           for (const fact of facts) observe(fact)
           resolve()

@@ -103,6 +103,8 @@ type Run = {
   readonly shutdown: AbortController
   state: DaemonState
   control: DaemonControl | undefined
+  /** What its journal failed with. */
+  fault: Error | undefined
   ended: { readonly error: unknown } | 'returned' | undefined
 }
 
@@ -280,6 +282,7 @@ export class World {
       ...{ process, disk, shutdown, files: [files], account: { ...this.account } },
       state: emptyState(),
       control: undefined,
+      fault: undefined,
       ended: undefined,
     }
     let ports: Ports
@@ -311,7 +314,7 @@ export class World {
     })
     done.then(
       () => {
-        run.ended = 'returned'
+        run.ended = run.fault === undefined ? 'returned' : { error: run.fault }
       },
       (error: unknown) => {
         run.ended = { error }
@@ -418,6 +421,10 @@ export class World {
     const journal = createSimulatedJournal({
       ...{ disk, clock, process, observe },
       crash: () => this.#crashPoint(),
+      onFatal: (error) => {
+        run.fault = error
+        run.shutdown.abort(`the journal failed: ${error.message}`)
+      },
       wallets: { trader: WALLET, operator: WALLET },
     })
     const guard = {

@@ -147,7 +147,7 @@ export class GroupCommit {
 
   async #flushAll(): Promise<void> {
     // Appends of the same turn go into the first write.
-    await Promise.resolve()
+    await new Promise(setImmediate)
     for (let batch = this.#take(); batch !== undefined; batch = this.#take()) {
       await this.#flush(batch)
       // Those that waited for this flush usually append again at once: let them join the next.

@@ -10,7 +10,7 @@ import type {
   Sight,
   TransactionTrace,
 } from '../../ports.ts'
-import { type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
+import { note, type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
 import { type Doubted, tellDoubt } from '../doubt.ts'
 import { askFinal, finalSight, isOver, isWatched } from '../finality.ts'
@@ -119,7 +119,7 @@ async function prove(
   const fill = proveFill(input)
   if (fill === undefined) return hasTaken(input) ? 'taken' : 'nothing'
   const blockHash = isWatched(context.finality) ? trace.blockHash : undefined
-  await context.ports.journal.append({
+  note(context, {
     type: 'fill-proven',
     intentId: open.intent.id,
     attempt: permit.attempt,
@@ -132,7 +132,6 @@ async function prove(
   return 'proven'
 }
 
-/** What a transaction is judged by: beside the permit itself the wallet's other orders, and what is proven already. */
 /**
  * Whether a transaction is from the life of a permit. One that names it is from before its deadline, or was not executed; of any
  * other the chain says when it was.
@@ -152,6 +151,7 @@ async function isWithin(
   return block !== undefined && block.timeSeconds <= permit.deadlineSeconds
 }
 
+/** What a transaction is judged by: beside the permit itself the wallet's other orders, and what is proven already. */
 export function proofInput(
   { ports }: OrderContext,
   open: OpenSwap,
@@ -159,10 +159,11 @@ export function proofInput(
   trace: TransactionTrace,
 ): ProofInput {
   const { state } = ports.journal
-  const others = openSwaps(state).flatMap((other) =>
-    other !== open && other.state !== 'filled' ? (other.permit ?? []) : [],
-  )
-  const mates = others.filter((other) => names(trace, other))
+  const mates: PermitRecord[] = []
+  for (const other of openSwaps(state)) {
+    if (other === open || other.state === 'filled' || other.permit === undefined) continue
+    if (names(trace, other.permit)) mates.push(other.permit)
+  }
   return { permit, trace, mates, claimed: state.claimedTransfers }
 }
 
