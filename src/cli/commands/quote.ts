@@ -16,7 +16,7 @@ import {
 } from '../../domain/units.ts'
 import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
 import { verify } from '../../execute/authority/verify.ts'
-import { quoteRequest } from '../../execute/swap/attempt.ts'
+import { quoteRequest } from '../../execute/swap/signable.ts'
 import { withClock } from '../compose/clock.ts'
 import { composeGasless } from '../compose/services.ts'
 import { readState } from '../compose/state.ts'

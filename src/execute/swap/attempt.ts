@@ -2,56 +2,30 @@ import { livePermits } from '../../domain/book/limits.ts'
 import type { OpenSwap } from '../../domain/book/state.ts'
 import { liveNonces } from '../../domain/book/swaps.ts'
 import { clientOrderId, type SwapIntent } from '../../domain/intent.ts'
-import type { Permit, PermitRecord } from '../../domain/permit.ts'
-import { isFresh, type TrustedTime } from '../../domain/policy.ts'
-import type { Quote, QuoteRequest, Reply, ServiceFault, ServiceOrder } from '../../domain/quote.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { ChainFault, ChainView, Place, Turn } from '../../ports.ts'
-import { askChainOnce, trustedNow } from '../ask.ts'
-import { NONCE_LIVE, verify } from '../authority/verify.ts'
+import type { PermitRecord } from '../../domain/permit.ts'
+import { isFresh } from '../../domain/policy.ts'
+import type { Quote, Reply, ServiceOrder } from '../../domain/quote.ts'
+import type { Place, Turn } from '../../ports.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { haltOnEvidence } from '../evidence.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
-import { tooCostly } from './cost.ts'
-import { paidFor, paperOf } from './paper.ts'
+import { paidFor } from './paper.ts'
+import { ensureAllowance, isPrepared, isUnwrapping, wrapIfNative } from './prepare.ts'
 import {
-  ensureAllowance,
-  isAllowanceUnread,
-  isCovered,
-  isPrepared,
-  isUnwrapping,
-  wrapIfNative,
-} from './prepare.ts'
-import { feedsOf, notTriggered, triggerPath } from './trigger.ts'
+  quoteFailure,
+  quoteRequest,
+  SAME_NONCE,
+  type Signable,
+  STALE,
+  STOPPED,
+  signable,
+  timeOf,
+  type Unapproved,
+} from './signable.ts'
 
-/** One verified quote, ready to be recorded and signed. */
-type Signable = {
-  readonly tag: 'signable'
-  readonly quote: Quote
-  readonly permit: Permit
-  readonly digest: Hex
-  readonly view: ChainView
-  /** When the view was read, by this machine's clock. */
-  readonly readAtMs: number
-}
-
-/** The wallet has not allowed enough yet; what was seen. */
-type Unapproved = { readonly tag: 'unapproved'; readonly view: ChainView }
-
-const STALE: Step = {
-  tag: 'again',
-  otherwise: trouble('quote-stale', 'every quote was too old by the time it could be signed'),
-}
 const APPROVED: Step = { ...STALE }
-/** What one read left out the next may have; zero it is not. */
-const BALANCE_UNREAD = trouble('balance-unreadable', 'its balance could not be read before signing')
-const ALLOWANCE_UNREAD = trouble('allowance-unreadable', 'its allowance could not be read')
-const SAME_NONCE: Step = { tag: 'again', otherwise: refusal('nonce-live', NONCE_LIVE) }
-const STOPPED = { tag: 'stopped' } as const
-
-const READING = 'reading the chain before signing'
 /** How far ahead of its submission's turn a quote is asked for: a few round trips, a small part of what a quote lives. */
 const NEAR_MS = 5_000
 /** Oldest view of the chain that is signed by: what waits longer in our own queue is read again. */
@@ -147,108 +121,6 @@ async function trade(
   return done ?? { tag: 'barred' }
 }
 
-/** What the service is asked for an intent. */
-export function quoteRequest(intent: SwapIntent): QuoteRequest {
-  return {
-    from: intent.owner,
-    receiver: intent.recipient,
-    sellToken: intent.sell.token.address,
-    buyToken: intent.buy.token.address,
-    size: intent.size,
-    slippageBps: intent.slippageBps,
-  }
-}
-
-/** Only a 400 says that no other answer is to be had. */
-function quoteFailure(fault: ServiceFault): Step {
-  const { tag: cause, message } = fault
-  if (cause === 'badRequest') return failure('quote-rejected', message)
-  const again = { service: 'gasless', route: 'quote', cause } as const
-  const pauseMs = cause === 'rateLimited' ? fault.retryAfterMs : 0
-  return trouble('quote-unavailable', message, { pauseMs, again })
-}
-
-/** Reads the chain once and puts the quote through the firewall. */
-async function signable(
-  context: OrderContext,
-  intent: SwapIntent,
-  quote: Quote,
-): Promise<Step | Unapproved | Signable> {
-  const { ports, gasless, chainId, pricePath } = context
-  const path = pricePath(intent.sell.token, intent.buy.token)
-  const nonce = wireNonce(quote)
-  const read = await askChainOnce(context, READING, () =>
-    ports.chain.view({
-      owner: intent.owner,
-      tokens: [intent.sell.token],
-      feeds: feedsOf(path, triggerPath(intent, pricePath)),
-      ...(nonce === undefined ? {} : { permitNonce: nonce }),
-    }),
-  )
-  if (context.closing.aborted) return STOPPED
-  if (!read.ok) return unread(read.fault)
-  const view = read.value
-  const readAtMs = ports.clock.now()
-  const time = timeOf(context, view)
-  if (!time.ok) {
-    ports.observe({ type: 'clock-trouble', detail: time.detail })
-    return trouble(time.reason, time.detail)
-  }
-  const unwanted = notTriggered(intent, view, pricePath)
-  if (unwanted !== undefined) return unwanted
-  const verdict = verify({
-    intent,
-    quote,
-    view,
-    nowMs: time.nowMs,
-    chainId,
-    gasless,
-    path,
-    maxDeviationBps: Math.min(context.account.maxDeviationBps, intent.maxDeviationBps),
-    liveNonces: liveNonces(ports.journal.state, intent),
-    hash: context.hashPermit,
-  })
-  if (!verdict.ok)
-    return verdict.reason === 'nonce-live' ? SAME_NONCE : refusal(verdict.reason, verdict.detail)
-  const costly = tooCostly(intent, quote, { view, path })
-  if (costly !== undefined) return costly
-  const held = view.balances.get(intent.sell.token.address)
-  if (held === undefined) return BALANCE_UNREAD
-  const balance = held + paperOf(context, intent)
-  if (balance < verdict.permit.amount)
-    return failure(
-      'insufficient-balance',
-      `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
-    )
-  if (isAllowanceUnread(context, intent, view)) return ALLOWANCE_UNREAD
-  if (!isCovered(context, intent, view)) return { tag: 'unapproved', view }
-  if (!isFresh(quote, time.nowMs)) return STALE
-  ports.observe({
-    type: 'quote-verified',
-    strategy: intent.strategy,
-    intentId: intent.id,
-    sellAmount: verdict.permit.amount,
-    minAmountOut: verdict.permit.minAmountOut,
-    deadlineSeconds: verdict.permit.deadlineSeconds,
-  })
-  const { permit, digest } = verdict
-  return { tag: 'signable', quote, permit, digest, view, readAtMs }
-}
-
-function unread({ tag: cause, message }: ChainFault): Step {
-  const again = { service: 'rpc', route: 'view', cause } as const
-  return trouble('chain-unavailable', message, { again })
-}
-
-/** The nonce as the wire names it, only to read its bit in the same batch; the firewall reads it again, strictly. */
-function wireNonce(quote: Quote): bigint | undefined {
-  const message: unknown = Reflect.get(quote.typedData, 'message')
-  if (typeof message !== 'object' || message === null) return undefined
-  const nonce: unknown = Reflect.get(message, 'nonce')
-  const text = typeof nonce === 'number' || typeof nonce === 'string' ? `${nonce}` : ''
-  return /^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/.test(text) ? BigInt(text) : undefined
-}
-
 /** Runs when the queue lets the submit go. A turn in which nothing is sent counts against no limit. */
 async function signAndSubmit(
   context: OrderContext,
@@ -285,10 +157,10 @@ async function asOfNow(
  * The moment that matters: checks what bars it, freshness and caps, puts the exposure on disk, checks freshness again, and only
  * then has it signed, by a signer that checks what bars it again, and sends it. No signature exists before its record (rule G2).
  */
-async function sign(context: OrderContext, open: OpenSwap, signable: Signable): Promise<Step> {
+async function sign(context: OrderContext, open: OpenSwap, verified: Signable): Promise<Step> {
   const { journal, signer, gasless } = context.ports
   const { intent } = open
-  const { quote, permit, digest, view } = signable
+  const { quote, permit, digest, view } = verified
   if (context.closing.aborted) return STOPPED
   const barred = mayNotStart(context, open) ?? tokenRefusal(context, intent)
   if (barred !== undefined) return barred
@@ -299,7 +171,7 @@ async function sign(context: OrderContext, open: OpenSwap, signable: Signable): 
   if (hit !== undefined) return hit
   // Another quote may have brought the same nonce, and been signed, since this one was verified.
   if (liveNonces(journal.state, intent).has(permit.nonce)) return SAME_NONCE
-  if (!coversLivePermits(context, intent, signable)) return STALE
+  if (!coversLivePermits(context, intent, verified)) return STALE
   const { attempt } = open
   const record: PermitRecord = {
     ...permit,
@@ -345,9 +217,9 @@ function firstReply(reply: Reply<ServiceOrder>): SubmitReply {
 }
 
 /** Dry-run ends here: everything was checked, nothing is signed, and the order counts as filled at its quote. */
-async function book(context: OrderContext, open: OpenSwap, signable: Signable): Promise<Step> {
+async function book(context: OrderContext, open: OpenSwap, verified: Signable): Promise<Step> {
   const { intent } = open
-  const { quote, permit, view } = signable
+  const { quote, permit, view } = verified
   const time = timeOf(context, view)
   if (!time.ok) return trouble(time.reason, time.detail)
   const barred =
@@ -357,12 +229,6 @@ async function book(context: OrderContext, open: OpenSwap, signable: Signable): 
   const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
   await bookOnPaper(context, open, { paid, received: quote.buyAmount })
   return { tag: 'sent' }
-}
-
-/** The service's clock counts among those that deadlines are judged by. */
-function timeOf(context: OrderContext, { blockTimeSeconds }: ChainView): TrustedTime {
-  const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
-  return trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
 }
 
 /** Another order of the token may have been signed since the allowance was read: it must be enough for both. */
