@@ -18,8 +18,11 @@ export class CallWatch {
   readonly #signed = new Set<Hex>()
   /** What an operator's word gave up. */
   readonly #forgiven = new Set<Hex>()
-  /** Calls on disk, as far as the disk was read. */
-  readonly #calls: RecordedCall[] = []
+  /**
+   * Calls on disk by their digest, as far as the disk was read. Two daemons of one state may record the same bytes for different
+   * slots, for a digest names none: it belongs to the slot that it was signed for, else to the last one recorded.
+   */
+  readonly #calls = new Map<Hex, RecordedCall>()
   #recordsRead = 0
   readonly #disk: SimulatedDisk
   readonly #ledger: CallLedger
@@ -142,8 +145,9 @@ export class CallWatch {
     const records = this.#disk.history()
     const fresh = records.slice(this.#recordsRead).map(({ event }) => event)
     this.#recordsRead = records.length
-    this.#calls.push(...recordedCalls(fresh))
-    return this.#calls
+    for (const each of recordedCalls(fresh))
+      if (!this.#signed.has(each.call.digest)) this.#calls.set(each.call.digest, each)
+    return [...this.#calls.values()]
   }
 
   #wrongs(
