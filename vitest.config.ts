@@ -10,7 +10,7 @@ export const LONG = [
   'test/contract/{aggregator/gas-tank,gasless/gasless-described}.test.ts',
   'test/crash/{call-kill,call-daemon-kill,daemon-proxy,two-writers}.test.ts',
   'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,embedded,kinds,modules,never-filled}.test.ts',
-  'test/e2e/{refused-start,rollback,sandbox-settings,service-faults,settling,state}.test.ts',
+  'test/e2e/{node-ahead,refused-start,rollback,sandbox-settings,service-faults,settling,state}.test.ts',
   'test/e2e/{stopping,top-ups}.test.ts',
 ]
 

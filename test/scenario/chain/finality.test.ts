@@ -121,6 +121,21 @@ test('nodes that say different things of a nonce are told, and nothing is conclu
   expectSound(world)
 })
 
+test('what used a nonce without filling it ends an order only once that is final', async () => {
+  const world = await signed({ seed: 'cancelled', rule: { finality: 90 } })
+  world.serviceFaults.neverFills = 1
+  const [open] = world.state.intents.values()
+  const permit = open?.venue === 'gasless' ? open.permit : undefined
+  if (permit === undefined) throw new Error('no permit is open')
+  world.ledger.invalidateNonce(permit.owner, permit.nonce)
+  await world.runFor(100_000)
+  expect(eventTypes(world)).not.toContain('authorization-dead')
+  expect(world.state.exposures.size).toBe(1)
+  await world.runFor(3 * MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['failed permit-cancelled'])
+  expectSound(world)
+})
+
 test('a fill is final once it lies deep enough for as many nodes as have to agree', async () => {
   const world = new World({
     seed: 'final',

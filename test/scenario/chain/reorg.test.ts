@@ -22,11 +22,11 @@ import {
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
 /** A minute of blocks: deeper than a settlement lies when it is told. */
-const DEEP = { finality: 30, agree: 1 } as const
+const DEEP = { finality: 30, agree: 1 }
 
 /** A world whose first order is filled and closed, and not final. */
-async function filled(strategies = [aStrategy()], seed = 'reorg'): Promise<World> {
-  const world = new World({ seed, strategies, rule: DEEP })
+async function filled(strategies = [aStrategy()], seed = 'reorg', rule = DEEP): Promise<World> {
+  const world = new World({ seed, strategies, rule })
   world.start()
   await world.runFor(HOUR - 100)
   await untilEvent(world, 'slot-closed')
@@ -45,6 +45,21 @@ describe('a reorganisation that takes a fill away before it is final', () => {
     expect(world.watch.signatures).toBe(1)
     expect(world.state.strategies.get('hourly')?.fills).toBe(1)
     expect(world.state.unfinal.size).toBe(0)
+    expect(imbalances(world)).toEqual([])
+    expectSound(world)
+  })
+
+  test('is noticed also where the fill was looked at before, and did not lie deep enough', async () => {
+    const world = await filled([aStrategy()], 'looked at', { finality: 90, agree: 1 })
+    await world.runFor(100_000)
+    expect(world.observations.some(({ type }) => type === 'finality')).toBe(true)
+    expect(eventTypes(world)).not.toContain('fills-final')
+    // Its permit has died meanwhile: what is undone is not made again.
+    world.ledger.reorg({ blocks: 60, againAfterMs: undefined })
+    await world.runFor(5 * MINUTE)
+    expect(eventTypes(world).filter((type) => type === 'fill-reopened')).toHaveLength(1)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled', 'failed fill-reverted'])
+    expect(world.state.strategies.get('hourly')?.spent.get(USDC.address)).toBe(0n)
     expect(imbalances(world)).toEqual([])
     expectSound(world)
   })

@@ -114,6 +114,27 @@ describe('two writers', () => {
   })
 })
 
+test('a daemon that was overtaken does not sign again what its heir leaves unsent', async () => {
+  const world = new World({ seed: 'unsent', strategies: [aStrategy()] })
+  world.start()
+  await world.runFor(HOUR - 1)
+  while (!world.observations.some(({ type }) => type === 'quote-verified')) await world.runFor(5)
+  // Nobody has the order: it is sent again as the same bytes, for which nothing has to be recorded.
+  world.serviceFaults.failsBefore = 1
+  await untilSigned(world, 1)
+  await world.runFor(5_000)
+  world.strategies = []
+  const runOn = world.overtake()
+  await world.runFor(2_000)
+  world.serviceFaults.failsBefore = 0
+  await world.runFor(8_000)
+  runOn()
+  await world.runFor(5 * MINUTE)
+  expect(eventTypes(world)).toContain('authorization-dead')
+  expect(world.ledger.transactions.filter(({ settled }) => settled.length > 0)).toEqual([])
+  expectSound(world)
+})
+
 test('an order of another quote under our own name is evidence, and everything halts', async () => {
   const world = new World({ seed: 'another quote', strategies: [aStrategy()] })
   world.start()

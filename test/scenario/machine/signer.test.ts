@@ -3,7 +3,7 @@ import type { TransactionRecord } from '../../../src/domain/book/journal.ts'
 import type { Strategy } from '../../../src/domain/strategy.ts'
 import { ETHER as ETHER_TOKEN } from '../../../src/domain/token.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
-import { SIMULATED_CHAIN_ID, USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
+import { PERMIT2, SIMULATED_CHAIN_ID, USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aCallStrategy, callWorld, executed } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, capOf, ETH, HOUR, MINUTE, usdc } from '../../support/builders.ts'
@@ -149,9 +149,17 @@ function forged(changes: Partial<TransactionRecord>): TransactionRecord {
 
 describe('a transaction that somebody wrote into the journal', () => {
   const word = (hex: string): string => hex.replace('0x', '').padStart(64, '0')
+  const approval = (spender: string, amount: string): `0x${string}` =>
+    `0x095ea7b3${word(spender)}${word(amount)}`
   const FORGERIES: readonly (readonly [string, Partial<TransactionRecord>])[] = [
     ['sends ether to a stranger as an approval', { to: STRANGER, value: 5n * ETHER }],
-    ['lets a stranger spend', { data: `0x095ea7b3${word(STRANGER)}${'f'.repeat(64)}` }],
+    ['lets a stranger spend', { data: approval(STRANGER, '0x01') }],
+    ['lets Permit2 take all there ever is', { data: approval(PERMIT2, 'f'.repeat(64)) }],
+    [
+      'lets Permit2 take what no strategy trades',
+      { to: STRANGER, data: approval(PERMIT2, '0x01') },
+    ],
+    ['sends ether with an approval', { data: approval(PERMIT2, '0x01'), value: ETHER }],
     [
       'wraps at a stranger',
       { id: 'wrap', purpose: 'wrap', to: STRANGER, data: '0xd0e30db0', value: ETHER },

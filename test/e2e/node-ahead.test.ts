@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import { startHidingNode } from '../support/process/hiding-node.ts'
+import { all, audit } from './books.ts'
+import { everySecond, ordersOf, redirect, startRehearsalInside } from './rehearsal.ts'
+
+/** How far it is ahead, and how long its orders are valid. */
+const AHEAD_SECONDS = 90
+const LIFETIME_SECONDS = 40
+
+test('a node that is 90 s ahead for a while has no order taken for dead that is filled after it', async () => {
+  const files = everySecond('buy-weth', { limits: { perDay: '100000', maxOpenIntents: 1 } })
+  const rehearsal = await startRehearsalInside(files, { quoteLifetimeSeconds: LIFETIME_SECONDS })
+  const { report, config } = rehearsal
+  const node = await startHidingNode(report.rpcUrl)
+  redirect(config, { gaslessUrl: report.gaslessUrl, rpcUrl: node.url })
+  // The service says nothing of it, so that the chain alone is asked.
+  await rehearsal.fault([
+    { kind: 'notFoundYet', forMs: 3_600_000 },
+    { kind: 'lateFill', delayMs: 20_000 },
+  ])
+  const daemon = rehearsal.daemon()
+  const [, orderId] = await daemon.sees(/placed buy-weth: order ([\w-]+)/)
+  node.aheadSeconds = AHEAD_SECONDS
+  await sleep(10_000)
+  node.aheadSeconds = 0
+  await daemon.sees(/filled buy-weth/)
+  await rehearsal.fault([])
+  await vi.waitFor(
+    async () => {
+      const open = (await ordersOf(report)).filter(({ status }) => status === 'pending')
+      expect(open).toEqual([])
+    },
+    { timeout: 60_000, interval: 500 },
+  )
+  expect((await daemon.stop()).code).toBe(0)
+
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  // The orders after it live for as long: none of them is over.
+  expect(all(books.events, 'authorization-dead')).toEqual([])
+  expect(daemon.output()).toMatch(/is ahead of this machine/)
+  const [first] = await ordersOf(report)
+  expect(first).toMatchObject({ orderId, status: 'filled' })
+}, 120_000)
