@@ -447,7 +447,7 @@ export type Journal = {
   /**
    * Applies the events to `state` at once, all or none, and resolves when they are on disk. Throws InvariantError
    * synchronously for an event that the state does not allow; rejects when the disk does, and then nothing more
-   * is accepted.
+   * is accepted. Of no events it resolves when all that was appended before is on disk.
    */
   append(...events: readonly JournalEvent[]): Promise<void>
   /** Whether the newest record of that name is on disk, or none was appended; see `recordName` of `book/journal.ts`. */

@@ -51,10 +51,13 @@ export function capHit(
 
 /**
  * Journals what nothing is signed by, without waiting for the disk: what is appended later waits for it too, so that nothing is
- * made of it that would outlive it. A disk that fails ends the daemon all the same.
+ * made of it that would outlive it. A disk that fails ends the daemon all the same; a journal that has failed before takes
+ * nothing, which is an error at once: who goes on would find the same again and again.
  */
-export function note({ ports }: OrderContext, event: JournalEvent): void {
-  ports.journal.append(event).catch(() => undefined)
+export async function note({ ports }: OrderContext, event: JournalEvent): Promise<void> {
+  const onDisk = ports.journal.append(event)
+  onDisk.catch(() => undefined)
+  await Promise.race([onDisk, undefined])
 }
 
 /** Journals what a service's answer to a submission makes certain. */

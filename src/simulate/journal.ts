@@ -246,6 +246,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
     append(...events) {
       if (!process.alive) return never()
       if (failure !== undefined) return Promise.reject(failure)
+      if (events.length === 0) return lastAppend
       const lines = sealAll(head, events, now(), JOURNAL_KEY)
       const records = lines.map(decode)
       const facts = applyAll(state, records)

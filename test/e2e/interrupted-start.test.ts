@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../support/process/cli.ts'
 import { everySecond, sharedSandbox } from './rehearsal.ts'
@@ -60,6 +61,36 @@ test('a full disk ends the daemon with what is full and what to do, and without 
   expect(halted.code).toBe(0)
   expect(halted.stdout).toContain(`${join(stateDir, 'HALT')} stands`)
 }, 90_000)
+
+/** A disk with room for a lock, and none for the journal. */
+const FULL = `import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+const { open } = fs.promises
+fs.promises.open = async (file, ...given) => {
+  const handle = await open(file, ...given)
+  const write = async () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' })
+  }
+  return String(file).endsWith('.jsonl') ? Object.assign(handle, { write }) : handle
+}
+syncBuiltinESMExports()
+`
+
+test('a command that finds the disk full says what is full and what to do, and without a stack', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const { dir, config, stateDir } = rehearsal
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+  const full = join(dir, 'full.mjs')
+  writeFileSync(full, FULL)
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(full)}` }
+  const paused = await run(['pause', 'buy-weth', '--config', config], { env })
+  expect(paused.stderr).toContain('journal: the disk is full (ENOSPC')
+  expect(paused.stderr).not.toMatch(/^\s+at /m)
+  expect(paused.code).toBe(1)
+  expect(existsSync(join(stateDir, 'lock'))).toBe(false)
+}, 60_000)
 
 /** Writes until the disk takes no more. */
 function fill(file: string): void {

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { Running } from '../support/process/cli.ts'
-import { audit } from './books.ts'
+import { all, audit } from './books.ts'
 import { adminCall, everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -75,6 +76,22 @@ test('limits, errors, lost and slow replies on every route leave the accounts in
   expect(books.discrepancies).toEqual([])
   expect(books.fills).toBeGreaterThanOrEqual(3)
 }, 120_000)
+
+test('a service that is gone for eight seconds fails no slot that may be late, and is waited for in words', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  await rehearsal.fault([{ kind: 'dropBefore' }])
+  await daemon.sees(/buy-weth waits, until .* at most: quote-unavailable/)
+  await sleep(8_000)
+  await rehearsal.fault([])
+  await daemon.sees(/buy-weth waits no longer, after [\s\S]*filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  const ends = all(books.events, 'slot-closed').map(({ outcome }) => outcome)
+  expect(new Set(ends)).toEqual(new Set(['filled']))
+}, 60_000)
 
 test('a service that lies about its orders, hides them or fills them late is not believed against the chain', async () => {
   const rehearsal = await rehearse(twoStrategies())

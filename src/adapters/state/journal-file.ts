@@ -243,7 +243,7 @@ class JournalFile implements Journal {
   append(...events: readonly JournalEvent[]): Promise<void> {
     const { stopped } = this.#log
     if (stopped !== undefined) return Promise.reject(stopped)
-    if (events.length === 0) return Promise.resolve()
+    if (events.length === 0) return this.#lastAppend
     const atMs = this.#clock.now()
     const { text, head } = encodeRecords(this.#head, events, atMs, this.#key)
     const facts = this.#apply(events, atMs)

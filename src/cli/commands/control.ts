@@ -61,9 +61,8 @@ function onFiles(
 ): Promise<Controlled> {
   const { settings, key, io } = on
   const { stateDir: dir, mode } = settings
-  const onFatal = (error: Error): void => {
-    throw error
-  }
+  // Whoever appends hears of it; thrown here, it would be nobody's.
+  const onFatal = (): void => undefined
   return withClock((clock) =>
     whileHeld(dir, { io, command, clock }, async (lock) => {
       const opened = await openState(mode, {

@@ -180,9 +180,8 @@ async function openRecord(
   const { journal, close, warnings } = await openState(settings.mode, {
     ...{ dir: settings.stateDir, lock, clock, key: read.key },
     mayUpgrade: !isAnchored(settings),
-    onFatal: (error) => {
-      throw error
-    },
+    // Whoever appends hears of it; thrown here, it would be nobody's.
+    onFatal: () => undefined,
   })
   for (const warning of warnings) tell(warning)
   const { chainId } = aggregator.wallet

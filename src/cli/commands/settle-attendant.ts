@@ -127,9 +127,8 @@ async function withJournal(
   const read = await readJournalKey(settings, io)
   if (!read.ok) return unanswered(renderAll([read.problem], io))
   const { mode, stateDir: dir } = settings
-  const onFatal = (error: Error): void => {
-    throw error
-  }
+  // Whoever appends hears of it; thrown here, it would be nobody's.
+  const onFatal = (): void => undefined
   return withClock((clock) =>
     whileHeld(dir, { io, command: 'settle', clock }, async (lock) => {
       const wallets = { trader: state.bound?.owner, operator: undefined }

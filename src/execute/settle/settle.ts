@@ -56,7 +56,11 @@ export async function settle(
   const barred = refusalOf(findings, word)
   if (barred !== undefined) return barred
   if (hasMoved(journal.state, open, before)) return MOVED_ON
-  if (word.as === 'executed' && (await prove())) return { ok: true, by: 'proof', word }
+  if (word.as === 'executed' && (await prove())) {
+    // A proof is not waited for by those who made it, and nobody is told of what is not on disk.
+    await journal.append()
+    return { ok: true, by: 'proof', word }
+  }
   if (hasMoved(journal.state, open, before)) return MOVED_ON
   await journal.append(settledEvent(open, word, findings))
   return { ok: true, by: 'word', word }

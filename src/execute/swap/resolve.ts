@@ -119,7 +119,7 @@ async function prove(
   const fill = proveFill(input)
   if (fill === undefined) return hasTaken(input) ? 'taken' : 'nothing'
   const blockHash = isWatched(context.finality) ? trace.blockHash : undefined
-  note(context, {
+  await note(context, {
     type: 'fill-proven',
     intentId: open.intent.id,
     attempt: permit.attempt,

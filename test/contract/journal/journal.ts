@@ -195,6 +195,22 @@ export function journalContract(
       await journal.append()
       expect(await all(journal)).toEqual([])
     })
+
+    test('resolves an append of nothing once all before it is on disk, or rejects as it does', async () => {
+      const { journal, failDisk } = await make()
+      const intent = intentOf(3_000)
+      const first = journal.append(scheduled(), opened(intent), exposed(intent))
+      expect(told).toEqual([])
+      await journal.append()
+      expect(told).not.toEqual([])
+      await first
+      failDisk()
+      const failed = journal.append(BOUND)
+      const after = journal.append()
+      await expect(failed).rejects.toThrow('no space left')
+      await expect(after).rejects.toThrow('no space left')
+      await expect(journal.append()).rejects.toThrow('no space left')
+    })
   })
 }
 

@@ -59,6 +59,8 @@ describe('two calls of one account in one second', () => {
       Object.assign(world.aggregation.chainFaults, { lateAccounts: 1, accountLateMs: 60_000 })
       await world.runFor(10 * MINUTE)
       expect(nonces(world)).toEqual([0n, 1n])
+      // Nobody has read the account before the other's call: each waits for its turn, and never for the chain.
+      expect(world.observations.filter(({ type }) => type === 'order-waits')).toEqual([])
       expect(outcomes(world, 'one')).toEqual(['filled filled'])
       expect(outcomes(world, 'two')).toEqual(['filled filled'])
       expect(executed(world)).toBe(2)

@@ -101,6 +101,27 @@ test('a wait in the queue is no fault of the node: the market is read again by t
   expectSound(world)
 })
 
+test('a turn in which nothing is sent is not counted: a quote that grew old in the queue costs nobody time', async () => {
+  const world = crowd(3, { gasless: { approval: 'unlimited' } })
+  const { limits } = world.service
+  world.serviceFaults.quoteLifetimeMs = 30_000
+  world.start()
+  await world.runFor(2 * HOUR)
+  const before = limits.asked('quote')
+  while (limits.asked('quote') < before + 3) await world.runFor(20)
+  const signed = world.watch.signatures
+  world.pacing?.onRetryAfter('submit', MINUTE)
+  await world.runFor(MINUTE - 100)
+  expect([signed, world.watch.signatures]).toEqual([5, 5])
+  // One submission a second: had the turn of the old quote been counted, the new one would wait that long.
+  await world.runFor(600)
+  expect(limits.asked('quote')).toBe(before + 4)
+  expect(world.watch.signatures).toBe(6)
+  await world.runFor(MINUTE)
+  expect(ends(world)).toEqual({ 'filled filled': 6 })
+  expectSound(world)
+})
+
 test('who cannot have a turn in time ends at its time, and leaves the line to those who can', async () => {
   const world = crowd(100, {}, MINUTE)
   const latestMs = world.clock.trueMs + HOUR + MINUTE

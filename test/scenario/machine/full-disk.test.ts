@@ -32,3 +32,24 @@ test('an order that was signed before the disk failed is taken up when there is 
   expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
   expect(world.watch.signatures).toBe(1)
 })
+
+test('an order whose acceptance finds the disk full ends the daemon as soon as it is filled, and not after its drain', async () => {
+  const world = new World({ seed: 'full as accepted', strategies: [aStrategy()] })
+  world.start()
+  await world.runFor(HOUR)
+  world.disk.onAppend = (type) => {
+    world.disk.full ||= type === 'order-accepted'
+  }
+  await untilSigned(world, 1)
+  while (!world.ledger.transactions.some(({ settled }) => settled.length > 0))
+    await world.runFor(50)
+  await world.runFor(5_000)
+  expect(world.ended).toMatchObject({ error: { message: 'no space left on device' } })
+  expect(eventTypes(world).at(-1)).toBe('permit-recorded')
+  world.disk.full = false
+  world.disk.onAppend = undefined
+  world.start()
+  await world.runFor(MINUTE)
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+  expect(world.watch.signatures).toBe(1)
+})

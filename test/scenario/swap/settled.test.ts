@@ -104,6 +104,16 @@ describe('an order whose nonce is used and that nothing explains', () => {
     expectSound(world)
   })
 
+  test('is not said to be proven before the disk has the proof', async () => {
+    const world = await unexplained({ seed: 'not on disk' })
+    const txHash = settlementIn(world)
+    world.disk.onAppend = (type) => {
+      world.disk.full ||= type === 'fill-proven'
+    }
+    await expect(say(world, { as: 'executed', txHash })).rejects.toThrow('no space left')
+    expect(eventTypes(world)).not.toContain('fill-proven')
+  })
+
   test('is booked in full by the word on a transaction that proves nothing', async () => {
     const world = await unexplained({ seed: 'stranger' })
     const { hash: txHash } = world.ledger.strangersTransfer(USDC.address, 5n)
