@@ -105,6 +105,8 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       await server.close()
       await telling.flush()
     }
+    // The last records and the snapshot may find the disk full as well.
+    await opened.close()
     if (fault !== undefined) throw fault
     return EXIT.done
   } catch (error) {
