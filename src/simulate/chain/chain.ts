@@ -38,6 +38,8 @@ export type ChainFaults = {
   losesLogs: number
   losesTransaction: number
   minesAfterBlocksMax: number
+  /** How many times the usual fee a block asks for: what offers less is refused. */
+  feeTimes: bigint
   /** How likely each read within a batched one reverts for itself, as it does where a node cuts the gas of a call short. */
   subReadFails: number
   /** Reads within a batched one that always do: tokens and feeds by their addresses. */
@@ -59,6 +61,7 @@ export function noChainFaults(): ChainFaults {
     losesLogs: 0,
     losesTransaction: 0,
     minesAfterBlocksMax: 1,
+    feeTimes: 1n,
     subReadFails: 0,
     unreadable: { balances: [], allowances: [], feeds: [] },
   }
@@ -191,15 +194,16 @@ export function createSimulatedChain(options: NodeOptions): Chain {
       ask(() => {
         const reverts = mempool.revertReason(call)
         if (reverts !== undefined) return fault('refused', reverts)
-        if (ledger.balance('native', call.from) < call.value + GAS_LIMIT * FEE_PER_GAS)
+        const maxFeePerGas = FEE_PER_GAS * faults.feeTimes
+        if (ledger.balance('native', call.from) < call.value + GAS_LIMIT * maxFeePerGas)
           return fault('insufficientFunds', 'not enough ETH for gas and value')
-        const fees = { maxFeePerGas: FEE_PER_GAS, maxPriorityFeePerGas: FEE_PER_GAS }
+        const fees = { maxFeePerGas, maxPriorityFeePerGas: FEE_PER_GAS }
         const nonce = mempool.nonceOf(call.from, visible())
         return { ok: true, value: { ...call, chainId, nonce, gas: GAS_LIMIT, ...fees } }
       }),
     broadcast: (raw) =>
       ask(() => {
-        const taken = mempool.accept(raw)
+        const taken = mempool.accept(raw, FEE_PER_GAS * faults.feeTimes)
         return taken.ok ? { ok: true, value: taken.hash } : fault('refused', taken.why)
       }),
     transaction: ({ from, hashes }) =>

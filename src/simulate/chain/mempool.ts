@@ -37,13 +37,17 @@ export class Mempool {
     return this.#nonces.get(address)?.at(block) ?? 0
   }
 
-  /** Takes raw bytes; gives their hash, or why a node would not take them. */
-  accept(raw: Hex): { ok: true; hash: Hex } | { ok: false; why: 'malformed' | 'nonce too low' } {
+  /** Takes raw bytes that offer enough for gas; gives their hash, or why a node would not take them. */
+  accept(
+    raw: Hex,
+    leastFeePerGas: bigint,
+  ): { ok: true; hash: Hex } | { ok: false; why: 'malformed' | 'nonce too low' | 'underpriced' } {
     const { ledger, clock, random, loses, delayBlocksMax } = this.#options
     const draft = decodeTransaction(raw)
     if (draft === undefined) return { ok: false, why: 'malformed' }
     const hash = fingerprint(raw)
     if (draft.nonce < this.nonceOf(draft.from)) return { ok: false, why: 'nonce too low' }
+    if (draft.maxFeePerGas < leastFeePerGas) return { ok: false, why: 'underpriced' }
     if (this.#waiting.has(hash) || random.chance(loses())) return { ok: true, hash }
     this.#waiting.set(hash, draft)
     const blocks = random.between(1, delayBlocksMax())

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
 import { USDC, WALLET } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
-import { aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
-import { expectSound } from '../../support/sound.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE, usdc } from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
 
 function approvals(world: World): number {
   return world.disk
@@ -69,4 +69,23 @@ describe('the Permit2 allowance', () => {
     expect(world.ledger.transactions.filter(({ success }) => !success)).toEqual([])
     expectSound(world)
   })
+
+  test.each([2n, 40n])(
+    'that was recorded before a block asked for %d times its fee is priced up, and the order goes on',
+    async (feeTimes) => {
+      const schedule = aSchedule('0 * * * *', { maxLatenessMs: 30 * MINUTE })
+      const world = new World({ seed: 'underpriced', strategies: [aStrategy({ schedule })] })
+      world.disk.onAppend = (type) => {
+        if (type === 'transaction-recorded') world.chainFaults.feeTimes = feeTimes
+      }
+      world.start()
+      await world.runFor(HOUR)
+      // The next process finds it on record, and nothing of it at any node.
+      world.crash()
+      world.start()
+      await world.runFor(15 * MINUTE)
+      expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+      expectSound(world)
+    },
+  )
 })

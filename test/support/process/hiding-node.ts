@@ -2,7 +2,16 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import {
+  decodeFunctionData,
+  decodeFunctionResult,
+  encodeFunctionResult,
+  type Hex,
+  parseAbi,
+  parseTransaction,
+} from 'viem'
 import { onTestFinished } from 'vitest'
+import { MULTICALL3 } from '../../../src/adapters/chain/hot-reads.ts'
 
 /** What a node that has lost its logs and receipts answers. */
 const LOST: Readonly<Record<string, unknown>> = {
@@ -12,9 +21,17 @@ const LOST: Readonly<Record<string, unknown>> = {
 
 export type HidingNode = {
   readonly url: string
+  /** It has lost its logs and receipts. */
   isHiding: boolean
+  /** Its chain began with another block. */
   isStrange: boolean
-  /** How much later than it is each block says that it is. */
+  /** Tokens whose balance fails as one read of a batch, while all others succeed. */
+  unread: readonly string[]
+  /** It takes no transaction for the fee that it is offered first. */
+  isDear: boolean
+  /** Transactions that it did not take. */
+  refused: number
+  /** How much later than it is each block says that it is, whoever asks. */
   aheadSeconds: number
 }
 
@@ -23,7 +40,7 @@ type Call = {
   readonly method: string
   readonly params?: readonly unknown[]
 }
-type Reply = { readonly id: number; result?: unknown }
+type Reply = { readonly jsonrpc?: string; readonly id: number; result?: unknown; error?: object }
 
 /** Block 0 of a chain of the same id that is another. */
 const OTHER_GENESIS = `0x${'9e'.repeat(32)}`
@@ -32,26 +49,28 @@ const OTHER_GENESIS = `0x${'9e'.repeat(32)}`
 const TIME = /(?<="timestamp":"0x)[0-9a-f]{8}(?=")|(?<=0{56})[1-9a-f][0-9a-f]{7}/g
 const NOW_SECONDS = 600
 
-/**
- * A node in front of another, which answers all that the other does but, while it hides, neither logs nor receipts: state
- * without what brought it about. While it is strange, its chain began with another block, and while it is ahead its blocks are
- * from the future, whoever asks for their time. It ends with the test.
- */
+/** A node in front of another, which answers all that the other does but for what it is told. It ends with the test. */
 export async function startHidingNode(target: string): Promise<HidingNode> {
-  const node = { url: '', isHiding: false, isStrange: false, aheadSeconds: 0 }
-  const answer = async (body: string): Promise<string> => {
-    const headers = { 'content-type': 'application/json' }
-    const reply = await fetch(target, { method: 'POST', headers, body })
-    if (!node.isHiding && !node.isStrange) return later(await reply.text(), node.aheadSeconds)
-    const calls = listOf<Call>(JSON.parse(body))
-    const replies: unknown = await reply.json()
-    for (const each of listOf<Reply>(replies)) {
-      const { method = '', params } = calls.find(({ id }) => id === each.id) ?? {}
-      if (node.isHiding && Object.hasOwn(LOST, method)) each.result = LOST[method]
-      if (node.isStrange && method === 'eth_getBlockByNumber' && params?.[0] === '0x0')
-        Object.assign(each.result ?? {}, { hash: OTHER_GENESIS })
+  const node = {
+    ...{ url: '', isHiding: false, isStrange: false, aheadSeconds: 0 },
+    ...{ unread: [], isDear: false, refused: 0 },
+  }
+  const change = changesOf(node)
+  const isTaken = feesTakenBy(node)
+  const answer = async (request: string): Promise<string> => {
+    const asked: unknown = JSON.parse(request)
+    const calls = listOf<Call>(asked)
+    const passed = calls.filter(isTaken)
+    const replies = await forward(target, Array.isArray(asked) ? passed : passed[0])
+    for (const each of replies) {
+      const call = calls.find(({ id }) => id === each.id)
+      if (call !== undefined) change(call, each)
     }
-    return later(JSON.stringify(replies), node.aheadSeconds)
+    const error = { code: -32_000, message: 'transaction underpriced' }
+    for (const { id } of calls)
+      if (!passed.some((each) => each.id === id)) replies.push({ jsonrpc: '2.0', id, error })
+    const body = JSON.stringify(Array.isArray(asked) ? replies : replies[0])
+    return later(body, node.aheadSeconds)
   }
   const server = createServer((request, response) => {
     text(request)
@@ -76,6 +95,55 @@ function later(text: string, seconds: number): string {
     const time = Number.parseInt(hex, 16)
     return Math.abs(time - now) < NOW_SECONDS ? (time + seconds).toString(16) : hex
   })
+}
+
+async function forward(target: string, body: unknown): Promise<Reply[]> {
+  if (body === undefined || (Array.isArray(body) && body.length === 0)) return []
+  const headers = { 'content-type': 'application/json' }
+  const reply = await fetch(target, { method: 'POST', headers, body: JSON.stringify(body) })
+  return listOf<Reply>(await reply.json())
+}
+
+function changesOf(node: HidingNode): (call: Call, reply: Reply) => void {
+  return ({ method, params }, reply) => {
+    if (node.isHiding && Object.hasOwn(LOST, method)) reply.result = LOST[method]
+    if (node.isStrange && method === 'eth_getBlockByNumber' && params?.[0] === '0x0')
+      Object.assign(reply.result ?? {}, { hash: OTHER_GENESIS })
+    const [call] = (params ?? []) as readonly Readonly<Record<'to' | 'data', Hex>>[]
+    const isBatch = method === 'eth_call' && call?.to.toLowerCase() === MULTICALL3
+    if (isBatch && node.unread.length > 0 && typeof reply.result === 'string')
+      reply.result = withoutBalances(call.data, reply.result as Hex, node.unread)
+  }
+}
+
+const ABI = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call[] calls) returns (Result[])',
+])
+const BALANCE_OF = '0x70a08231'
+
+function withoutBalances(asked: Hex, answered: Hex, tokens: readonly string[]): Hex {
+  const [reads] = decodeFunctionData({ abi: ABI, data: asked }).args
+  const results = decodeFunctionResult({ abi: ABI, data: answered })
+  const result = results.map((each, index) => {
+    const { target = '', callData = '' } = reads[index] ?? {}
+    const isLost = callData.startsWith(BALANCE_OF) && tokens.includes(target.toLowerCase())
+    return isLost ? { success: false, returnData: '0x' as const } : each
+  })
+  return encodeFunctionResult({ abi: ABI, functionName: 'aggregate3', result })
+}
+
+function feesTakenBy(node: HidingNode): (call: Call) => boolean {
+  let firstFee: bigint | undefined
+  return ({ method, params }) => {
+    if (!node.isDear || method !== 'eth_sendRawTransaction') return true
+    const { maxFeePerGas = 0n } = parseTransaction(params?.[0] as Hex)
+    firstFee ??= maxFeePerGas
+    if (maxFeePerGas > firstFee) return true
+    node.refused += 1
+    return false
+  }
 }
 
 function listOf<Item>(body: unknown): Item[] {

@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type Running, run } from '../support/process/cli.ts'
+import { all, audit } from './books.ts'
+import { everySecond, metricsOf, redirect, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
+
+async function untilCounted(daemon: Running, what: string): Promise<void> {
+  const name = `tranched_disbelieved_total{service="gasless",what="${what}"}`
+  const counted = async () => expect((await metricsOf(daemon)).get(name)).toBeGreaterThan(0)
+  await vi.waitFor(counted, { timeout: 20_000, interval: 100 })
+}
+
+test('connections that only hold a place do not close out a health check', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const daemon = rehearsal.daemon()
+  const [, address = ''] = await daemon.sees(/metrics at (http:[^"\s]+)\/metrics/)
+  const { hostname, port } = new URL(address)
+  const silent = Array.from({ length: 80 }, () => connect(Number(port), hostname))
+  onTestFinished(() => {
+    for (const socket of silent) socket.destroy()
+  })
+  for (const socket of silent) socket.on('error', () => undefined)
+  await Promise.all(silent.map((socket) => once(socket, 'connect')))
+  const reply = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(2_000) })
+  expect(reply.status).toBe(200)
+})
+
+/** A service in front of another that, while it is told to, lists all its tokens with other decimals. */
+async function startMiscounting(target: string) {
+  const service = { url: '', isMiscounting: false }
+  const server = createServer(async (request, response) => {
+    const { method = 'GET', url = '/' } = request
+    const body = await buffer(request)
+    const headers = { 'content-type': 'application/json' }
+    const sent = method === 'GET' ? {} : { headers, body }
+    const reply = await fetch(new URL(url, target), { method, ...sent })
+    const text = await reply.text()
+    const isChanged = service.isMiscounting && url.includes('/tokens')
+    response.writeHead(reply.status, headers)
+    response.end(isChanged ? text.replace(/"decimals":(\d+)/g, '"decimals":1$1') : text)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return service
+}
+
+test('a service that counts a token otherwise after the start gets no order of it', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const { report, config } = rehearsal
+  const service = await startMiscounting(report.gaslessUrl)
+  redirect(config, { gaslessUrl: service.url, rpcUrl: report.rpcUrl })
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  service.isMiscounting = true
+  expect((await run(['reload', '--config', config])).code).toBe(0)
+  await daemon.sees(/not believed of the service: the service lists USDC with 16 decimals/)
+  await untilCounted(daemon, 'tokens')
+  await daemon.sees(/refused buy-weth[^\n]*token-mismatch/)
+  service.isMiscounting = false
+  expect((await run(['reload', '--config', config])).code).toBe(0)
+  await daemon.sees(/agrees with the config on the decimals of USDC again[\s\S]*filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  expect(all(books.events, 'slot-closed').map(({ reason }) => reason)).toContain('token-mismatch')
+}, 90_000)
+
+// The last: its order stays open until its permit is dead.
+test('a fill that nothing bears out, and a submission that nobody answers, are logged and counted', async () => {
+  const rehearsal = await rehearse(
+    everySecond('buy-weth', { limits: { perDay: '100000', maxOpenIntents: 1 } }),
+  )
+  await rehearsal.fault([
+    { kind: 'errorBefore', route: 'orders', count: 1 },
+    { kind: 'neverFill' },
+    { kind: 'lieFilled' },
+  ])
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/not believed of buy-weth:\d+:0: [^\n]*submi/)
+  await untilCounted(daemon, 'submit')
+  await daemon.sees(/not believed of buy-weth:\d+:0: the service says filled[^\n]*nonce unused/)
+  await untilCounted(daemon, 'filled')
+}, 90_000)

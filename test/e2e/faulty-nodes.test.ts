@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Address, encodeFunctionData, parseAbi } from 'viem'
+import { expect, test, vi } from 'vitest'
+import { parse } from 'yaml'
+import { ROOT } from '../support/process/cli.ts'
+import { startHidingNode } from '../support/process/hiding-node.ts'
+import { all, audit } from './books.ts'
+import {
+  everySecond,
+  nodeCall,
+  ordersOf,
+  type Rehearsal,
+  redirect,
+  startRehearsal,
+  startRehearsalInside,
+} from './rehearsal.ts'
+
+async function behindNode(rehearsal: Rehearsal) {
+  const { report, config } = rehearsal
+  const node = await startHidingNode(report.rpcUrl)
+  redirect(config, { gaslessUrl: report.gaslessUrl, rpcUrl: node.url })
+  return node
+}
+
+function tokenOf({ config }: Rehearsal, symbol: string): Address {
+  return parse(readFileSync(config, 'utf8')).tokens[symbol].address.toLowerCase()
+}
+
+test('an approval that the node calls underpriced is priced up, and its order goes on', async () => {
+  const rehearsal = await startRehearsal(
+    everySecond('buy-weth', {
+      schedule: { cron: '* * * * * *', missed: 'skip', maxLateness: '5m' },
+      limits: { perDay: '100000', maxOpenIntents: 1 },
+    }),
+  )
+  const node = await behindNode(rehearsal)
+  node.isDear = true
+  const daemon = rehearsal.daemon()
+  await vi.waitFor(() => expect(node.refused).toBeGreaterThan(2), { timeout: 20_000 })
+  await daemon.sees(/filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  const fees = all(books.events, 'transaction-recorded').map(
+    ({ transaction }) => transaction.maxFeePerGas,
+  )
+  expect(fees.length).toBe(2)
+  expect(fees[1]).toBeGreaterThan(fees[0] ?? 0n)
+}, 120_000)
+
+test('one balance of a batch that cannot be read skips a balanced portfolio, and sells nothing of it', async () => {
+  const text = readFileSync(join(ROOT, 'strategies/sandbox/rebalance.yaml'), 'utf8')
+  // Ten million of each at 1.25 and 1.
+  const balanced = text
+    .replace('AERO: 50%, DAI: 50%', 'AERO: 55.5%, DAI: 44.5%')
+    .replace('*/10', '*/2')
+    .replace('band: 0.2%', 'band: 5%')
+  const rehearsal = await startRehearsal({ rebalance: balanced })
+  const node = await behindNode(rehearsal)
+  node.unread = [tokenOf(rehearsal, 'DAI')]
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/skipped rebalance[^\n]*the balance of DAI could not be read/)
+  node.unread = []
+  await daemon.sees(/skipped rebalance[^\n]*inside-band/)
+  expect((await daemon.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  const closed = all(books.events, 'slot-closed').map(({ reason }) => reason)
+  expect([...new Set(closed)]).toEqual(['balance-unreadable', 'inside-band'])
+}, 90_000)
+
+/** Transfers of nothing out of a wallet, as anybody can make them. */
+async function spam({ report }: Rehearsal, token: Address, count: number): Promise<void> {
+  const from = `0x${'5a'.repeat(20)}`
+  await nodeCall(report, 'anvil_impersonateAccount', [from]).catch(() => undefined)
+  await nodeCall(report, 'anvil_setBalance', [from, `0x${(10n ** 18n).toString(16)}`]).catch(
+    () => undefined,
+  )
+  const data = encodeFunctionData({
+    abi: parseAbi(['function transferFrom(address from, address to, uint256 amount)']),
+    args: [report.trader as Address, from as Address, 0n],
+  })
+  for (let n = 0; n < count; n += 1)
+    await nodeCall(report, 'eth_sendTransaction', [{ from, to: token, data, gas: '0x186a0' }])
+}
+
+test('a take-profit that fires once is not made again while the node hides its fill, nor behind transfers of nothing', async () => {
+  const text = readFileSync(join(ROOT, 'strategies/sandbox/threshold.yaml'), 'utf8')
+  const once = text
+    .replace('"3001"', '"101"')
+    .replace('stopLoss: "2999"', 'once: true')
+    .replace('rearm: 0.05%\n', '')
+  const rehearsal = await startRehearsalInside({ threshold: once }, { quoteLifetimeSeconds: 14 })
+  const node = await behindNode(rehearsal)
+  await rehearsal.fault([
+    { kind: 'notFoundYet', forMs: 3_600_000 },
+    { kind: 'lateFill', delayMs: 4_000 },
+  ])
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/placed threshold/)
+  node.isHiding = true
+  await spam(rehearsal, tokenOf(rehearsal, 'WETH'), 120)
+  await vi.waitFor(
+    async () => expect((await ordersOf(rehearsal.report))[0]?.status).toBe('filled'),
+    { timeout: 20_000, interval: 100 },
+  )
+  // Past the permit's deadline, and past whatever could be waited for after it.
+  await sleep(35_000)
+  expect(daemon.output()).not.toMatch(/permit-cancelled|filled threshold/)
+  node.isHiding = false
+  await daemon.sees(/filled threshold/)
+  await daemon.sees(/skipped threshold[^\n]*finished/)
+  expect((await daemon.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+  expect([books.orders.length, books.fills]).toEqual([1, 1])
+}, 150_000)
