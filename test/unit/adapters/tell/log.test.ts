@@ -204,7 +204,14 @@ const anySpelling = fc.constantFrom<(secret: string) => string>(
   (secret) => JSON.stringify({ body: secret }),
   (secret) => encodeURIComponent(secret),
   (secret) => `prefix ${secret}, and "${secret}" again`,
+  (secret) => `as base64 ${bytesOf(secret).toString('base64')}`,
+  (secret) => `as base64url ${bytesOf(secret).toString('base64url')}`,
 )
+
+/** As it is written in another base: a key by its bytes, anything else by its characters. */
+function bytesOf(secret: string): Buffer {
+  return isKey(secret) ? Buffer.from(secret.replace('0x', ''), 'hex') : Buffer.from(secret)
+}
 
 /** Ways in which a value hides deeper in what is logged. */
 const anyWrap = fc.constantFrom<(value: unknown) => unknown>(
