@@ -73,7 +73,8 @@ export function createScrubber(): Scrubber {
     if (seen !== undefined) return seen
     const isSecret = SECRET_FIELD.test(name)
     const shown = { name: text(name), isSecret, isKey: KEY_FIELD.test(name) }
-    if (fields.size < FIELDS_MAX) fields.set(name, shown)
+    // What had to be hidden is not kept either.
+    if (shown.name === name && fields.size < FIELDS_MAX) fields.set(name, shown)
     return shown
   }
 
