@@ -182,6 +182,18 @@ async function trade(input: Trading): Promise<void> {
     () => anchors?.lost(),
   )
   const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })
+  const { account, strategies: attendedNow } = composed.context
+  telling.watchState({
+    state: input.journal.state,
+    strategies: () => attendedNow.values(),
+    account,
+    bars: {
+      lock: () => lock.lostLately(),
+      anchor: () => anchors?.lost(),
+      'halt-file': haltFile.barred,
+    },
+    turnedAtMs: input.watch.turnedAtMs,
+  })
   let attended: Promise<{ close(): Promise<void> }> | undefined
   const timer = new AbortController()
   if (options.forMs !== undefined)
@@ -195,6 +207,7 @@ async function trade(input: Trading): Promise<void> {
       wallet: settings.gasless.wallet,
       context: composed.context,
       tokens: [...settings.tokens.values()].filter(({ chain }) => chain === settings.gasless.chain),
+      feeds: [...settings.prices.values()],
       strategies: enabled,
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
