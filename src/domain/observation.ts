@@ -129,6 +129,13 @@ type Occurrence =
       readonly route: Route
       readonly remaining: number
     }
+  | {
+      /** Finished files of the journal were moved. */
+      readonly type: 'journal-archived'
+      readonly files: number
+      readonly dir: string
+    }
+  | { readonly type: 'archive-trouble'; readonly dir: string; readonly message: string }
   | { readonly type: 'journal-appended'; readonly records: number; readonly durationMs: number }
   | {
       readonly type: 'wallet-balance'

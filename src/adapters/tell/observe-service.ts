@@ -51,6 +51,19 @@ export const SERVICES = {
     metrics.journalRecords.inc(records)
   },
 
+  'journal-archived'({ type, files, dir }, { log }) {
+    const many = files === 1 ? '1 file' : `${files} files`
+    log.info(`moved ${many} of the journal to ${dir}`, { event: type, files, dir })
+  },
+
+  /** The journal grows on: told now and then. */
+  'archive-trouble'({ type, dir, message }, { log }, { isNews }) {
+    const level = isNews('archive', NOTIFIED_AGAIN_MS) ? 'warn' : 'debug'
+    log[level](`finished files of the journal could not be moved to ${dir}: ${message}`, {
+      ...{ event: type, dir },
+    })
+  },
+
   /** A balance as read at a tick. One that was not read is none: what was shown last would only seem to hold still. */
   'wallet-balance'({ wallet, token, amount, decimals }, { metrics }) {
     const { walletBalance } = metrics

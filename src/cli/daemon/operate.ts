@@ -92,6 +92,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       anchors,
       clock,
       key: trader.journalKey,
+      archive: archiveOf(settings),
       observe: telling.observe,
       onFatal: (error) => stopFor(error, `the journal failed: ${error.message}`),
     })
@@ -121,6 +122,10 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     await opened?.close()
     await clock.close()
   }
+}
+
+function archiveOf({ journal: { archive: dir, keepFiles } }: Settings) {
+  return dir === undefined ? undefined : { dir, keepFiles }
 }
 
 /** A state directory or an anchor that went to another daemon is no fault of a disk. */
