@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { FAILURE_REASONS, REFUSAL_REASONS } from '../../src/domain/reason.ts'
+import { metricsIn } from '../support/promql.ts'
 import { servedNames } from '../support/served-metrics.ts'
 
 type Rule = {
@@ -135,12 +136,3 @@ test('rules ask only for metrics that the daemon serves, Prometheus makes, or an
     ).toEqual([])
   }
 })
-
-/** Names with a brace, a range, or nothing behind them, that are neither functions, labels nor words of the language. */
-function metricsIn(expr: string): readonly string[] {
-  const bare = expr
-    .replaceAll(/\{[^}]*\}/g, '')
-    .replaceAll(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, '')
-  const words = bare.match(/[a-zA-Z_][\w:]*(?![\w:]*\s*\()/g) ?? []
-  return words.filter((word) => word.includes('_') || word === 'up')
-}
