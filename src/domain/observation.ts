@@ -3,8 +3,10 @@ import type { TransactionPurpose } from './book/journal.ts'
 import type { Pause } from './book/state.ts'
 import type { Disbelief } from './disbelief.ts'
 import type { IntentId } from './intent.ts'
+import type { FeedReading } from './price.ts'
 import type { ServiceFault } from './quote.ts'
 import type { FailureReason, SkipReason } from './reason.ts'
+import type { Pair } from './token.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
 /** Routes of the gasless service that are paced apart. */
@@ -136,6 +138,12 @@ type Occurrence =
       /** Undefined where it was not read. */
       readonly amount: bigint | undefined
       readonly decimals: number
+    }
+  | {
+      /** What a price feed said at the newest block; undefined where it was not read. */
+      readonly type: 'feed-read'
+      readonly pair: Pair
+      readonly reading: FeedReading | undefined
     }
   | {
       readonly type: 'open-orders'

@@ -2,6 +2,7 @@ import type { Skip } from '../decide/decision.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { believedMs } from '../domain/policy.ts'
+import type { PriceFeed } from '../domain/price.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import { askChain } from '../execute/ask.ts'
@@ -13,12 +14,19 @@ import { callsHead, type Heads, headOf, headsOf } from './enrolment.ts'
 import { Programs } from './programs.ts'
 import { considerNow, recordSlot } from './slot.ts'
 import { isEntered, type Owed, Upcoming } from './upcoming.ts'
-import { balancesOf, marketOf, scheduleOf, type Wanted, wantedBy } from './view.ts'
+import {
+  balancesOf,
+  type Market,
+  marketOf,
+  scheduleOf,
+  type Wanted,
+  wantedBy,
+} from './view.ts'
 import { waitMs } from './waiting.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
-/** Even without slots the wallet is read this often, for its metrics. */
+/** The whole wallet is read this often, with what is due or without it: for its metrics and its value. */
 const WALLET_READ_MS = 60_000
 
 export type Agenda = {
@@ -57,6 +65,8 @@ export type AgendaInput = {
   /** When this process began, epoch ms; undefined until that is known. */
   readonly startedAtMs: () => number | undefined
   readonly wallet: string
+  /** Feeds that are read with the wallet, by whose prices it is valued. */
+  readonly feeds: readonly PriceFeed[]
   /** Called for each intent of a module, once it is on disk. */
   readonly launch: (id: IntentId) => void
   /** Called when a slot may be due that `nextDueMs` did not know of. */
@@ -170,16 +180,19 @@ class Attendant {
 
   async #readMarket(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
     const { context } = this.#input
-    // Nothing is decided when nothing is owed: only the wallet is looked at.
-    const wanted =
-      owed.length === 0
-        ? { tokens: this.#upcoming.tokens, pairs: [] }
-        : wantedBy(owed.map(({ strategy }) => strategy))
-    const view = await readMarket(context, wanted)
+    const wanted = wantedBy(owed.map(({ strategy }) => strategy))
+    const isWhole = Math.abs(nowMs - this.#walletReadAtMs) >= WALLET_READ_MS
+    // What is due waits for no retry of what is only looked at: that it was tried is enough.
+    if (isWhole && owed.length > 0) this.#walletReadAtMs = nowMs
+    const tokens = isWhole ? this.#upcoming.tokens : wanted.tokens
+    const market = marketOf({ ...wanted, tokens }, context.pricePath)
+    const asked = isWhole ? withFeeds(market, this.#input.feeds) : market
+    const view = await readMarket(context, asked)
     if (view === undefined) this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
     else {
-      this.#walletReadAtMs = nowMs
-      reportBalances(this.#input, wanted.tokens, view)
+      if (isWhole) this.#walletReadAtMs = nowMs
+      reportBalances(this.#input, tokens, view)
+      reportFeeds(context, asked.feeds, view)
     }
     return view
   }
@@ -270,7 +283,7 @@ async function trigger(
   const { clock, journal } = context.ports
   const strategy = upcoming.strategies.find((each) => each.name === name)
   if (strategy === undefined) return refused(`no enabled strategy is named ${name}`)
-  const view = await readMarket(context, wantedBy([strategy]))
+  const view = await readMarket(context, marketOf(wantedBy([strategy]), context.pricePath))
   const calls = makesCalls(strategy) ? await comparedHead(context) : undefined
   const head = headOf(headsOf(context, { swaps: view?.blockTimeSeconds, calls }), strategy)
   if (context.closing.aborted) return refused('the daemon is stopping')
@@ -306,15 +319,18 @@ async function comparedHead(context: OrderContext): Promise<number | undefined> 
 }
 
 /** One batched read for all strategies that are due. */
-async function readMarket(context: OrderContext, wanted: Wanted): Promise<ChainView | undefined> {
+async function readMarket(context: OrderContext, market: Market): Promise<ChainView | undefined> {
   if (context.uncompared('gasless') !== undefined) return undefined
   const reply = await askChain(context, { route: 'view', doing: 'reading the market' }, () =>
-    context.ports.chain.view({
-      owner: context.ports.signer.address,
-      ...marketOf(wanted, context.pricePath),
-    }),
+    context.ports.chain.view({ owner: context.ports.signer.address, ...market }),
   )
   return reply.ok ? reply.value : undefined
+}
+
+/** A market with more feeds, each of them once. */
+function withFeeds({ tokens, feeds }: Market, more: readonly PriceFeed[]): Market {
+  const all = new Map([...more, ...feeds].map((feed) => [feed.pair, feed]))
+  return { tokens, feeds: [...all.values()] }
 }
 
 function reportBalances(
@@ -324,6 +340,13 @@ function reportBalances(
 ): void {
   for (const { symbol: token, amount, decimals } of balancesOf(tokens, view))
     context.ports.observe({ type: 'wallet-balance', wallet, token, amount, decimals })
+}
+
+function reportFeeds({ ports }: OrderContext, feeds: readonly PriceFeed[], view: ChainView): void {
+  for (const { pair } of feeds) {
+    const reading = view.readings.get(pair)
+    ports.observe({ type: 'feed-read', pair, reading })
+  }
 }
 
 function reportOpen(context: OrderContext): void {

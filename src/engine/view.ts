@@ -37,11 +37,10 @@ export function wantedBy(strategies: readonly Strategy[]): Wanted {
   return { tokens: [...new Map(tokens).values()], pairs: strategies.flatMap(pairsOf) }
 }
 
-/** Tokens and feeds that one batched read asks for. */
-export function marketOf(
-  { tokens, pairs }: Wanted,
-  pricePath: OrderContext['pricePath'],
-): { readonly tokens: readonly Token[]; readonly feeds: readonly PriceFeed[] } {
+/** Tokens and feeds that one batched read asks for, each of them once. */
+export type Market = { readonly tokens: readonly Token[]; readonly feeds: readonly PriceFeed[] }
+
+export function marketOf({ tokens, pairs }: Wanted, pricePath: OrderContext['pricePath']): Market {
   const feeds = pairs
     .flatMap(({ sell, buy }) => pricePath(sell, buy) ?? [])
     .map(({ feed }) => [feed.pair, feed] as const)

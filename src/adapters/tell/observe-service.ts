@@ -58,6 +58,9 @@ export const SERVICES = {
     else walletBalance.set({ wallet, token }, Number(formatAmount(amount, decimals)))
   },
 
+  /** Shown by whoever values the wallet. */
+  'feed-read': () => undefined,
+
   /** What is under way. */
   'open-orders'({ openPermits, unresolvedIntents }, { metrics }) {
     metrics.openPermits.set(openPermits)

@@ -195,6 +195,7 @@ async function trade(input: Trading): Promise<void> {
       wallet: settings.gasless.wallet,
       context: composed.context,
       tokens: [...settings.tokens.values()].filter(({ chain }) => chain === settings.gasless.chain),
+      feeds: [...settings.prices.values()],
       strategies: enabled,
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
