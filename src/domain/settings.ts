@@ -118,6 +118,15 @@ export type AccountLimits = SpendingCaps & {
 
 export type WebhookEvent = 'filled' | 'failed' | 'refused' | 'missed' | 'halted' | 'low-funds'
 
+/** Where metrics, health and the page are served, read-only. */
+export type HttpSettings = {
+  readonly host: string
+  readonly port: number
+  /** Further names that the page may be asked for by. */
+  readonly hosts: readonly string[]
+  readonly page: boolean
+}
+
 /** A validated config file. Paths are absolute. */
 export type Settings = {
   readonly mode: Mode
@@ -126,7 +135,7 @@ export type Settings = {
   /** By wallet: the file outside the state directory that says how far the wallet's state has come. */
   readonly anchors: ReadonlyMap<string, string>
   readonly strategiesDir: string
-  readonly http: { readonly host: string; readonly port: number }
+  readonly http: HttpSettings
   readonly log: { readonly level: string; readonly format: 'auto' | 'json' | 'pretty' }
   readonly wallets: ReadonlyMap<string, WalletSource>
   readonly chains: ReadonlyMap<string, ChainSettings>
