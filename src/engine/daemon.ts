@@ -40,7 +40,7 @@ export type DaemonInput = {
   readonly context: Foundations
   /** The config's tokens that the gasless service trades. */
   readonly tokens: readonly Token[]
-  /** The config's feeds, by whose prices the wallet is valued. */
+  /** The config's feeds on the chain of that service. */
   readonly feeds: readonly PriceFeed[]
   readonly strategies: readonly Strategy[]
   /** How long orders in flight are followed after a stop was asked for. */

@@ -11,23 +11,17 @@ import type { ChainView } from '../ports.ts'
 import { Asking } from './asking.ts'
 import { barredFrom } from './barred.ts'
 import { callsHead, type Heads, headOf, headsOf } from './enrolment.ts'
+import { reportBalances, reportLook } from './look.ts'
 import { Programs } from './programs.ts'
 import { considerNow, recordSlot } from './slot.ts'
 import { isEntered, type Owed, Upcoming } from './upcoming.ts'
-import {
-  balancesOf,
-  type Market,
-  marketOf,
-  scheduleOf,
-  type Wanted,
-  wantedBy,
-} from './view.ts'
+import { marketOf, scheduleOf, type Wanted, wantedBy } from './view.ts'
 import { waitMs } from './waiting.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
-/** The whole wallet is read this often, with what is due or without it: for its metrics and its value. */
-const WALLET_READ_MS = 60_000
+/** Even without slots the market is looked at this often, all of it, for those who watch. */
+const LOOK_EVERY_MS = 60_000
 
 export type Agenda = {
   /**
@@ -65,7 +59,7 @@ export type AgendaInput = {
   /** When this process began, epoch ms; undefined until that is known. */
   readonly startedAtMs: () => number | undefined
   readonly wallet: string
-  /** Feeds that are read with the wallet, by whose prices it is valued. */
+  /** All of the config, of that wallet's chain: each is read once a minute, whoever goes by it. */
   readonly feeds: readonly PriceFeed[]
   /** Called for each intent of a module, once it is on disk. */
   readonly launch: (id: IntentId) => void
@@ -110,7 +104,7 @@ type Sight = { readonly view: ChainView | undefined; readonly heads: Heads }
 class Attendant {
   /** When the wallet is read again, after it could not be. */
   #retryAtMs = 0
-  #walletReadAtMs = Number.NEGATIVE_INFINITY
+  #lookedAtMs = Number.NEGATIVE_INFINITY
   readonly #input: AgendaInput
   readonly #upcoming: Upcoming
   readonly #asking: Asking
@@ -153,7 +147,7 @@ class Attendant {
     if (due.length > 0) return false
     // Set by a clock that has since been set back, a retry may seem far ahead.
     const isRetrying = nowMs < this.#retryAtMs && this.#retryAtMs - nowMs <= VIEW_RETRY_MS
-    return isRetrying || Math.abs(nowMs - this.#walletReadAtMs) < WALLET_READ_MS
+    return isRetrying || !this.#isToLook(nowMs)
   }
 
   /** Whether other orders are in the way of a slot that waits for them: nothing has to be read to know that. */
@@ -180,21 +174,34 @@ class Attendant {
 
   async #readMarket(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
     const { context } = this.#input
-    const wanted = wantedBy(owed.map(({ strategy }) => strategy))
-    const isWhole = Math.abs(nowMs - this.#walletReadAtMs) >= WALLET_READ_MS
-    // What is due waits for no retry of what is only looked at: that it was tried is enough.
-    if (isWhole && owed.length > 0) this.#walletReadAtMs = nowMs
-    const tokens = isWhole ? this.#upcoming.tokens : wanted.tokens
-    const market = marketOf({ ...wanted, tokens }, context.pricePath)
-    const asked = isWhole ? withFeeds(market, this.#input.feeds) : market
-    const view = await readMarket(context, asked)
+    const isLook = this.#isToLook(nowMs)
+    const { tokens, feeds } = marketOf(
+      wantedBy(owed.map(({ strategy }) => strategy)),
+      context.pricePath,
+    )
+    const view = await readMarket(
+      context,
+      isLook ? { tokens: this.#upcoming.tokens, feeds: this.#input.feeds } : { tokens, feeds },
+    )
     if (view === undefined) this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
-    else {
-      if (isWhole) this.#walletReadAtMs = nowMs
-      reportBalances(this.#input, tokens, view)
-      reportFeeds(context, asked.feeds, view)
-    }
+    else this.#report(view, { isLook, tokens, nowMs })
     return view
+  }
+
+  #isToLook(nowMs: number): boolean {
+    return Math.abs(nowMs - this.#lookedAtMs) >= LOOK_EVERY_MS
+  }
+
+  #report(
+    view: ChainView,
+    read: { readonly isLook: boolean; readonly tokens: Wanted['tokens']; readonly nowMs: number },
+  ): void {
+    if (!read.isLook) return reportBalances(this.#input, read.tokens, view)
+    this.#lookedAtMs = read.nowMs
+    const upcoming = this.#upcoming
+    const strategies = upcoming.strategies.filter(({ name }) => upcoming.nextOf(name) !== undefined)
+    reportBalances(this.#input, upcoming.tokens, view)
+    reportLook({ ...this.#input, strategies, tokens: upcoming.tokens }, view)
   }
 
   /**
@@ -319,34 +326,18 @@ async function comparedHead(context: OrderContext): Promise<number | undefined> 
 }
 
 /** One batched read for all strategies that are due. */
-async function readMarket(context: OrderContext, market: Market): Promise<ChainView | undefined> {
+async function readMarket(
+  context: OrderContext,
+  market: ReturnType<typeof marketOf>,
+): Promise<ChainView | undefined> {
   if (context.uncompared('gasless') !== undefined) return undefined
   const reply = await askChain(context, { route: 'view', doing: 'reading the market' }, () =>
-    context.ports.chain.view({ owner: context.ports.signer.address, ...market }),
+    context.ports.chain.view({
+      owner: context.ports.signer.address,
+      ...market,
+    }),
   )
   return reply.ok ? reply.value : undefined
-}
-
-/** A market with more feeds, each of them once. */
-function withFeeds({ tokens, feeds }: Market, more: readonly PriceFeed[]): Market {
-  const all = new Map([...more, ...feeds].map((feed) => [feed.pair, feed]))
-  return { tokens, feeds: [...all.values()] }
-}
-
-function reportBalances(
-  { context, wallet }: AgendaInput,
-  tokens: Wanted['tokens'],
-  view: ChainView,
-): void {
-  for (const { symbol: token, amount, decimals } of balancesOf(tokens, view))
-    context.ports.observe({ type: 'wallet-balance', wallet, token, amount, decimals })
-}
-
-function reportFeeds({ ports }: OrderContext, feeds: readonly PriceFeed[], view: ChainView): void {
-  for (const { pair } of feeds) {
-    const reading = view.readings.get(pair)
-    ports.observe({ type: 'feed-read', pair, reading })
-  }
 }
 
 function reportOpen(context: OrderContext): void {

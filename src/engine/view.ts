@@ -37,10 +37,11 @@ export function wantedBy(strategies: readonly Strategy[]): Wanted {
   return { tokens: [...new Map(tokens).values()], pairs: strategies.flatMap(pairsOf) }
 }
 
-/** Tokens and feeds that one batched read asks for, each of them once. */
-export type Market = { readonly tokens: readonly Token[]; readonly feeds: readonly PriceFeed[] }
-
-export function marketOf({ tokens, pairs }: Wanted, pricePath: OrderContext['pricePath']): Market {
+/** Tokens and feeds that one batched read asks for. */
+export function marketOf(
+  { tokens, pairs }: Wanted,
+  pricePath: OrderContext['pricePath'],
+): { readonly tokens: readonly Token[]; readonly feeds: readonly PriceFeed[] } {
   const feeds = pairs
     .flatMap(({ sell, buy }) => pricePath(sell, buy) ?? [])
     .map(({ feed }) => [feed.pair, feed] as const)
