@@ -17,7 +17,8 @@ test('the whole wallet and its feeds are read once a minute, whatever else is du
   const weth = timesRead(world, (each) => each.type === 'wallet-balance' && each.token === 'WETH')
   const feed = timesRead(
     world,
-    (each) => each.type === 'feed-read' && each.pair === 'WETH/USDC' && each.updatedAtSeconds !== undefined,
+    (each) =>
+      each.type === 'feed-read' && each.pair === 'WETH/USDC' && each.updatedAtSeconds !== undefined,
   )
   for (const times of [weth, feed]) {
     expect(times).toBeGreaterThanOrEqual(9)
