@@ -11,7 +11,7 @@ import { Sightings, type Touched } from './sightings.ts'
 import { type StrategyWords, strategyRow } from './strategy-rows.ts'
 
 /** Work of the daemon waits this long for a row at the most, about. */
-const SLICE_MS = 3
+const SLICE_MS = 2
 /** What changes by time alone, such as how full a cap is, is looked at this often. */
 const LOOK_EVERY_MS = 5_000
 /** Strategies that no file has any more and that have a past. */
@@ -56,7 +56,7 @@ export class ReadModel {
   #refreshing: Promise<void> | undefined
   #state: DaemonState | undefined
   #strategies: readonly Strategy[] = []
-  #words: ReadonlyMap<string, StrategyWords> = new Map()
+  #byName: ReadonlyMap<string, Strategy> = new Map()
 
   constructor(input: ReadModelInput) {
     this.#input = input
@@ -78,7 +78,7 @@ export class ReadModel {
   take(strategies: readonly Strategy[]): void {
     for (const { name } of [...this.#strategies, ...strategies]) this.#touched.add(name)
     this.#strategies = strategies.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    this.#words = new Map(strategies.map((each) => [each.name, this.#input.describe(each)]))
+    this.#byName = new Map(strategies.map((each) => [each.name, each]))
     this.#isOverviewTouched = true
   }
 
@@ -152,27 +152,30 @@ export class ReadModel {
     const next = this.#revision + 1
     let isChanged = this.#areFillsTouched
     this.#areFillsTouched = false
-    let sliceEndMs = performance.now() + SLICE_MS
     const names = [...this.#touched]
     this.#touched.clear()
+    const startedMs = performance.now()
+    let sliceMs = startedMs
     for (const name of names) {
       if (this.#makeRow(name, next)) isChanged = true
-      if (performance.now() < sliceEndMs) continue
+      if (performance.now() - sliceMs < SLICE_MS) continue
       await new Promise(setImmediate)
-      sliceEndMs = performance.now() + SLICE_MS
+      sliceMs = performance.now()
     }
+    if (sliceMs !== startedMs) await new Promise(setImmediate)
     if (this.#makeOverview()) isChanged = true
     if (isChanged) this.#revision = next
   }
 
   /** Whether it is another row than before. */
   #makeRow(name: string, revision: number): boolean {
-    const words = this.#words.get(name)
+    const strategy = this.#byName.get(name)
     const record = this.#state?.strategies.get(name)
     const known = this.#rows.get(name)
-    if (words === undefined && known === undefined && !this.#hasPast(name)) return false
+    if (strategy === undefined && known === undefined && !this.#hasPast(name)) return false
     this.made.rows += 1
     const sight = this.sightings.strategies.get(name)
+    const words = strategy && this.#input.describe(strategy)
     const text = this.#textOf(strategyRow(name, { words, record, sight }))
     if (known?.text === text) return false
     this.#rows.set(name, { text, revision })
@@ -182,7 +185,7 @@ export class ReadModel {
   /** Of what no file has any more only what was once traded is shown. */
   #hasPast(name: string): boolean {
     const record = this.#state?.strategies.get(name)
-    if (record === undefined || this.#rows.size >= this.#words.size + REMOVED_MAX) return false
+    if (record === undefined || this.#rows.size >= this.#byName.size + REMOVED_MAX) return false
     return record.fills > 0 || record.openSlots.length > 0
   }
 

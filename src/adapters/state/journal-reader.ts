@@ -223,13 +223,9 @@ export class JournalWalk {
 }
 
 /** A file's bytes in chunks, up to `bytes` or to its end. */
-export async function* readChunks(
-  file: string,
-  bytes = Infinity,
-  chunkBytes = CHUNK_BYTES,
-): AsyncGenerator<Buffer> {
+export async function* readChunks(file: string, bytes = Infinity): AsyncGenerator<Buffer> {
   if (bytes === 0) return
-  yield* createReadStream(file, { highWaterMark: chunkBytes, end: bytes - 1 })
+  yield* createReadStream(file, { highWaterMark: CHUNK_BYTES, end: bytes - 1 })
 }
 
 /**

@@ -1,7 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { isMissing } from './durable-file.ts'
 import { LINE_BYTES_MAX } from './journal-codec.ts'
-import { readChunks } from './journal-reader.ts'
 import { listSegments, type Segment, withArchive } from './segments.ts'
 
 /**
@@ -16,7 +15,7 @@ const NEWLINE = 0x0a
 const HEAD_BYTES = 112
 const HEAD = /^\{"seq":(\d{1,15}),"atMs":(\d{1,15}),"event":\{"type":"([a-z-]{1,40})"/
 
-/** A record's line, read as far as its type. It refers to the memory of its block. */
+/** A record's line, read as far as its type. It is gone with the next batch. */
 export type RecordLine = {
   readonly seq: number
   readonly atMs: number
@@ -142,19 +141,58 @@ async function openOrUndefined(file: string): Promise<FileHandle | undefined> {
   }
 }
 
+/**
+ * One block of a file at a time, with what is left over of the one before. It is the same memory each time: who is given lines
+ * of it has to be done with them before the next.
+ */
+class Blocks {
+  readonly #handle: FileHandle
+  #memory = Buffer.allocUnsafe(2 * BLOCK_BYTES)
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle
+  }
+
+  /** The bytes of the file from `from` on, with `before` in front of them and `after` behind. */
+  async read(
+    from: number,
+    length: number,
+    { before = EMPTY, after = EMPTY }: { readonly before?: Buffer; readonly after?: Buffer },
+  ): Promise<Buffer> {
+    const needed = before.length + length + after.length
+    if (this.#memory.length < needed) this.#memory = Buffer.allocUnsafe(2 * needed)
+    let end = before.copy(this.#memory)
+    const full = end + length
+    while (end < full) {
+      const at = from + end - before.length
+      const { bytesRead } = await this.#handle.read(this.#memory, end, full - end, at)
+      if (bytesRead === 0) break
+      end += bytesRead
+    }
+    end += after.copy(this.#memory, end)
+    return this.#memory.subarray(0, end)
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+
 async function* linesForward(file: string): AsyncGenerator<readonly RecordLine[]> {
-  let rest: Buffer = Buffer.alloc(0)
+  const handle = await openOrUndefined(file)
+  if (handle === undefined) return
   try {
-    for await (const chunk of readChunks(file, Infinity, BLOCK_BYTES)) {
-      const data = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
+    const { size } = await handle.stat()
+    const blocks = new Blocks(handle)
+    let rest: Buffer = EMPTY
+    for (let at = 0; at < size; at += BLOCK_BYTES) {
+      const data = await blocks.read(at, Math.min(BLOCK_BYTES, size - at), { before: rest })
       const end = data.lastIndexOf(NEWLINE) + 1
-      rest = data.subarray(end)
       if (end > 0) yield linesIn(data.subarray(0, end))
+      rest = Buffer.from(data.subarray(end))
       // Newlines that are gone must not gather the whole file.
       if (rest.length > LINE_BYTES_MAX) return
     }
-  } catch (error) {
-    if (!isMissing(error)) throw error
+  } finally {
+    await handle.close()
   }
 }
 
@@ -163,36 +201,24 @@ async function* linesBackward(file: string): AsyncGenerator<readonly RecordLine[
   if (handle === undefined) return
   try {
     let start = (await handle.stat()).size
-    /** The end of a line that begins before `start`. */
+    const blocks = new Blocks(handle)
+    /** The end of a line that begins before `start`; undefined until the last line break of the file was seen. */
     let rest: Buffer | undefined
     while (start > 0) {
       const length = Math.min(BLOCK_BYTES, start)
       start -= length
-      const block = await readExactly(handle, start, length)
-      // What comes after the last newline of a file is an append under way.
-      const data =
-        rest === undefined
-          ? block.subarray(0, block.lastIndexOf(NEWLINE) + 1)
-          : Buffer.concat([block, rest])
+      const read = await blocks.read(start, length, rest === undefined ? {} : { after: rest })
+      // What comes after that line break is an append under way.
+      const data = rest === undefined ? read.subarray(0, read.lastIndexOf(NEWLINE) + 1) : read
+      if (data.length === 0) continue
       const cut = start === 0 ? 0 : data.indexOf(NEWLINE) + 1
-      rest = start > 0 && cut === 0 && data.length === 0 ? undefined : data.subarray(0, cut)
+      rest = Buffer.from(data.subarray(0, cut))
       if (cut < data.length) yield linesIn(data.subarray(cut)).reverse()
-      if (rest !== undefined && rest.length > LINE_BYTES_MAX) return
+      if (rest.length > LINE_BYTES_MAX) return
     }
   } finally {
     await handle.close()
   }
-}
-
-async function readExactly(handle: FileHandle, from: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(length)
-  let filled = 0
-  while (filled < length) {
-    const { bytesRead } = await handle.read(buffer, filled, length - filled, from + filled)
-    if (bytesRead === 0) break
-    filled += bytesRead
-  }
-  return buffer.subarray(0, filled)
 }
 
 /** What is no record's line is nobody's: the daemon's own reading says what is wrong with it. */

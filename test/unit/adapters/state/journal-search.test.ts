@@ -89,8 +89,11 @@ describe('a search backwards', () => {
     const last = segmentOf(dir, files.at(-1))
     const text = `{"seq":${TOTAL + 1},"atMs":5,"event":{"type":"halted","detail":"${'x'.repeat(400_000)}"}}\n`
     appendFileSync(last, text)
-    const [batch] = await all(new BackwardSearch({ ...place, filesMax: 1 }))
-    expect(batch?.lines[0]?.line.toString()).toBe(text.trimEnd())
+    const search = new BackwardSearch({ ...place, filesMax: 1 })
+    for await (const { lines } of search.batches()) {
+      expect(lines[0]?.line.toString()).toBe(text.trimEnd())
+      break
+    }
   })
 
   test('finds nothing where nothing is, and ends at a file without line breaks', async () => {
@@ -158,4 +161,23 @@ describe('a search forwards', () => {
     expect(seen.at(-1)).toBe(TOTAL)
     expect(readFileSync(segmentOf(dir, TOTAL + 1), 'utf8')).toBe('')
   })
+})
+
+test('of a file of many blocks either gives what stands in it, to the byte', async () => {
+  const own = temporaryDirectory()
+  const { journal, close } = await openForTest(own)
+  await journal.append(BOUND, scheduled())
+  for (let slot = 2_001; slot <= 2_300; slot += 1) await journal.append(...filledSlot(slot))
+  await close()
+  const text = readFileSync(segmentOf(own), 'utf8')
+  expect(text.length).toBeGreaterThan(600_000)
+  const options = { dir: join(own, 'journal'), archive: undefined, filesMax: 1 }
+  const linesOf = async (search: BackwardSearch | ForwardSearch): Promise<string[]> => {
+    const lines: string[] = []
+    for await (const batch of search.batches())
+      lines.push(...batch.lines.map(({ line }) => `${line}\n`))
+    return lines
+  }
+  expect((await linesOf(new BackwardSearch(options))).reverse().join('')).toBe(text)
+  expect((await linesOf(new ForwardSearch({ ...options, fromMs: 0 }))).join('')).toBe(text)
 })
