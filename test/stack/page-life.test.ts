@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   barriers,
+  drawn,
   goTo,
   NARROW,
   openPage,
@@ -132,14 +133,20 @@ test('the keyboard reaches everything: content, views, rows, a panel and back to
   expect(new URL(page.url()).hash).toBe('#strategies')
 })
 
-test('the focus stays on its row while others come in above it', async () => {
+test('the focus stays on its row while others come in above it, and while one scrolls away', async () => {
   await goTo(page, 'fills')
   const link = page.locator('.rows.fills tbody tr').nth(3).locator('.why a')
   await link.focus()
   const key = await page.evaluate<string>('document.activeElement.closest("tr").dataset.key')
   server.send(server.world.tick(60))
   await page.locator(`tr[data-key="${key}"][aria-rowindex="65"]`).waitFor()
-  expect(await page.evaluate('document.activeElement.closest("tr").dataset.key')).toBe(key)
+  const focusedKey = 'document.activeElement.closest("tr")?.dataset.key'
+  expect(await page.evaluate(focusedKey)).toBe(key)
+  for (const top of [0, 7_000]) {
+    await page.evaluate(`scrollTo(0, ${top})`)
+    await drawn(page)
+    expect(await page.evaluate(focusedKey)).toBe(key)
+  }
 })
 
 test('a slot has an address; back and Escape lead out of it, and what is read stays in its place', async () => {

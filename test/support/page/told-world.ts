@@ -158,6 +158,10 @@ function storyOf(slot: string, atMs: number): Why['lines'] {
         ['lateness', '120 ms'],
         ['WETH/USDC', '3,011.37, read 41 s before'],
         ['balance', '5,676.20 USDC'],
+        ...Array.from(
+          { length: 12 },
+          (_, leg) => [`intents.${leg}.sell.token.address`, '0x52…'] as const,
+        ),
       ],
     },
     {

@@ -7,6 +7,8 @@ import {
   fullAmount,
   money,
   percent,
+  roughMoney,
+  shareText,
   shortAmount,
 } from '../../../../src/adapters/page/client/words/amounts.ts'
 
@@ -79,4 +81,15 @@ test('a number of a chart has no exponent', () => {
   expect(chartNumber(0.0000123)).toBe('0.0000123')
   expect(chartNumber(11_969.7213)).toBe('11,969.72')
   expect(chartNumber(-0)).toBe('0')
+})
+
+test('a cap of which something is used is not told as unused, however little it is', () => {
+  expect(shareText({ share: 0, used: '0.01' })).toBe('<0.1 %')
+  expect(shareText({ share: 0, used: '0' })).toBe('0 %')
+  expect(shareText({ share: 0.5, used: '1' })).toBe('50 %')
+})
+
+test('at a glance millions have no cents', () => {
+  expect(roughMoney('35793482.54')).toBe('35,793,483')
+  expect(roughMoney('999999.994')).toBe('999,999.99')
 })

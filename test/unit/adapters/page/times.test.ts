@@ -3,6 +3,7 @@ import {
   agoText,
   calendarOf,
   durationText,
+  spanText,
   untilText,
 } from '../../../../src/adapters/page/client/words/times.ts'
 
@@ -46,4 +47,14 @@ test('the zone is named as people there name it, and changes with the season', (
   expect(calendarOf('America/New_York').zone(NOW)).toBe('EST')
   expect(calendarOf('UTC').zone(NOW)).toBe('UTC')
   expect(calendarOf('Asia/Kathmandu').full(NOW)).toBe('Mon 23 Nov 2026 18:49:52 GMT+5:45')
+})
+
+test('up to two days are told in hours', () => {
+  expect([999, 59_000, 3_600_000, 130_000_000, 200_000_000].map(spanText)).toEqual([
+    '0 s',
+    '59 s',
+    '1 h',
+    '36 h',
+    '2 d',
+  ])
 })

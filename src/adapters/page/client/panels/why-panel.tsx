@@ -7,6 +7,8 @@ import { Command, Moment } from '../parts/words.tsx'
 import { strategyHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
 
+const FACTS_SHOWN_MAX = 6
+
 /** Everything the journal holds about one slot, oldest first. */
 export function WhyPanel({ strategy, slotSeconds }: { strategy: string; slotSeconds: number }) {
   const { calendar } = usePage()
@@ -50,21 +52,39 @@ function Lines({ why: { lines, whole } }: { why: Why }) {
             <p class="told">
               <strong>{title}</strong> <Moment atMs={atMs} />
             </p>
-            {facts.length > 0 && (
-              <dl class="facts-of-line">
-                {facts.map(([name, value], at) => (
-                  // Two facts may have one name.
-                  <div key={at}>
-                    <dt>{name}</dt>
-                    <dd>{value}</dd>
-                  </div>
-                ))}
-              </dl>
-            )}
+            <Facts facts={facts} />
           </li>
         ))}
       </ol>
     </>
+  )
+}
+
+type FactsOf = { readonly facts: Why['lines'][number]['facts'] }
+
+/** A few are shown; of many only how many there are, until somebody wants to see them. */
+function Facts({ facts }: FactsOf) {
+  if (facts.length <= FACTS_SHOWN_MAX) return <FactList facts={facts} />
+  return (
+    <details class="more-facts">
+      <summary>{facts.length} facts</summary>
+      <FactList facts={facts} />
+    </details>
+  )
+}
+
+function FactList({ facts }: FactsOf) {
+  if (facts.length === 0) return null
+  return (
+    <dl class="facts-of-line">
+      {facts.map(([name, value], at) => (
+        // Two facts may have one name.
+        <div key={at}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

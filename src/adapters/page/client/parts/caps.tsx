@@ -1,6 +1,6 @@
 import type { LimitRow } from '../../model.ts'
 import { strategyHash } from '../route.ts'
-import { fullAmount, percent, shortAmount } from '../words/amounts.ts'
+import { fullAmount, shareText, shortAmount } from '../words/amounts.ts'
 import { shareTone, windowText } from '../words/phrases.ts'
 import { Meter } from './meter.tsx'
 import { Until } from './words.tsx'
@@ -19,10 +19,10 @@ export function Caps({ limits, named = false }: { limits: readonly LimitRow[]; n
             </span>{' '}
             {windowText(limit.window)}
           </p>
-          <p class="share">{percent(limit.share)}</p>
+          <p class="share">{shareText(limit)}</p>
           <Meter
             share={limit.share}
-            tone={shareTone(limit.share)}
+            tone={shareTone(limit)}
             label={`${limit.strategy ?? 'Account'}, ${limit.token} ${windowText(limit.window)}`}
           />
           {limit.freesAtMs !== null && (

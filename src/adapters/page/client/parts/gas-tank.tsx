@@ -3,13 +3,12 @@ import { compareAmounts, fullAmount, shortAmount } from '../words/amounts.ts'
 import { durationText } from '../words/times.ts'
 import { Command, OnChain, Unknown } from './words.tsx'
 
-/** Below this, somebody should see to it today. */
+/** Where no alarm is set, one that lasts shorter than this is told as low. */
 const SHORT_RUNWAY_SECONDS = 86_400
 
 export function isLow({ available, alertBelow, runwaySeconds }: GasTankRow): boolean {
-  if (runwaySeconds !== null && runwaySeconds < SHORT_RUNWAY_SECONDS) return true
-  if (available === null || alertBelow === null) return false
-  return compareAmounts(available, alertBelow) < 0
+  if (available !== null && alertBelow !== null) return compareAmounts(available, alertBelow) < 0
+  return runwaySeconds !== null && runwaySeconds < SHORT_RUNWAY_SECONDS
 }
 
 export function runwayText({ runwaySeconds }: GasTankRow): string | undefined {

@@ -101,7 +101,13 @@ function Older({ list }: { list: FillList }) {
   const { store } = usePage()
   const { book, problem, loading } = list
   if (book.next === null)
-    return <p class="end">All {count(book.size)} fills that the journal has at hand.</p>
+    return (
+      <p class="end">
+        {book.size === 1
+          ? 'The only fill that the journal has at hand.'
+          : `All ${count(book.size)} fills that the journal has at hand.`}
+      </p>
+    )
   return (
     <p class="end">
       {problem !== undefined && <span class="problem">{problem} </span>}

@@ -6,7 +6,7 @@ import { Command, Unknown, Until } from '../parts/words.tsx'
 import { strategyHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
 import { type Column, VirtualTable } from '../table/virtual-table.tsx'
-import { count, fullAmount, percent, shortAmount } from '../words/amounts.ts'
+import { count, fullAmount, shareText, shortAmount } from '../words/amounts.ts'
 import { shareTone, windowText } from '../words/phrases.ts'
 
 /** More are not told. */
@@ -56,10 +56,10 @@ function HowFull({ limit }: { limit: LimitRow }) {
     <span class="line how-full">
       <Meter
         share={share}
-        tone={shareTone(share)}
+        tone={shareTone(limit)}
         label={`${strategy ?? 'Account'}, ${token} ${windowText(window)}`}
       />
-      <span class="share">{percent(share)}</span>
+      <span class="share">{shareText(limit)}</span>
     </span>
   )
 }

@@ -39,7 +39,6 @@ export function Overview() {
           <FillsCard />
         </div>
         <div class="column">
-          <OrdersCard overview={overview} />
           <Card title="Holdings" more={{ href: viewHash('holdings'), text: 'More' }}>
             <Holdings overview={overview} brief />
           </Card>
@@ -49,6 +48,8 @@ export function Overview() {
               <GasTank tank={overview.gasTank} />
             </Card>
           )}
+          {/* Last: it grows and shrinks with every order, and would push the others about. */}
+          <OrdersCard overview={overview} />
         </div>
       </div>
     </>

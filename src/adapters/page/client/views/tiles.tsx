@@ -5,7 +5,8 @@ import { isLow, runwayText } from '../parts/gas-tank.tsx'
 import { Ago, Unknown, Until } from '../parts/words.tsx'
 import { viewHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
-import { changeText, count, fullAmount, money, shortAmount } from '../words/amounts.ts'
+import { changeText, count, fullAmount, roughMoney, shortAmount } from '../words/amounts.ts'
+import { spanText } from '../words/times.ts'
 
 /** The figures that one looks for first. */
 export function Tiles({ overview }: { overview: Overview }) {
@@ -80,14 +81,14 @@ function Tile(props: {
 function ValueTile({ overview: { totalValue, valueToken } }: { overview: Overview }) {
   return (
     <Tile
-      title="Total value"
+      title={valueToken === null ? 'Total value' : `Total value, ${valueToken}`}
       href={viewHash('holdings')}
       figure={
         totalValue === null ? (
           <Unknown />
         ) : (
           <span title={`${fullAmount(totalValue)} ${valueToken ?? ''}`}>
-            {money(totalValue)} <small>{valueToken}</small>
+            {roughMoney(totalValue)}
           </span>
         )
       }
@@ -106,10 +107,10 @@ function DayChange({ totalValue }: { totalValue: string | null }) {
   if (totalValue === null) return <>not all of it is known</>
   const change = extent === undefined ? undefined : changeText(extent.first, Number(totalValue))
   if (extent === undefined || change === undefined) return <>by the last prices</>
-  const hours = (store.daemonNow() - extent.fromSeconds * 1_000) / 3_600_000
+  const passedMs = store.daemonNow() - extent.fromSeconds * 1_000
   return (
     <>
-      {change} in {hours < 1 ? 'less than an hour' : `${Math.round(hours)} h`}
+      {change} in {spanText(passedMs)}
     </>
   )
 }

@@ -48,6 +48,13 @@ export function money(text: string): string {
   return written({ ...rest, fraction: fraction.padEnd(2, '0') })
 }
 
+/** Whole from a million on: what is seen at a glance has no room for cents of that. */
+export function roughMoney(text: string): string {
+  const decimal = parse(text)
+  if (decimal === undefined || decimal.whole.length <= 6) return money(text)
+  return written(rounded(decimal, 0))
+}
+
 function isZero({ whole, fraction }: Decimal): boolean {
   return whole === '0' && fraction === ''
 }
@@ -90,6 +97,11 @@ export function percent(share: number): string {
   const places = size < 10 ? 10 : 1
   const text = Math.round(size * places) / places
   return text >= 100 && size < 100 ? '99 %' : `${text} %`
+}
+
+/** How full a cap is. A share that was rounded to nothing is not told as nothing where something is used. */
+export function shareText({ share, used }: { share: number; used: string }): string {
+  return share === 0 && compareAmounts(used, '0') > 0 ? '<0.1 %' : percent(share)
 }
 
 /** How far one number is from another, in percent with its sign; undefined where there is nothing to compare with. */

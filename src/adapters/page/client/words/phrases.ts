@@ -78,9 +78,9 @@ export function windowText(window: string): string {
   return WINDOWS[window] ?? window
 }
 
-/** How a share of a cap looks: close to it, or at it. */
-export function shareTone(share: number): Tone {
-  if (share >= 1) return 'bad'
+/** How a share of a cap looks: close to it, or at it. A total that is used up is what a program is meant to come to. */
+export function shareTone({ share, window }: { share: number; window: string }): Tone {
+  if (share >= 1) return window === 'total' ? 'quiet' : 'bad'
   return share >= 0.8 ? 'warn' : 'good'
 }
 

@@ -31,8 +31,14 @@ export function untilText(atMs: number, nowMs: number): string {
 /** How long ago a moment was, in its largest unit: `3 m ago`. */
 export function agoText(atMs: number, nowMs: number): string {
   const passed = nowMs - atMs
-  const unit = UNITS.find(([, size]) => passed >= size)
-  return unit === undefined ? 'just now' : `${Math.floor(passed / unit[1])} ${unit[0]} ago`
+  return passed < SECOND ? 'just now' : `${spanText(passed)} ago`
+}
+
+/** A duration in its largest unit: `3 m`, and hours up to two days. */
+export function spanText(ms: number): string {
+  const isHours = ms >= HOUR && ms < 2 * DAY
+  const unit = UNITS.find(([name, size]) => (isHours ? name === 'h' : ms >= size))
+  return unit === undefined ? '0 s' : `${Math.floor(ms / unit[1])} ${unit[0]}`
 }
 
 /** How moments are written for one reader: 24 hours, the day only where it is another, and the name of the zone. */
