@@ -11,7 +11,7 @@ import type { Clock } from '../../ports.ts'
 import { listenForOperator, watchFiles } from '../compose/control.ts'
 import type { Io } from '../io.ts'
 import type { Loaded } from '../load.ts'
-import { createReloader, type Reloader, type StaleFiles } from './reload.ts'
+import { createReloader, type Reloader, type ReloadInput, type StaleFiles } from './reload.ts'
 
 export type AttendInput = {
   readonly settings: Settings
@@ -19,6 +19,7 @@ export type AttendInput = {
   readonly modules: ModuleHost
   readonly loadAgain: () => Promise<Loaded>
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
+  readonly taken: ReloadInput['taken']
   readonly observe: (event: Observation) => void
   readonly clock: Pick<Clock, 'now'>
   readonly log: Log
