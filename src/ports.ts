@@ -127,6 +127,8 @@ export type Receipt = {
   readonly hash: Hex
   readonly success: boolean
   readonly blockNumber: bigint
+  /** Wei that the chain took for it, what an L2 takes for its data included; undefined where the node does not say. */
+  readonly fee?: bigint | undefined
 }
 
 /** What used a nonce: one of the transactions that were asked about, or none of them. */

@@ -1,4 +1,4 @@
-import type { Address, BaseUnits, Hex } from './units.ts'
+import type { Address, BaseUnits, Hex, Ratio } from './units.ts'
 
 /**
  * One Permit2 `permitWitnessTransferFrom` authorization: everything its EIP-712 digest is made of.
@@ -51,4 +51,6 @@ export type PermitRecord = Permit & {
   readonly digest: Hex
   /** Head of the chain when it was recorded: where a search for its fill begins. */
   readonly fromBlock: bigint
+  /** Price by the feeds at that block, sell base units per buy base unit; undefined without one, and in older records. */
+  readonly feed?: Ratio | undefined
 }

@@ -1,5 +1,5 @@
 import type { Pair, Token } from './token.ts'
-import type { Ratio } from './units.ts'
+import type { BaseUnits, Ratio } from './units.ts'
 
 /** A configured Chainlink-style feed: price of one whole `base` in whole `quote`. */
 export type PriceFeed = {
@@ -143,4 +143,24 @@ export function acceptPath(
     updatedAtSeconds = Math.min(updatedAtSeconds, accepted.price.updatedAtSeconds)
   }
   return { ok: true, price: { ratio, updatedAtSeconds, pairs: path.map(({ feed }) => feed.pair) } }
+}
+
+/** Of a basis point, what is still told apart. */
+const BPS_PARTS = 100n
+
+/**
+ * How much more was received than the feeds' price (sell base units per buy base unit) gives for what was paid, in basis
+ * points rounded down to hundredths; below zero where it was less. Undefined without a price, or where nothing was paid.
+ */
+export function againstFeedBps(fill: {
+  readonly paid: BaseUnits
+  readonly received: BaseUnits
+  readonly feed: Ratio | undefined
+}): number | undefined {
+  const { paid, received, feed } = fill
+  if (feed === undefined || paid === 0n || feed.den === 0n) return undefined
+  const fair = paid * feed.den
+  const more = (received * feed.num - fair) * 10_000n * BPS_PARTS
+  const parts = more < 0n ? -((-more + fair - 1n) / fair) : more / fair
+  return Number(parts) / Number(BPS_PARTS)
 }

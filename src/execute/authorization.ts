@@ -1,6 +1,5 @@
-import type { CloseReason, JournalEvent } from '../domain/book/journal.ts'
+import type { CloseReason, EventOf, JournalEvent } from '../domain/book/journal.ts'
 import { limitHit } from '../domain/book/limits.ts'
-import type { FillAmounts } from '../domain/book/orders.ts'
 import type { OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import type { BaseUnits } from '../domain/units.ts'
@@ -111,10 +110,10 @@ export function withdraw(
 export function bookOnPaper(
   context: OrderContext,
   { intent, attempt }: OpenIntent,
-  amounts: FillAmounts,
+  booked: Pick<EventOf<'paper-filled'>, 'paid' | 'received' | 'feed'>,
 ): Promise<void> {
   const { journal } = context.ports
-  return journal.append({ type: 'paper-filled', intentId: intent.id, attempt, ...amounts })
+  return journal.append({ type: 'paper-filled', intentId: intent.id, attempt, ...booked })
 }
 
 /** Journals that an authorization can never execute from now on, or that its fate cannot be found. */

@@ -45,6 +45,7 @@ export type End = {
   readonly status: Fate
   readonly hash: Hex | undefined
   readonly blockNumber: bigint | undefined
+  readonly fee?: bigint | undefined
 }
 
 /** The nonce is used at the newest block. */
@@ -108,8 +109,8 @@ export async function certainEnd(
   return ended(statusOf(fate, cancels), fate)
 }
 
-function ended(status: Fate, { hash, blockNumber }: Receipt): End {
-  return { status, hash, blockNumber }
+function ended(status: Fate, { hash, blockNumber, fee }: Receipt): End {
+  return { status, hash, blockNumber, fee }
 }
 
 /** What clears a nonce does nothing of what was to be done. */

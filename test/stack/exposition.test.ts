@@ -69,6 +69,7 @@ function dayOf(strategy: string): Observation[] {
       buy: token('WETH', 18),
       paid: baseUnits(25_000_000n),
       received: baseUnits(9_980_000_000_000_000n),
+      vsFeedBps: 3.5,
       txHash: `0x${'ab'.repeat(32)}`,
       durationMs: 1_400,
     },

@@ -56,6 +56,8 @@ const ANSWERS = {
       status: quantity.nullish(),
       gasUsed: quantity.nullish(),
       effectiveGasPrice: quantity.nullish(),
+      /** On an OP stack chain: what the L1 takes for the data. */
+      l1Fee: quantity.nullish(),
       blobGasUsed: quantity.nullish(),
       blobGasPrice: quantity.nullish(),
       logs: z.array(log).nullish(),

@@ -21,7 +21,7 @@ type Sent = NonNullable<Answer<'eth_getTransactionByHash'>>
 /** A receipt's outcome; undefined while the node knows none, or has the transaction in no block yet. */
 export async function readReceipt(node: Node, hash: Hex): Promise<Receipt | undefined> {
   const mined = await receiptOf(node, hash)
-  return mined === undefined ? undefined : outcomeOf(mined, hash)
+  return mined === undefined ? undefined : { ...outcomeOf(mined, hash), fee: feeOf(mined) }
 }
 
 /** A transaction with its ERC-20 transfers and calldata; undefined as for `readReceipt`. */
@@ -104,6 +104,11 @@ function outcomeOf({ status, blockNumber }: Mined, hash: Hex): Receipt {
     success: BigInt(present(status, 'receipt status')) === SUCCESS,
     blockNumber: BigInt(present(blockNumber, 'receipt block')),
   }
+}
+
+function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: Mined): bigint | undefined {
+  if (gasUsed == null || effectiveGasPrice == null) return undefined
+  return BigInt(gasUsed) * BigInt(effectiveGasPrice) + BigInt(l1Fee ?? 0)
 }
 
 function blockOf({ blockHash }: Mined): Hex {

@@ -96,6 +96,19 @@ export function whenUsedSumFits(
   return leaving === 0 ? undefined : at(atMs, leaving - 1)
 }
 
+/** The time of the oldest permit of a token that was used after a moment; undefined where none was. Epoch ms. */
+export function oldestUsedAfter(
+  book: ExposureBook,
+  query: {
+    readonly token: Address
+    readonly strategy?: string | undefined
+    readonly afterMs: number
+  },
+): number | undefined {
+  const sum = book.exposureSums.get(sumKey(query.token, query.strategy))
+  return sum?.used.atMs[countUpTo(sum.used.atMs, query.afterMs)]
+}
+
 /** How many of the ascending sums are less than `least`. */
 function countBelow(sums: readonly bigint[], least: bigint): number {
   let low = 0

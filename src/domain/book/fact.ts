@@ -129,6 +129,8 @@ export type Fact =
       readonly buy: Token
       readonly paid: BaseUnits
       readonly received: BaseUnits
+      /** How much better than by the feeds when it was signed, in basis points; undefined where they gave no price. */
+      readonly vsFeedBps: number | undefined
       readonly txHash: Hex
       readonly durationMs: number
     })
@@ -137,6 +139,16 @@ export type Fact =
       readonly type: 'paper-filled'
       readonly venue: VenueName
       readonly moved: Moved
+      /** Of a swap. */
+      readonly swap:
+        | {
+            readonly sell: Token
+            readonly buy: Token
+            readonly paid: BaseUnits
+            readonly received: BaseUnits
+            readonly vsFeedBps: number | undefined
+          }
+        | undefined
       readonly durationMs: number
     })
   | (OrderFact & {
@@ -188,6 +200,8 @@ export type Fact =
         | 'withdrawn'
       /** Undefined as long as nothing is signed. */
       readonly hash: Hex | undefined
+      /** Wei that the chain took for it; undefined before it is in a block, and where nobody said. */
+      readonly fee?: bigint | undefined
     }
   | {
       /** The service can use it. Wei. */

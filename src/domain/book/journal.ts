@@ -5,7 +5,7 @@ import type { FailureReason, RefusalReason, SkipReason } from '../reason.ts'
 import type { Mode } from '../settings.ts'
 import type { TwapStrategy } from '../strategy.ts'
 import type { Token } from '../token.ts'
-import type { Address, BaseUnits, Hex } from '../units.ts'
+import type { Address, BaseUnits, Hex, Ratio } from '../units.ts'
 import type { Word } from '../word.ts'
 import type { StrategyMemory } from './memory.ts'
 
@@ -258,6 +258,8 @@ export type JournalEvent =
       readonly attempt: number
       readonly paid: BaseUnits
       readonly received: BaseUnits
+      /** As in a permit's record. */
+      readonly feed?: Ratio | undefined
     }
   | {
       readonly type: 'call-proven'
@@ -322,6 +324,8 @@ export type JournalEvent =
       readonly status: 'mined' | 'reverted' | 'lost' | 'withdrawn'
       readonly hash: Hex | undefined
       readonly blockNumber: bigint | undefined
+      /** Wei that the chain took for it, where the node said. */
+      readonly fee?: bigint | undefined
     }
   | {
       /** The service was seen to have a deposit in its own figure, and with it whatever the account deposited before. */

@@ -3,7 +3,7 @@ import { formatInstant } from '../schedule/civil-date.ts'
 import type { AccountLimits } from '../settings.ts'
 import type { StrategyLimits } from '../strategy.ts'
 import type { Token } from '../token.ts'
-import { type BaseUnits, formatAmount, maxOf } from '../units.ts'
+import { type Address, type BaseUnits, formatAmount, maxOf } from '../units.ts'
 import { liveSum, usedSumAfter, whenUsedSumFits } from './exposures.ts'
 import type { DaemonState } from './state.ts'
 
@@ -12,11 +12,32 @@ export const DAY_MS = 24 * HOUR_MS
 const WEEK_MS = 7 * DAY_MS
 
 /** Sliding windows that caps are given for. Exposures are kept longer than the longest. */
-const WINDOWS = [
-  { cap: 'perHour', ms: HOUR_MS, own: 'limit-per-hour', account: 'limit-account-per-hour' },
-  { cap: 'perDay', ms: DAY_MS, own: 'limit-per-day', account: 'limit-account-per-day' },
-  { cap: 'perWeek', ms: WEEK_MS, own: 'limit-per-week', account: 'limit-account-per-week' },
+export const WINDOWS = [
+  {
+    cap: 'perHour',
+    name: 'hour',
+    ms: HOUR_MS,
+    own: 'limit-per-hour',
+    account: 'limit-account-per-hour',
+  },
+  {
+    cap: 'perDay',
+    name: 'day',
+    ms: DAY_MS,
+    own: 'limit-per-day',
+    account: 'limit-account-per-day',
+  },
+  {
+    cap: 'perWeek',
+    name: 'week',
+    ms: WEEK_MS,
+    own: 'limit-per-week',
+    account: 'limit-account-per-week',
+  },
 ] as const
+
+/** What a cap is of: a token, of one strategy where it is named. */
+export type CapSubject = { readonly token: Address; readonly strategy: string | undefined }
 
 /** A cap that would be passed: how full it is, in base units, and when what is asked fits again. */
 export type LimitHit = {
@@ -98,11 +119,10 @@ function windowHits(
   for (const window of WINDOWS) {
     const cap = caps[window.cap].get(token.address)
     if (cap === undefined) continue
-    const live = liveSum(state, token.address, strategy)
     const of = { token: token.address, strategy }
-    const used = live + usedSumAfter(state, { ...of, afterMs: nowMs - window.ms })
+    const used = usedInWindow(state, of, nowMs - window.ms)
     if (used + amount <= cap) continue
-    const room = cap - live - amount
+    const room = cap - liveSum(state, token.address, strategy) - amount
     const fitsAtMs = room < 0n ? undefined : whenUsedSumFits(state, { ...of, room })
     const freesAtMs = fitsAtMs === undefined ? undefined : fitsAtMs + window.ms
     const reason = strategy === undefined ? window.account : window.own
@@ -120,11 +140,21 @@ function totalHit(
   const caps = strategy === undefined ? query.account : query.limits
   const cap = caps.total.get(token.address)
   if (cap === undefined) return undefined
-  const spent = strategy === undefined ? state.spent : state.strategies.get(strategy)?.spent
-  const used = (spent?.get(token.address) ?? 0n) + liveSum(state, token.address, strategy)
+  const used = usedInTotal(state, { token: token.address, strategy })
   if (used + amount <= cap) return undefined
   const reason = strategy === undefined ? 'limit-account-total' : 'limit-total'
   return { reason, token, cap, used, asked: amount, freesAtMs: undefined }
+}
+
+/** What counts against the cap of a window: live permits in full, and what was taken after `afterMs`. Base units. */
+export function usedInWindow(state: DaemonState, of: CapSubject, afterMs: number): bigint {
+  return liveSum(state, of.token, of.strategy) + usedSumAfter(state, { ...of, afterMs })
+}
+
+/** What counts against a cap in total: live permits in full, and all that was ever taken. Base units. */
+export function usedInTotal(state: DaemonState, { token, strategy }: CapSubject): bigint {
+  const spent = strategy === undefined ? state.spent : state.strategies.get(strategy)?.spent
+  return (spent?.get(token) ?? 0n) + liveSum(state, token, strategy)
 }
 
 /** Sum of what live permits of a token may still take, in base units; of one strategy when it is named. */

@@ -1,5 +1,6 @@
 import { InvariantError } from '../errors.ts'
 import { clientOrderId } from '../intent.ts'
+import { againstFeedBps } from '../price.ts'
 import { isFailureReason, isRefusalReason } from '../reason.ts'
 import { baseUnits } from '../units.ts'
 import { wordIn } from '../word.ts'
@@ -129,8 +130,12 @@ const TELLINGS: {
     const open = openSwap(state, intentId)
     const { sell, buy } = open.intent
     const amounts = { sell: sell.token, buy: buy.token, paid, received }
+    const vsFeedBps = againstFeedBps({ paid, received, feed: open.permit?.feed })
     const durationMs = atMs - open.openedAtMs
-    return { ...subject(open), type: 'filled', venue: 'gasless', ...amounts, txHash, durationMs }
+    return {
+      ...{ ...subject(open), type: 'filled', venue: 'gasless' },
+      ...{ ...amounts, vsFeedBps, txHash, durationMs },
+    }
   },
   'call-proven': ({ intentId, execution: { txHash, via, costs } }, { state, atMs }) => {
     const open = openCall(state, intentId)
@@ -138,11 +143,15 @@ const TELLINGS: {
     const { label } = open.intent
     return { ...subject(open), type: 'executed', venue: via, label, txHash, costs, durationMs }
   },
-  'paper-filled': ({ type, intentId, ...amounts }, { state, atMs }) => {
-    const open = openIntent(state, intentId)
-    const moved = bookOf(open).movedOf(open.intent, amounts)
+  'paper-filled': (event, { state, atMs }) => {
+    const open = openIntent(state, event.intentId)
+    const moved = bookOf(open).movedOf(open.intent, event)
     const durationMs = atMs - open.openedAtMs
-    return { ...subject(open), type, venue: open.venue, moved, durationMs }
+    const { type } = event
+    return {
+      ...{ ...subject(open), type, venue: open.venue },
+      ...{ moved, swap: paperSwapOf(event, open), durationMs },
+    }
   },
   'fills-final': ({ type, orders, blockNumber }, { state }) => ({
     type,
@@ -162,14 +171,21 @@ const TELLINGS: {
     const { intentId, purpose } = openTransaction(state, id).record
     return { type: 'transaction', intentId, purpose, status: 'signed', hash }
   },
-  'transaction-ended': ({ id, status, hash }, { state }) => {
+  'transaction-ended': ({ id, status, hash, fee }, { state }) => {
     const { intentId, purpose } = openTransaction(state, id).record
-    return { type: 'transaction', intentId, purpose, status, hash }
+    return { type: 'transaction', intentId, purpose, status, hash, fee }
   },
   'deposit-indexed': ({ type, id }, { state }) => ({
     type,
     amount: minedDeposit(state, id).amount,
   }),
+}
+
+function paperSwapOf({ paid, received, feed }: EventOf<'paper-filled'>, open: OpenIntent) {
+  if (open.venue !== 'gasless') return undefined
+  const { sell, buy } = open.intent
+  const vsFeedBps = againstFeedBps({ paid, received, feed })
+  return { sell: sell.token, buy: buy.token, paid, received, vsFeedBps }
 }
 
 function subject({ intent }: OpenIntent): OrderFact {

@@ -166,7 +166,7 @@ async function bookCall(context: OrderContext, open: OpenCall, view: AccountView
   const hit = capHit(context, open, { amount: value, nowMs: time.nowMs })
   const barred = hit ?? mayNotStart(context, open)
   if (barred !== undefined) return barred
-  await bookOnPaper(context, open, { paid: value, received: baseUnits(0n) })
+  await bookOnPaper(context, open, { paid: value, received: baseUnits(0n), feed: undefined })
   return { tag: 'sent' }
 }
 

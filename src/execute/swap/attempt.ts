@@ -160,7 +160,7 @@ async function asOfNow(
 async function sign(context: OrderContext, open: OpenSwap, verified: Signable): Promise<Step> {
   const { journal, signer, gasless } = context.ports
   const { intent } = open
-  const { quote, permit, digest, view } = verified
+  const { quote, permit, digest, view, feed } = verified
   if (context.closing.aborted) return STOPPED
   const barred = mayNotStart(context, open) ?? tokenRefusal(context, intent)
   if (barred !== undefined) return barred
@@ -180,6 +180,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
     quoteId: quote.id,
     digest,
     fromBlock: view.blockNumber,
+    feed,
   }
   await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
   const after = timeOf(context, view)
@@ -227,7 +228,7 @@ async function book(context: OrderContext, open: OpenSwap, verified: Signable): 
     capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
   if (barred !== undefined) return barred
   const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
-  await bookOnPaper(context, open, { paid, received: quote.buyAmount })
+  await bookOnPaper(context, open, { paid, received: quote.buyAmount, feed: verified.feed })
   return { tag: 'sent' }
 }
 

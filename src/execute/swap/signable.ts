@@ -2,8 +2,9 @@ import { liveNonces } from '../../domain/book/swaps.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import type { Permit } from '../../domain/permit.ts'
 import { isFresh, type TrustedTime } from '../../domain/policy.ts'
+import { acceptPath } from '../../domain/price.ts'
 import type { Quote, QuoteRequest, ServiceFault } from '../../domain/quote.ts'
-import type { Hex } from '../../domain/units.ts'
+import type { Hex, Ratio } from '../../domain/units.ts'
 import type { ChainFault, ChainView } from '../../ports.ts'
 import { askChainOnce, trustedNow } from '../ask.ts'
 import { NONCE_LIVE, verify } from '../authority/verify.ts'
@@ -22,6 +23,8 @@ export type Signable = {
   readonly permit: Permit
   readonly digest: Hex
   readonly view: ChainView
+  /** Price by the feeds, sell base units per buy base unit; undefined where none is usable. */
+  readonly feed: Ratio | undefined
   /** When the view was read, by this machine's clock. */
   readonly readAtMs: number
 }
@@ -126,7 +129,9 @@ export async function signable(
     deadlineSeconds: verdict.permit.deadlineSeconds,
   })
   const { permit, digest } = verdict
-  return { tag: 'signable', quote, permit, digest, view, readAtMs }
+  const fair = acceptPath(path, view.readings, view.blockTimeSeconds)
+  const feed = fair.ok ? fair.price.ratio : undefined
+  return { tag: 'signable', quote, permit, digest, view, feed, readAtMs }
 }
 
 function unread({ tag: cause, message }: ChainFault): Step {

@@ -181,6 +181,18 @@ describe('a trace', () => {
     expect(answerOf(await chain.trace(HASH))).toMatchObject({ blobCost: 131_072n * 7n })
   })
 
+  test('of an own transaction tells the fee, with what an L2 takes for its data', async () => {
+    script['eth_getTransactionCount'] = () => '0x1'
+    const feeOf = async (fields: object): Promise<bigint | undefined> => {
+      script['eth_getTransactionReceipt'] = () => ({ ...receipt, ...fields })
+      const found = answerOf(await chain.transaction({ from: ACCOUNT, hashes: [HASH] }))
+      return found.receipt?.fee
+    }
+    expect(await feeOf({})).toBe(63_000n)
+    expect(await feeOf({ l1Fee: '0x64' })).toBe(63_100n)
+    expect(await feeOf({ effectiveGasPrice: null })).toBeUndefined()
+  })
+
   test('does not exist while the transaction waits', async () => {
     script['eth_getTransactionReceipt'] = () => null
     script['eth_getTransactionByHash'] = () => transaction

@@ -28,6 +28,7 @@ function fill(paid: bigint, received: bigint): Observation {
     buy: weth,
     paid: baseUnits(paid),
     received: baseUnits(received),
+    vsFeedBps: undefined,
     txHash: HASH,
     durationMs: 1_400,
   }
@@ -155,7 +156,14 @@ test('a run of missed slots counts each of them and is one notification', async 
 test('a fill on paper says so in a field of the log and in the notification', async () => {
   const { observe, lines, notices } = await rig()
   const moved = { paid: '25 USDC', received: '0.01 WETH' }
-  observe({ type: 'paper-filled', ...subject, venue: 'gasless', moved, durationMs: 300 })
+  observe({
+    type: 'paper-filled',
+    ...subject,
+    venue: 'gasless',
+    moved,
+    swap: undefined,
+    durationMs: 300,
+  })
   expect(lines()[0]).toMatchObject({ event: 'paper-filled', paper: true, durationMs: 300 })
   expect(notices[0]?.details).toEqual({ venue: 'gasless', paper: 'yes' })
 })
