@@ -59,6 +59,7 @@ export function looseFiles(
   for (const secret of secretsOf(settings)) search.file(secret, SEEN_BY_OTHERS)
   for (const anchor of settings.anchors.values()) search.file(anchor, WRITTEN_BY_OTHERS)
   search.tree(settings.stateDir, SEEN_BY_OTHERS, HALT)
+  if (settings.journal.archive !== undefined) search.tree(settings.journal.archive, SEEN_BY_OTHERS)
   return [...search.found.values()]
 }
 

@@ -1,7 +1,14 @@
 import type { StrategyMemory } from '../domain/book/memory.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
 import type { TwapStrategy } from '../domain/strategy.ts'
-import { type BaseUnits, baseUnits, formatAmount, minOf, mulDivDown } from '../domain/units.ts'
+import {
+  type BaseUnits,
+  baseUnits,
+  formatAmount,
+  minOf,
+  mulDivDown,
+  mulDivUp,
+} from '../domain/units.ts'
 import { type Decision, type MarketView, noPrice, skip, withinOrderCap } from './decision.ts'
 import { notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
 
@@ -45,6 +52,16 @@ export function unsoldOf(
 ): bigint {
   const left = strategy.total - (spent - (baseOf(strategy, memory) ?? spent))
   return left > 0n ? left : 0n
+}
+
+/** What a slice sells where none before it was missed; less where less is left. */
+export function usualSliceOf(
+  strategy: TwapStrategy,
+  done: { readonly memory: StrategyMemory; readonly spent: bigint },
+): bigint {
+  const { schedule, total } = strategy
+  const count = BigInt(schedule.type === 'interval' ? schedule.count : 1)
+  return minOf(mulDivUp(total, 1n, count), unsoldOf(strategy, done))
 }
 
 /** Names a program: another token, total, count or start is one of its own. */

@@ -2,9 +2,11 @@ import type { Fact } from './book/fact.ts'
 import type { TransactionPurpose } from './book/journal.ts'
 import type { Pause } from './book/state.ts'
 import type { Disbelief } from './disbelief.ts'
+import type { Holding } from './holding.ts'
 import type { IntentId } from './intent.ts'
 import type { ServiceFault } from './quote.ts'
 import type { FailureReason, SkipReason } from './reason.ts'
+import type { Pair, Token } from './token.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
 /** Routes of the gasless service that are paced apart. */
@@ -127,6 +129,13 @@ type Occurrence =
       readonly route: Route
       readonly remaining: number
     }
+  | {
+      /** Finished files of the journal were moved. */
+      readonly type: 'journal-archived'
+      readonly files: number
+      readonly dir: string
+    }
+  | { readonly type: 'archive-trouble'; readonly dir: string; readonly message: string }
   | { readonly type: 'journal-appended'; readonly records: number; readonly durationMs: number }
   | {
       readonly type: 'wallet-balance'
@@ -149,6 +158,8 @@ type Occurrence =
       readonly balance: bigint
       readonly outstanding: bigint
       readonly runwaySeconds: number | undefined
+      /** Where the operator wants to be warned. */
+      readonly alertBelow: bigint | undefined
       readonly isLow: boolean
     }
   | {
@@ -197,6 +208,35 @@ type Occurrence =
       readonly type: 'finality'
       readonly chain: string
       readonly lagBlocks: number
+    }
+  | {
+      /** As the last whole look at the market found it; undefined where the feed gave no answer. */
+      readonly type: 'feed-read'
+      readonly pair: Pair
+      readonly updatedAtSeconds: number | undefined
+      readonly maxAgeSeconds: number
+    }
+  | {
+      /** What the wallet that trades holds of what its strategies trade; in dry-run with what was booked on paper. */
+      readonly type: 'portfolio'
+      /** Undefined where no feed is configured. */
+      readonly valueToken: Token | undefined
+      readonly holdings: readonly Holding[]
+    }
+  | {
+      /** What the next slots of a wallet's strategies take of a token at the most, together; undefined where none does. */
+      readonly type: 'wallet-needed'
+      readonly wallet: string
+      readonly token: string
+      readonly amount: bigint | undefined
+      readonly decimals: number
+    }
+  | {
+      /** Another clock less this machine's. A chain's is the time of its newest block, which is some seconds old. */
+      readonly type: 'clock-offset'
+      /** A chain's name, or the service. */
+      readonly source: string
+      readonly offsetMs: number
     }
   | { readonly type: 'chain-trouble'; readonly doing: string; readonly message: string }
   | { readonly type: 'clock-trouble'; readonly detail: string }

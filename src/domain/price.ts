@@ -145,9 +145,6 @@ export function acceptPath(
   return { ok: true, price: { ratio, updatedAtSeconds, pairs: path.map(({ feed }) => feed.pair) } }
 }
 
-/** Of a basis point, what is still told apart. */
-const BPS_PARTS = 100n
-
 /**
  * How much more was received than the feeds' price (sell base units per buy base unit) gives for what was paid, in basis
  * points rounded down to hundredths; below zero where it was less. Undefined without a price, or where nothing was paid.
@@ -160,7 +157,7 @@ export function againstFeedBps(fill: {
   const { paid, received, feed } = fill
   if (feed === undefined || paid === 0n || feed.den === 0n) return undefined
   const fair = paid * feed.den
-  const more = (received * feed.num - fair) * 10_000n * BPS_PARTS
+  const more = (received * feed.num - fair) * 1_000_000n
   const parts = more < 0n ? -((-more + fair - 1n) / fair) : more / fair
-  return Number(parts) / Number(BPS_PARTS)
+  return Number.parseInt(parts.toString(), 10) / 100
 }

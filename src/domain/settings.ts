@@ -126,6 +126,8 @@ export type Settings = {
   /** By wallet: the file outside the state directory that says how far the wallet's state has come. */
   readonly anchors: ReadonlyMap<string, string>
   readonly strategiesDir: string
+  /** Where finished files of the journal go, if anywhere, and how many stay. */
+  readonly journal: { readonly archive: string | undefined; readonly keepFiles: number }
   readonly http: { readonly host: string; readonly port: number }
   readonly log: { readonly level: string; readonly format: 'auto' | 'json' | 'pretty' }
   readonly wallets: ReadonlyMap<string, WalletSource>

@@ -2,6 +2,7 @@ import type { DaemonState } from '../domain/book/state.ts'
 import { WrongStateError } from '../domain/errors.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
+import type { PriceFeed } from '../domain/price.ts'
 import type { AccountLimits, Mode } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
@@ -39,6 +40,8 @@ export type DaemonInput = {
   readonly context: Foundations
   /** The config's tokens that the gasless service trades. */
   readonly tokens: readonly Token[]
+  /** The config's feeds on the chain of that service. */
+  readonly feeds: readonly PriceFeed[]
   readonly strategies: readonly Strategy[]
   /** How long orders in flight are followed after a stop was asked for. */
   readonly drainMs: number
@@ -166,6 +169,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
       strategies: input.strategies,
       startedAtMs: () => enrolment.startedAtMs(),
       wallet: input.wallet,
+      feeds: input.feeds,
       launch,
       wake: errands.wake,
       fail,

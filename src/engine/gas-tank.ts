@@ -90,12 +90,7 @@ async function lookAt(
     chain.account({ account, gasTank }),
   ])
   const view = seen.ok ? seen.value : undefined
-  if (view !== undefined)
-    context.ports.observe({
-      type: 'wallet-balance',
-      ...{ wallet: settings.wallet, token: ETHER.symbol, amount: view.balance },
-      decimals: ETHER.decimals,
-    })
+  if (view !== undefined) reportAccount(context, aggregator, view)
   if (info.ok) {
     const { balance, outstandingCharge: outstanding } = info.value
     return { ok: true, funds: { balance, outstanding, unknownSinceMs: undefined, view } }
@@ -104,6 +99,16 @@ async function lookAt(
   return info.fault.tag === 'accountNotFound'
     ? { ok: true, funds: { balance: 0n, outstanding: 0n, unknownSinceMs, view } }
     : { ok: false, fault: info.fault }
+}
+
+function reportAccount(
+  { ports: { clock, observe } }: OrderContext,
+  { settings: { wallet, chain: source } }: AggregatorContext,
+  { balance: amount, blockTimeSeconds }: AccountView,
+): void {
+  const { symbol: token, decimals } = ETHER
+  observe({ type: 'wallet-balance', wallet, token, amount, decimals })
+  observe({ type: 'clock-offset', source, offsetMs: blockTimeSeconds * 1_000 - clock.now() })
 }
 
 /** Tells each look, and what is news of it. */
@@ -132,9 +137,10 @@ function createFundsTeller(context: OrderContext, { settings }: AggregatorContex
     samples.push(sampleAfter(samples.at(-1), { atMs, available }))
     while (atMs - (samples[0]?.atMs ?? atMs) > RUNWAY_WINDOW_MS) samples.shift()
     const wasLow = isLow
-    isLow = gasTank.alertBelowWei !== undefined && available < gasTank.alertBelowWei
-    const runway = runwaySeconds(samples)
-    observe({ type: 'gas-tank', account, balance, outstanding, runwaySeconds: runway, isLow })
+    const { alertBelowWei: alertBelow } = gasTank
+    isLow = alertBelow !== undefined && available < alertBelow
+    const funds = { balance, outstanding, runwaySeconds: runwaySeconds(samples), alertBelow, isLow }
+    observe({ type: 'gas-tank', account, ...funds })
     if (isLow && !wasLow) observe({ type: 'gas-tank-low', account, available })
   }
 

@@ -132,7 +132,11 @@ function decidedBound(strategy: Strategy, view: SpendView): bigint | undefined {
   }
 }
 
-function dcaBound(strategy: DcaStrategy, view: SpendView): bigint | undefined {
+/** The most that one slot of a DCA strategy sells; undefined where that hangs on a price that is not known. */
+export function dcaBound(
+  strategy: DcaStrategy,
+  view: Pick<SpendView, 'priceOf'>,
+): bigint | undefined {
   const { size, dips, price, sell, buy } = strategy
   const ratio = price.max ?? view.priceOf(sell.token, buy.token)
   if (size.side === 'buy' && ratio === undefined) return undefined

@@ -2,6 +2,7 @@ import type { Skip } from '../decide/decision.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { believedMs } from '../domain/policy.ts'
+import type { PriceFeed } from '../domain/price.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import { askChain } from '../execute/ask.ts'
@@ -10,16 +11,17 @@ import type { ChainView } from '../ports.ts'
 import { Asking } from './asking.ts'
 import { barredFrom } from './barred.ts'
 import { callsHead, type Heads, headOf, headsOf } from './enrolment.ts'
+import { reportBalances, reportLook } from './look.ts'
 import { Programs } from './programs.ts'
 import { considerNow, recordSlot } from './slot.ts'
 import { isEntered, type Owed, Upcoming } from './upcoming.ts'
-import { balancesOf, marketOf, scheduleOf, type Wanted, wantedBy } from './view.ts'
+import { marketOf, scheduleOf, type Wanted, wantedBy } from './view.ts'
 import { waitMs } from './waiting.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
-/** Even without slots the wallet is read this often, for its metrics. */
-const WALLET_READ_MS = 60_000
+/** Even without slots the market is looked at this often, all of it, for those who watch. */
+const LOOK_EVERY_MS = 60_000
 
 export type Agenda = {
   /**
@@ -57,6 +59,8 @@ export type AgendaInput = {
   /** When this process began, epoch ms; undefined until that is known. */
   readonly startedAtMs: () => number | undefined
   readonly wallet: string
+  /** All of the config, of that wallet's chain: each is read once a minute, whoever goes by it. */
+  readonly feeds: readonly PriceFeed[]
   /** Called for each intent of a module, once it is on disk. */
   readonly launch: (id: IntentId) => void
   /** Called when a slot may be due that `nextDueMs` did not know of. */
@@ -100,7 +104,7 @@ type Sight = { readonly view: ChainView | undefined; readonly heads: Heads }
 class Attendant {
   /** When the wallet is read again, after it could not be. */
   #retryAtMs = 0
-  #walletReadAtMs = Number.NEGATIVE_INFINITY
+  #lookedAtMs = Number.NEGATIVE_INFINITY
   readonly #input: AgendaInput
   readonly #upcoming: Upcoming
   readonly #asking: Asking
@@ -143,7 +147,7 @@ class Attendant {
     if (due.length > 0) return false
     // Set by a clock that has since been set back, a retry may seem far ahead.
     const isRetrying = nowMs < this.#retryAtMs && this.#retryAtMs - nowMs <= VIEW_RETRY_MS
-    return isRetrying || Math.abs(nowMs - this.#walletReadAtMs) < WALLET_READ_MS
+    return isRetrying || !this.#isToLook(nowMs)
   }
 
   /** Whether other orders are in the way of a slot that waits for them: nothing has to be read to know that. */
@@ -170,18 +174,34 @@ class Attendant {
 
   async #readMarket(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
     const { context } = this.#input
-    // Nothing is decided when nothing is owed: only the wallet is looked at.
-    const wanted =
-      owed.length === 0
-        ? { tokens: this.#upcoming.tokens, pairs: [] }
-        : wantedBy(owed.map(({ strategy }) => strategy))
-    const view = await readMarket(context, wanted)
+    const isLook = this.#isToLook(nowMs)
+    const { tokens, feeds } = marketOf(
+      wantedBy(owed.map(({ strategy }) => strategy)),
+      context.pricePath,
+    )
+    const view = await readMarket(
+      context,
+      isLook ? { tokens: this.#upcoming.tokens, feeds: this.#input.feeds } : { tokens, feeds },
+    )
     if (view === undefined) this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
-    else {
-      this.#walletReadAtMs = nowMs
-      reportBalances(this.#input, wanted.tokens, view)
-    }
+    else this.#report(view, { isLook, tokens, nowMs })
     return view
+  }
+
+  #isToLook(nowMs: number): boolean {
+    return Math.abs(nowMs - this.#lookedAtMs) >= LOOK_EVERY_MS
+  }
+
+  #report(
+    view: ChainView,
+    read: { readonly isLook: boolean; readonly tokens: Wanted['tokens']; readonly nowMs: number },
+  ): void {
+    if (!read.isLook) return reportBalances(this.#input, read.tokens, view)
+    this.#lookedAtMs = read.nowMs
+    const upcoming = this.#upcoming
+    const strategies = upcoming.strategies.filter(({ name }) => upcoming.nextOf(name) !== undefined)
+    reportBalances(this.#input, upcoming.tokens, view)
+    reportLook({ ...this.#input, strategies, tokens: upcoming.tokens }, view)
   }
 
   /**
@@ -270,7 +290,7 @@ async function trigger(
   const { clock, journal } = context.ports
   const strategy = upcoming.strategies.find((each) => each.name === name)
   if (strategy === undefined) return refused(`no enabled strategy is named ${name}`)
-  const view = await readMarket(context, wantedBy([strategy]))
+  const view = await readMarket(context, marketOf(wantedBy([strategy]), context.pricePath))
   const calls = makesCalls(strategy) ? await comparedHead(context) : undefined
   const head = headOf(headsOf(context, { swaps: view?.blockTimeSeconds, calls }), strategy)
   if (context.closing.aborted) return refused('the daemon is stopping')
@@ -306,24 +326,18 @@ async function comparedHead(context: OrderContext): Promise<number | undefined> 
 }
 
 /** One batched read for all strategies that are due. */
-async function readMarket(context: OrderContext, wanted: Wanted): Promise<ChainView | undefined> {
+async function readMarket(
+  context: OrderContext,
+  market: ReturnType<typeof marketOf>,
+): Promise<ChainView | undefined> {
   if (context.uncompared('gasless') !== undefined) return undefined
   const reply = await askChain(context, { route: 'view', doing: 'reading the market' }, () =>
     context.ports.chain.view({
       owner: context.ports.signer.address,
-      ...marketOf(wanted, context.pricePath),
+      ...market,
     }),
   )
   return reply.ok ? reply.value : undefined
-}
-
-function reportBalances(
-  { context, wallet }: AgendaInput,
-  tokens: Wanted['tokens'],
-  view: ChainView,
-): void {
-  for (const { symbol: token, amount, decimals } of balancesOf(tokens, view))
-    context.ports.observe({ type: 'wallet-balance', wallet, token, amount, decimals })
 }
 
 function reportOpen(context: OrderContext): void {

@@ -303,6 +303,7 @@ export class World {
       wallet: 'trader',
       context: this.#contextOf(ports, run, strategies),
       tokens: [USDC, WETH],
+      feeds: [WETH_USDC],
       strategies: this.strategies.filter(({ enabled }) => enabled),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,

@@ -7,6 +7,7 @@ import { applyAndTell } from '../../domain/book/tell.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Clock, Journal } from '../../ports.ts'
 import type { JournalKey } from '../keys/journal-key.ts'
+import { type ArchiveRule, archiveFinished } from './archiving.ts'
 import { createFile, ensureDirectory, removeLeftovers, truncateFile } from './durable-file.ts'
 import { upgradeFormer } from './former-format.ts'
 import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
@@ -14,7 +15,7 @@ import { decodeRecords, encodeRecords, GENESIS, type JournalHead } from './journ
 import { type MissingRecords, readRecords } from './journal-reader.ts'
 import { type Recovered, recover, requireSameAuthor, warningsOf } from './journal-recovery.ts'
 import { SegmentLog } from './segment-log.ts'
-import { listSegments, type Segment, segmentFile } from './segments.ts'
+import { listSegments, type Segment, segmentFile, withArchive } from './segments.ts'
 import { keepDamaged, SnapshotFile } from './snapshot.ts'
 import { lookAt, type StateFiles, stateFiles } from './state-files.ts'
 
@@ -40,6 +41,8 @@ export type JournalOptions = {
   readonly snapshotEvery?: number
   /** Length from which on a file of the journal is finished, default 4 MiB. */
   readonly segmentBytes?: number | undefined
+  /** Where finished files go once there are many; without it all of them stay. */
+  readonly archive?: ArchiveRule | undefined
   /** What stands beside the journal; without it nothing does. */
   readonly fence?: JournalFence
   /** For tests of a failing disk. */
@@ -146,8 +149,11 @@ function unprovenWarnings(
 /** A journal as it is on disk now, for commands that only look. */
 export type JournalView = FoundState & {
   readonly warnings: readonly string[]
-  /** Without `onMissing`, records that are in no file here are a fault. */
-  records(onMissing?: (missing: MissingRecords) => void): AsyncIterable<JournalRecord>
+  /** Those of an archive too, where one is named. Without `onMissing`, records that are in no file are a fault. */
+  records(
+    onMissing?: (missing: MissingRecords) => void,
+    archive?: string | undefined,
+  ): AsyncIterable<JournalRecord>
 }
 
 /**
@@ -169,7 +175,10 @@ export async function readJournal(
     hashes,
     provenFrom,
     warnings: warningsOf(sight, recovered),
-    records: (onMissing) => readRecords(segments, { start, bytes, onMissing }),
+    async *records(onMissing, archive) {
+      const all = await withArchive(segments, archive)
+      yield* readRecords(all, { start, bytes, onMissing })
+    },
   }
 }
 
@@ -209,6 +218,9 @@ class JournalFile implements Journal {
   readonly #observe: (event: Observation) => void
   readonly #snapshotEvery: number
   readonly #fence: JournalFence | undefined
+  readonly #archive: ArchiveRule | undefined
+  /** Walks over the files that are under way: nothing is moved from under them. */
+  #readers = 0
   #head: JournalHead
   /** The state before the records of `#since`: undoes an append that the state refuses half-way. */
   #base: StateImage
@@ -237,6 +249,7 @@ class JournalFile implements Journal {
     this.#clock = options.clock
     this.#observe = options.observe ?? (() => undefined)
     this.#fence = options.fence
+    this.#archive = options.archive
     this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
   }
 
@@ -277,7 +290,12 @@ class JournalFile implements Journal {
     const segments = await listSegments(this.#files.journal)
     const own = segments.filter(({ firstSeq }) => firstSeq <= segment.firstSeq)
     const onMissing = (): void => undefined
-    yield* readRecords(own, { key: this.#key, start: GENESIS, bytes, onMissing })
+    this.#readers += 1
+    try {
+      yield* readRecords(own, { key: this.#key, start: GENESIS, bytes, onMissing })
+    } finally {
+      this.#readers -= 1
+    }
   }
 
   close(): Promise<void> {
@@ -332,6 +350,21 @@ class JournalFile implements Journal {
       this.#snapshotBytes = await this.#snapshots.write({ ...head, atMs: this.#clock.now(), state })
     } catch (error) {
       this.#log.fail(error)
+      return
+    }
+    await this.#archiveFinished(head.seq)
+  }
+
+  /** An archive that takes nothing stops no trading: the files stay where they are. */
+  async #archiveFinished(snapshotSeq: number): Promise<void> {
+    if (this.#archive === undefined || this.#readers > 0) return
+    const { dir } = this.#archive
+    try {
+      const files = await archiveFinished(this.#files.journal, this.#archive, snapshotSeq)
+      if (files > 0) this.#observe({ type: 'journal-archived', files, dir })
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      this.#observe({ type: 'archive-trouble', dir, message })
     }
   }
 

@@ -128,7 +128,8 @@ export const DAEMON = {
   },
 
   /** Told once in a while: it is looked at every few seconds. */
-  'slot-waiting'({ type, strategy, slotSeconds, reason, detail }, { log }, { isNews }) {
+  'slot-waiting'({ type, strategy, slotSeconds, reason, detail }, { log, metrics }, { isNews }) {
+    metrics.slotWaiting.set({ strategy }, 1)
     const level = isNews(`waiting ${strategy}:${slotSeconds}`) ? 'info' : 'debug'
     const text = `${strategy} ${instantText(slotSeconds)} waits (${reason}): ${detail}`
     log[level](text, { event: type, strategy, slotSeconds, reason, detail })
@@ -139,6 +140,7 @@ export const DAEMON = {
     const many = intents === 1 ? '1 intent' : `${intents} intents`
     log.info(`opened ${strategy} ${instantText(slotSeconds)}: ${many}`, fields)
     metrics.slotLateness.observe(seconds(latenessMs))
+    metrics.slotWaiting.set({ strategy }, 0)
   },
 
   /** A slot, or a run of missed ones, has its outcome. Such a run goes by its last slot. */
@@ -151,6 +153,8 @@ export const DAEMON = {
     else if (outcome === 'skipped') to.log.info(text, fields)
     else to.log.warn(text, fields)
     to.metrics.slots.inc({ strategy, outcome }, count)
+    if (outcome === 'skipped') to.metrics.skips.inc({ strategy, reason }, count)
+    to.metrics.slotWaiting.set({ strategy }, 0)
     for (const alarm of alarmsOf(event))
       to.notify({ event: alarm, text, strategy, details: { slotSeconds, reason, count } })
   },

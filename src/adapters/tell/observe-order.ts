@@ -109,6 +109,7 @@ export const ORDERS = {
     const moved = `${amountText(event.paid, sell)} -> ${amountText(event.received, buy)}`
     const text = `filled ${strategy}: ${moved} in ${tookText(durationMs)}`
     const details = { venue, sell: sell.symbol, buy: buy.symbol, paid, received, txHash }
+    countSwap(event, event, to.metrics)
     tellFill(event, { text, details: { ...details, durationMs } }, to)
   },
 
@@ -129,6 +130,7 @@ export const ORDERS = {
       ...(saved === undefined ? {} : { savedEther: ether(saved) }),
       ...(blob === undefined ? {} : { blobEther: ether(blob) }),
     }
+    countCosts(event, to.metrics)
     tellFill(event, { text, details }, to)
   },
 
@@ -153,6 +155,7 @@ export const ORDERS = {
     const { strategy, venue, moved, durationMs } = event
     const text = `paper filled ${strategy}: ${movedText(moved)}, at the quote; nothing was signed`
     const fields = { venue, durationMs, paper: true }
+    if (event.swap !== undefined) countSwap(event, event.swap, to.metrics)
     tellFill(event, { text, details: { venue, paper: 'yes' }, fields }, to)
   },
 
@@ -184,7 +187,10 @@ export const ORDERS = {
 
   /** A step of a transaction of our own wallets. */
   transaction(event, to) {
-    const { status } = event
+    const { status, purpose, fee } = event
+    // What a direct call cost is told with the call.
+    if (fee !== undefined && purpose !== 'call')
+      to.metrics.fees.inc({ venue: PAID_FOR[purpose], token: 'ETH', what: 'gas' }, inEther(fee))
     if (status === 'reverted' || status === 'lost') tellTransaction(event, status, 'warn', to)
     else tellTransaction(event, status, QUIET.has(status) ? 'debug' : 'info', to)
   },
@@ -212,6 +218,41 @@ function tellFill(
   metrics.orderDuration.observe({ venue }, seconds(durationMs))
   metrics.lastFill.setToCurrentTime({ strategy })
   notify({ event: 'filled', text, strategy, intentId, details })
+}
+
+/** The venue that an own transaction makes possible. */
+const PAID_FOR = {
+  approve: 'gasless',
+  wrap: 'gasless',
+  unwrap: 'gasless',
+  deposit: 'aggregated',
+} as const
+
+type Swapped = Pick<Observed<'filled'>, 'sell' | 'buy' | 'paid' | 'received' | 'vsFeedBps'>
+
+function countSwap(
+  { strategy }: FillEvent,
+  { sell, buy, paid, received, vsFeedBps }: Swapped,
+  { volume, againstFeed }: Observers['metrics'],
+): void {
+  const inTokens = (amount: BaseUnits, { decimals }: Token) =>
+    Number(formatAmount(amount, decimals))
+  volume.inc({ strategy, token: sell.symbol, side: 'sell' }, inTokens(paid, sell))
+  volume.inc({ strategy, token: buy.symbol, side: 'buy' }, inTokens(received, buy))
+  if (vsFeedBps !== undefined) againstFeed.observe({ strategy }, vsFeedBps)
+}
+
+/** Blob gas is part of the charge, and shown apart. */
+function countCosts({ venue, costs }: Observed<'executed'>, { fees }: Observers['metrics']): void {
+  const { charged, blob = 0n } = costs
+  if (charged === undefined) return
+  const what = venue === 'direct' ? 'gas' : 'charge'
+  fees.inc({ venue, token: 'ETH', what }, inEther(charged - blob))
+  if (blob > 0n) fees.inc({ venue, token: 'ETH', what: 'blob' }, inEther(blob))
+}
+
+function inEther(wei: bigint): number {
+  return Math.max(0, Number(formatAmount(wei, ETHER_DECIMALS)))
 }
 
 function tellTransaction(

@@ -51,11 +51,45 @@ export const SERVICES = {
     metrics.journalRecords.inc(records)
   },
 
+  'journal-archived'({ type, files, dir }, { log }) {
+    const many = files === 1 ? '1 file' : `${files} files`
+    log.info(`moved ${many} of the journal to ${dir}`, { event: type, files, dir })
+  },
+
+  /** The journal grows on: told now and then. */
+  'archive-trouble'({ type, dir, message }, { log }, { isNews }) {
+    const level = isNews('archive', NOTIFIED_AGAIN_MS) ? 'warn' : 'debug'
+    log[level](`finished files of the journal could not be moved to ${dir}: ${message}`, {
+      ...{ event: type, dir },
+    })
+  },
+
   /** A balance as read at a tick. One that was not read is none: what was shown last would only seem to hold still. */
   'wallet-balance'({ wallet, token, amount, decimals }, { metrics }) {
     const { walletBalance } = metrics
     if (amount === undefined) walletBalance.remove({ wallet, token })
     else walletBalance.set({ wallet, token }, Number(formatAmount(amount, decimals)))
+  },
+
+  /** What the operator's own feeds said at the last look. One that did not answer ages on. */
+  'feed-read'({ pair, updatedAtSeconds, maxAgeSeconds }, { metrics }) {
+    metrics.feedAgeMax.set({ pair }, maxAgeSeconds)
+    if (updatedAtSeconds !== undefined) metrics.feedUpdated.set(pair, updatedAtSeconds)
+  },
+
+  portfolio({ valueToken, holdings }, { metrics: { portfolioValue } }) {
+    for (const { token, value } of holdings)
+      if (value === undefined || valueToken === undefined) portfolioValue.remove({ token })
+      else portfolioValue.set({ token }, Number(formatAmount(value, valueToken.decimals)))
+  },
+
+  'wallet-needed'({ wallet, token, amount, decimals }, { metrics: { walletNeeded } }) {
+    if (amount === undefined) walletNeeded.remove({ wallet, token })
+    else walletNeeded.set({ wallet, token }, Number(formatAmount(amount, decimals)))
+  },
+
+  'clock-offset'({ source, offsetMs }, { metrics }) {
+    metrics.clockOffset.set({ source }, offsetMs / 1_000)
   },
 
   /** What is under way. */
@@ -107,7 +141,8 @@ export const SERVICES = {
   },
 
   /** The account's deposit as the service counts it. Exact amounts are in the log. */
-  'gas-tank'({ account, balance, outstanding, runwaySeconds }, { metrics }) {
+  'gas-tank'({ account, balance, outstanding, runwaySeconds, alertBelow }, { metrics }) {
+    if (alertBelow !== undefined) metrics.gasTankAlertBelow.set({ account }, ether(alertBelow))
     metrics.gasTankBalance.set({ account }, ether(balance))
     metrics.gasTankOutstanding.set({ account }, ether(outstanding))
     metrics.gasTankAvailable.set({ account }, ether(balance - outstanding))

@@ -1,6 +1,7 @@
 import type { Observation } from '../../domain/observation.ts'
 import type { Log } from './log.ts'
-import { closedLabels, type Metrics } from './metrics.ts'
+import { closedLabels } from './metrics/closed-labels.ts'
+import type { Metrics } from './metrics.ts'
 import type { Notification } from './webhooks.ts'
 
 /** Where an observation goes. */

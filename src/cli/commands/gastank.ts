@@ -242,12 +242,13 @@ async function booksOf(
 ): Promise<Partial<Pick<Sight, 'chargedPerDay' | 'savings'> & { readonly state: DaemonState }>> {
   const view = await readState(tools.settings.stateDir)
   if (view === undefined) return {}
-  const { stateDir } = tools.settings
+  const { stateDir, journal } = tools.settings
+  const { archive } = journal
   const chargedPerDay = await averageCharge(
-    recordsAtHand(view, { stateDir, tell: tools.tell }),
+    recordsAtHand(view, { stateDir, archive, tell: tools.tell }),
     tools.clock.now(),
   )
-  const savings = await callSavings(view.records(() => undefined))
+  const savings = await callSavings(view.records(() => undefined, archive))
   return { state: view.state, chargedPerDay, savings }
 }
 

@@ -41,7 +41,10 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
     reportProblems([stateMissing(settings.stateDir)], io, options)
     return EXIT.failed
   }
-  const records = recordsAtHand(view, { ...settings, tell: lineTo(io.stderr) })
+  const records = recordsAtHand(view, {
+    ...{ stateDir: settings.stateDir, archive: settings.journal.archive },
+    tell: lineTo(io.stderr),
+  })
   const slots = await collect(tellAll(records, view.state))
   const wanted = slots.filter(
     ({ strategy }) => options.strategy === undefined || strategy === options.strategy,

@@ -50,7 +50,9 @@ async function pastOf(
   { settings, tell }: { readonly settings: Settings; readonly tell: (line: string) => void },
 ): Promise<readonly Closed[]> {
   const closed: Closed[] = []
-  for await (const { event } of recordsAtHand(view, { ...settings, tell })) {
+  const { stateDir, journal } = settings
+  const records = recordsAtHand(view, { stateDir, archive: journal.archive, tell })
+  for await (const { event } of records) {
     if (event.type !== 'intent-closed') continue
     const { intentId: id, outcome, reason, detail = '' } = event
     const why = reason === outcome ? '' : ` (${reason}${detail === '' ? '' : `: ${detail}`})`

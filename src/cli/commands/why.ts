@@ -16,7 +16,7 @@ export async function why(slot: string, options: ConfigOptions, io: Io): Promise
   }
   const loaded = loadForReading(options, io)
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  const { stateDir } = loaded.settings
+  const { stateDir, journal } = loaded.settings
   const view = await readState(stateDir)
   if (view === undefined) {
     reportProblems([stateMissing(stateDir)], io, options)
@@ -24,7 +24,10 @@ export async function why(slot: string, options: ConfigOptions, io: Io): Promise
   }
   const wanted = { strategy: match[1] ?? '', slotSeconds: Number.parseInt(match[2] ?? '', 10) }
   const found: JournalRecord[] = []
-  const records = recordsAtHand(view, { stateDir, tell: lineTo(io.stderr) })
+  const records = recordsAtHand(view, {
+    ...{ stateDir, archive: journal.archive },
+    tell: lineTo(io.stderr),
+  })
   for await (const { record, fact } of tellAll(records, view.state))
     if (isAbout(fact ?? record.event, wanted)) found.push(record)
   if (options.json)

@@ -153,12 +153,20 @@ export async function readState(
 /** Records that a state directory still has, oldest first; a person is told which it has not. */
 export function recordsAtHand(
   view: JournalView,
-  on: { readonly stateDir: string; readonly tell: (line: string) => void },
+  on: {
+    readonly stateDir: string
+    /** As the config names it, if it does. */
+    readonly archive: string | undefined
+    readonly tell: (line: string) => void
+  },
 ): AsyncIterable<JournalRecord> {
-  return view.records(({ from, to }) =>
-    on.tell(
-      `records ${from} to ${to} are not in ${join(on.stateDir, 'journal')} (moved to an archive?): what they hold is left out`,
-    ),
+  const { stateDir, archive, tell } = on
+  return view.records(
+    ({ from, to }) =>
+      tell(
+        `records ${from} to ${to} are not in ${join(stateDir, 'journal')}${archive === undefined ? ' (moved to an archive? name it as journal.archive)' : ` nor in ${archive}`}: what they hold is left out`,
+      ),
+    archive,
   )
 }
 

@@ -3,19 +3,26 @@ import {
   type HttpServer,
   type Probe,
 } from '../../adapters/control/http-server.ts'
+import { type StateSize, stateSize } from '../../adapters/state/state-size.ts'
 import { createLog, type Log } from '../../adapters/tell/log.ts'
+import { type ReadingsInput, stateReadings } from '../../adapters/tell/metrics/readings.ts'
 import { createMetrics } from '../../adapters/tell/metrics.ts'
 import { createObserver } from '../../adapters/tell/observe.ts'
 import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
 import { createWebhooks } from '../../adapters/tell/webhooks.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
+import { assetsOf, type Strategy } from '../../domain/strategy.ts'
+import { ETHER } from '../../domain/token.ts'
 import type { Clock } from '../../ports.ts'
 import type { Io } from '../io.ts'
 import { VERSION } from '../version.ts'
 
 const WEBHOOK_FLUSH_MS = 3_000
+const SIZE_FRESH_MS = 10_000
+
+/** What is read of a running daemon whenever its metrics are asked for. */
+export type Watched = Omit<ReadingsInput, 'tokens' | 'stateBytes' | 'feedUpdated' | 'now'>
 
 /** Where a daemon tells what happens. */
 export type Telling = {
@@ -23,6 +30,8 @@ export type Telling = {
   readonly observe: (event: Observation) => void
   /** Starts the counters of strategies at 0. */
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
+  /** Serves what only the state and the running daemon know, from now on. */
+  readonly watchState: (watched: Watched) => void
   /** Serves the metrics and the probes. */
   serve(probes: { health(): Probe; ready(): Probe }): Promise<HttpServer>
   /** Sends what is still to be sent, for a few seconds. */
@@ -59,9 +68,40 @@ export function openTelling(
       saw(event)
       tell(event)
     },
-    registerStrategies: metrics.registerStrategies,
+    registerStrategies: (strategies) =>
+      metrics.registerStrategies(
+        strategies.map((strategy) => ({
+          ...{ name: strategy.name, kind: strategy.kind },
+          trades: assetsOf(strategy).map(({ token }) => token.symbol),
+        })),
+      ),
+    watchState(watched) {
+      const { feedUpdated } = metrics
+      const { now } = clock
+      const tokens = [...settings.tokens.values(), ETHER]
+      const stateBytes = watchSize(settings.stateDir, now)
+      metrics.add(...stateReadings({ ...watched, tokens, stateBytes, feedUpdated, now }))
+    },
     serve: (probes) => createHttpServer({ ...settings.http, metrics, ...probes }),
     flush: () => webhooks.flush(clock.now() + WEBHOOK_FLUSH_MS),
+  }
+}
+
+/** Bytes of the state directory as they were a little before, looked at again for whoever asks next. */
+function watchSize(dir: string, now: () => number): () => Iterable<readonly [string, number]> {
+  let size: StateSize | undefined
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  const look = (): void => {
+    if (Math.abs(now() - lookedAtMs) < SIZE_FRESH_MS) return
+    lookedAtMs = now()
+    void stateSize(dir).then((found) => {
+      size = found
+    })
+  }
+  look()
+  return () => {
+    look()
+    return Object.entries(size ?? {})
   }
 }
 

@@ -92,6 +92,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       anchors,
       clock,
       key: trader.journalKey,
+      archive: archiveOf(settings),
       observe: telling.observe,
       onFatal: (error) => stopFor(error, `the journal failed: ${error.message}`),
     })
@@ -121,6 +122,10 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     await opened?.close()
     await clock.close()
   }
+}
+
+function archiveOf({ journal: { archive: dir, keepFiles } }: Settings) {
+  return dir === undefined ? undefined : { dir, keepFiles }
 }
 
 /** A state directory or an anchor that went to another daemon is no fault of a disk. */
@@ -182,6 +187,18 @@ async function trade(input: Trading): Promise<void> {
     () => anchors?.lost(),
   )
   const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })
+  const { account, strategies: attendedNow } = composed.context
+  telling.watchState({
+    state: input.journal.state,
+    strategies: () => attendedNow.values(),
+    account,
+    bars: {
+      lock: () => lock.lostLately(),
+      anchor: () => anchors?.lost(),
+      'halt-file': haltFile.barred,
+    },
+    turnedAtMs: input.watch.turnedAtMs,
+  })
   let attended: Promise<{ close(): Promise<void> }> | undefined
   const timer = new AbortController()
   if (options.forMs !== undefined)
@@ -195,6 +212,7 @@ async function trade(input: Trading): Promise<void> {
       wallet: settings.gasless.wallet,
       context: composed.context,
       tokens: [...settings.tokens.values()].filter(({ chain }) => chain === settings.gasless.chain),
+      feeds: [...settings.prices.values()],
       strategies: enabled,
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,

@@ -44,6 +44,7 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
   }
   return {
     probes: { health, ready },
+    turnedAtMs: (): number => tickedAtMs,
     ticked: (): void => {
       tickedAtMs = clock.now()
     },

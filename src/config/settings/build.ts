@@ -41,6 +41,10 @@ export function buildSettings(
     mode: input.mode,
     file: resolve(file),
     stateDir,
+    journal: {
+      archive: input.journal.archive && absolute(input.journal.archive),
+      keepFiles: input.journal.keepFiles,
+    },
     anchors: anchorsOf(input, { file: resolve(file), stateDir, wallets, absolute, report }),
     strategiesDir: absolute(input.strategiesDir),
     http: input.http,

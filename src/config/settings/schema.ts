@@ -183,6 +183,16 @@ export const settingsSchema = section({
     .describe(
       'File outside stateDir that shows a state which went back; by default beside the key of the wallet that trades',
     ),
+  journal: section({
+    archive: filePath()
+      .optional()
+      .describe('Directory that finished files of the journal are moved to; without it they stay'),
+    keepFiles: integer({ min: 2, max: 4_096 })
+      .prefault('64')
+      .describe('Files of 4 MiB that stay in stateDir'),
+  })
+    .prefault({})
+    .describe('How much of the journal stays in stateDir'),
   strategiesDir: filePath().prefault('./strategies').describe('Directory of the strategy files'),
   http: section({
     host: textLike(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address').prefault('127.0.0.1'),

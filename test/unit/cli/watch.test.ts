@@ -61,7 +61,8 @@ test('an account whose login the service does not accept makes the daemon unread
   expect(watch.probes.ready().reasons).toEqual([
     'aggregator does not tell the funds of wallet operator',
   ])
-  const funds = { balance: 1n, outstanding: 0n, runwaySeconds: undefined, isLow: false }
+  const known = { balance: 1n, outstanding: 0n, isLow: false }
+  const funds = { ...known, runwaySeconds: undefined, alertBelow: undefined }
   watch.saw({ type: 'gas-tank', account: 'operator', ...funds })
   expect(watch.probes.ready().ok).toBe(true)
 })

@@ -247,6 +247,7 @@ test('what is not there yet is not loose', () => {
       ...settings,
       file: nowhere,
       stateDir: nowhere,
+      journal: { archive: nowhere, keepFiles: 2 },
       strategiesDir: nowhere,
       wallets: new Map(),
       anchors: new Map(),

@@ -4,7 +4,8 @@ import {
   GASLESS_SHARES,
   routesOf,
 } from '../../../../src/adapters/pace/route-shares.ts'
-import { closedLabels, createMetrics } from '../../../../src/adapters/tell/metrics.ts'
+import { closedLabels } from '../../../../src/adapters/tell/metrics/closed-labels.ts'
+import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
 
 test('the exposition starts with the build version and the process metrics', async () => {
   const text = await createMetrics({ version: '1.2.3' }).render()

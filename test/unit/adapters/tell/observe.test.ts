@@ -487,6 +487,7 @@ test('funds that nobody knows are no gauge at all, and the log says why', async 
     balance: 5n,
     outstanding: 0n,
     runwaySeconds: 9,
+    alertBelow: undefined,
     isLow: false,
   })
   expect(await metrics.render()).toContain('tranched_gastank_available_ether{account="operator"}')

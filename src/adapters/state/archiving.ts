@@ -1,0 +1,65 @@
+import { chmod, copyFile, readFile, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { ensureDirectory, fileSize, moveDurably, PRIVATE_FILE, syncFile } from './durable-file.ts'
+import { listSegments } from './segments.ts'
+
+/** Where finished files of a journal go, and how many stay with it, at least 2. */
+export type ArchiveRule = { readonly dir: string; readonly keepFiles: number }
+
+/**
+ * Moves finished files of a journal to its archive, oldest first, as long as more than `keepFiles` are there. What a start
+ * needs stays: everything after the snapshot. At any moment each file is whole in one of the two places, or in both. Gives how
+ * many were moved; rejects where the archive cannot take one, and then everything is where it was.
+ */
+export async function archiveFinished(
+  journalDir: string,
+  { dir, keepFiles }: ArchiveRule,
+  snapshotSeq: number,
+): Promise<number> {
+  const segments = await listSegments(journalDir)
+  const last = segments.length - Math.max(2, keepFiles)
+  let moved = 0
+  for (const [index, { file }] of segments.slice(0, Math.max(0, last)).entries()) {
+    const next = segments[index + 1]
+    if (next === undefined || next.firstSeq > snapshotSeq + 1) break
+    if (moved === 0) await ensureDirectory(dir)
+    await moveOver(file, join(dir, basename(file)))
+    moved += 1
+  }
+  return moved
+}
+
+/** A crash between the copy and the removal leaves both, which the next one finds. */
+async function moveOver(from: string, to: string): Promise<void> {
+  if ((await fileSize(to)) === undefined) {
+    try {
+      await moveDurably(from, to)
+      return
+    } catch (error) {
+      if (!isOnAnotherDisk(error)) throw error
+      await copyDurably(from, to)
+    }
+  }
+  if (!(await isSame(from, to)))
+    throw new Error(`${to} is there already and is another file: move one of them away`)
+  await rm(from)
+  await syncFile(dirname(from))
+}
+
+async function copyDurably(from: string, to: string): Promise<void> {
+  const copy = `${to}.tmp`
+  await copyFile(from, copy)
+  await chmod(copy, PRIVATE_FILE)
+  await syncFile(copy)
+  await rename(copy, to)
+  await syncFile(dirname(to))
+}
+
+async function isSame(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([readFile(one), readFile(other)])
+  return a.equals(b)
+}
+
+function isOnAnotherDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EXDEV'
+}

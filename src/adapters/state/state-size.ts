@@ -1,0 +1,32 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stateFiles } from './state-files.ts'
+
+/** What of a state directory takes room on disk. */
+export type StateSize = Readonly<Record<'journal' | 'snapshot' | 'other', number>>
+
+/** Files of one directory that are looked at; a journal of that many is many GB. */
+const FILES_MAX = 4_096
+
+/** Bytes of the journal's files, of the snapshot, and of whatever else lies directly in the directory. Never rejects. */
+export async function stateSize(dir: string): Promise<StateSize> {
+  const files = stateFiles(dir)
+  const [journal, snapshot, all] = await Promise.all([
+    sumOf(files.journal),
+    bytesOf(files.snapshot),
+    sumOf(dir),
+  ])
+  return { journal, snapshot, other: Math.max(0, all - snapshot) }
+}
+
+async function sumOf(dir: string): Promise<number> {
+  const names = await readdir(dir).catch(() => [])
+  const sizes = await Promise.all(names.slice(-FILES_MAX).map((name) => bytesOf(join(dir, name))))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** Nothing of what is not there, or no file. */
+async function bytesOf(file: string): Promise<number> {
+  const found = await stat(file).catch(() => undefined)
+  return found?.isFile() === true ? found.size : 0
+}

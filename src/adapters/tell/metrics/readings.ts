@@ -1,0 +1,159 @@
+import { type CapUse, capsOf } from '../../../domain/book/caps.ts'
+import type { PauseCause } from '../../../domain/book/journal.ts'
+import type { DaemonState, OpenIntent } from '../../../domain/book/state.ts'
+import { deadlineOf } from '../../../domain/book/venues.ts'
+import { hasLiveAuthorization, type OrderState } from '../../../domain/order.ts'
+import type { AccountLimits } from '../../../domain/settings.ts'
+import type { Strategy } from '../../../domain/strategy.ts'
+import type { Token } from '../../../domain/token.ts'
+import { formatAmount } from '../../../domain/units.ts'
+import { createReadGauge, type Family } from './family.ts'
+
+/** Stands where a strategy would: no strategy can be named so. */
+const ACCOUNT = '_account'
+
+/** A trusted call has no deadline: it counts as overdue when it has been open for this long. */
+const ENDLESS_MS = 3_600_000
+
+/** Reading the caps of a thousand strategies takes a few milliseconds. */
+const CAPS_FRESH_MS = 500
+
+/** What bars signatures, each told apart: why, or undefined while it does not. */
+export type Bars = Readonly<Record<'lock' | 'anchor' | 'halt-file', () => string | undefined>>
+
+export type ReadingsInput = {
+  /** Live view of the fold. */
+  readonly state: DaemonState
+  /** The operator's files as they are now. */
+  readonly strategies: () => Iterable<Strategy>
+  readonly account: AccountLimits
+  readonly tokens: readonly Token[]
+  readonly bars: Bars
+  /** When the loop turned last, epoch ms. */
+  readonly turnedAtMs: () => number
+  /** Bytes on disk by what they are for, as last looked at. */
+  readonly stateBytes: () => Iterable<readonly [string, number]>
+  /** By pair: when its feed was updated, epoch seconds. */
+  readonly feedUpdated: ReadonlyMap<string, number>
+  readonly now: () => number
+}
+
+/** What of the state and the daemon is read when somebody asks, and costs nothing while nobody does. */
+export function stateReadings(input: ReadingsInput): readonly Family[] {
+  const { state, bars, now } = input
+  let seen: { readonly atMs: number; readonly caps: readonly CapUse[] } | undefined
+  // Two metrics tell of them, and one scrape asks for both.
+  const caps = (): readonly CapUse[] => {
+    const nowMs = now()
+    if (seen === undefined || Math.abs(nowMs - seen.atMs) > CAPS_FRESH_MS)
+      seen = {
+        atMs: nowMs,
+        caps: capsOf(state, { ...input, strategies: input.strategies(), nowMs }),
+      }
+    return seen.caps
+  }
+  return [
+    capGauge('tranched_spent', 'What counts against a cap now, in whole tokens.', () =>
+      caps().map((use) => [use, use.used]),
+    ),
+    capGauge('tranched_cap', 'Caps of the operator files, in whole tokens.', () =>
+      caps().map((use) => [use, use.cap]),
+    ),
+    createReadGauge(
+      {
+        name: 'tranched_open_intents',
+        help: 'Intents without a recorded outcome, by the state of their order.',
+        labelNames: ['state'],
+      },
+      () => openByState(state),
+    ),
+    createReadGauge(
+      {
+        name: 'tranched_unresolved_overdue_seconds',
+        help: 'How long the oldest unresolved order has outlived the deadline of its authorization.',
+        labelNames: [],
+      },
+      () => [[{}, overdueSeconds(state, now())]],
+    ),
+    createReadGauge(
+      {
+        name: 'tranched_halt_cause',
+        help: '1 for what the halt in force comes from.',
+        labelNames: ['cause'],
+      },
+      () => CAUSES.map((cause) => [{ cause }, state.halted?.cause === cause ? 1 : 0]),
+    ),
+    createReadGauge(
+      {
+        name: 'tranched_barred',
+        help: '1 while it keeps everything from being signed.',
+        labelNames: ['what'],
+      },
+      () =>
+        Object.entries(bars).map(([what, barred]) => [{ what }, barred() === undefined ? 0 : 1]),
+    ),
+    createReadGauge(
+      {
+        name: 'tranched_last_turn_timestamp_seconds',
+        help: 'When the loop of the daemon last turned, in epoch seconds.',
+        labelNames: [],
+      },
+      () => [[{}, input.turnedAtMs() / 1_000]],
+    ),
+    createReadGauge(
+      {
+        name: 'tranched_state_bytes',
+        help: 'What the state directory takes on disk.',
+        labelNames: ['what'],
+      },
+      () => [...input.stateBytes()].map(([what, bytes]) => [{ what }, bytes]),
+    ),
+    createReadGauge(
+      {
+        name: 'tranched_feed_age_seconds',
+        help: 'Age of the newest price that a feed gave.',
+        labelNames: ['pair'],
+      },
+      () => [...input.feedUpdated].map(([pair, at]) => [{ pair }, Math.max(0, now() / 1_000 - at)]),
+    ),
+  ]
+}
+
+const CAUSES: readonly PauseCause[] = ['operator', 'failure-streak', 'evidence']
+
+function capGauge(
+  name: string,
+  help: string,
+  read: () => readonly (readonly [CapUse, bigint])[],
+): Family {
+  return createReadGauge({ name, help, labelNames: ['strategy', 'token', 'window'] }, () =>
+    read().map(([{ strategy = ACCOUNT, token, window }, amount]) => [
+      { strategy, token: token.symbol, window },
+      Number(formatAmount(amount, token.decimals)),
+    ]),
+  )
+}
+
+const STATES: readonly OrderState[] = ['planned', 'exposed', 'accepted', 'lapsing', 'filled']
+
+function openByState({ intents }: DaemonState): readonly (readonly [{ state: string }, number])[] {
+  const counts = new Map<OrderState, number>()
+  for (const { state } of intents.values()) counts.set(state, (counts.get(state) ?? 0) + 1)
+  return STATES.map((state) => [{ state }, counts.get(state) ?? 0])
+}
+
+function overdueSeconds({ intents }: DaemonState, nowMs: number): number {
+  let longestMs = 0
+  for (const open of intents.values()) {
+    const dueMs = dueOf(open)
+    if (dueMs !== undefined) longestMs = Math.max(longestMs, nowMs - dueMs)
+  }
+  return longestMs / 1_000
+}
+
+/** When it ought to be over; undefined while nothing of it is signed. */
+function dueOf(open: OpenIntent): number | undefined {
+  if (!hasLiveAuthorization(open.state)) return undefined
+  const deadlineSeconds = deadlineOf(open)
+  return deadlineSeconds === undefined ? open.openedAtMs + ENDLESS_MS : deadlineSeconds * 1_000
+}

@@ -1,0 +1,37 @@
+import { DISK, type Make } from './make.ts'
+
+/** What is open or stopped, and the journal that says so. */
+export function stateMetrics(make: Make) {
+  return {
+    halted: make.gauge({
+      name: 'tranched_halted',
+      help: '1 while nothing new is signed, until it is resumed.',
+    }),
+    paused: make.gauge({
+      name: 'tranched_paused',
+      help: '1 while the strategy opens no slots, until it is resumed.',
+      labelNames: ['strategy'],
+    }),
+    strategiesStale: make.gauge({
+      name: 'tranched_strategies_stale',
+      help: 'Files that were refused when they were read again; the old ones hold.',
+    }),
+    openPermits: make.gauge({
+      name: 'tranched_open_permits',
+      help: 'Signed permits that are neither used nor proven dead.',
+    }),
+    unresolvedIntents: make.gauge({
+      name: 'tranched_unresolved_intents',
+      help: 'Intents without a recorded outcome.',
+    }),
+    journalAppendDuration: make.histogram({
+      name: 'tranched_journal_append_duration_seconds',
+      help: 'Time until a group of journal records was on disk.',
+      buckets: DISK,
+    }),
+    journalRecords: make.counter({
+      name: 'tranched_journal_records_total',
+      help: 'Journal records written by this process.',
+    }),
+  }
+}

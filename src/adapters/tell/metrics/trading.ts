@@ -1,0 +1,148 @@
+import type { Outcome } from '../../../domain/intent.ts'
+import { FAILURE_REASONS, REFUSAL_REASONS, type SkipReason } from '../../../domain/reason.ts'
+import type { Strategy } from '../../../domain/strategy.ts'
+import { createClosedCounter } from './family.ts'
+import { type Make, SECONDS_TO_HOURS } from './make.ts'
+
+const OUTCOMES: Readonly<Record<Outcome, true>> = {
+  filled: true,
+  skipped: true,
+  refused: true,
+  failed: true,
+  expired: true,
+  missed: true,
+}
+
+const BPS = [-500, -200, -100, -50, -20, -10, -5, 0, 5, 10, 20, 50, 100, 200]
+
+/** Reasons to skip that somebody may want to hear of the first time; others begin with their first. */
+const ALARMING: readonly SkipReason[] = [
+  'insufficient-balance',
+  'balance-unreadable',
+  'price-stale',
+  'price-missing',
+  'price-invalid',
+  'sequencer-down',
+  'module-failed',
+]
+
+/** What is paid at each venue. Own transactions (approvals, deposits) pay gas as well. */
+const COSTS = [
+  ['gasless', 'gas'],
+  ['aggregated', 'charge'],
+  ['aggregated', 'blob'],
+  ['aggregated', 'gas'],
+  ['direct', 'gas'],
+  ['direct', 'blob'],
+] as const
+
+const OUTCOME_SERIES = Object.keys(OUTCOMES).map((outcome) => ({ outcome }))
+const REFUSAL_SERIES = REFUSAL_REASONS.map((reason) => ({ reason }))
+const SKIP_SERIES = ALARMING.map((reason) => ({ reason }))
+const FAILURE_SERIES = {
+  gasless: FAILURE_REASONS.map((reason) => ({ venue: 'gasless', reason })),
+  aggregated: FAILURE_REASONS.map((reason) => ({ venue: 'aggregated', reason })),
+} as const
+
+/** What a counter has to know of a strategy. `trades`: symbols of the tokens that it sells or buys. */
+export type Named = Pick<Strategy, 'name' | 'kind'> & { readonly trades?: readonly string[] }
+
+/**
+ * What became of slots and orders. All of it is there at 0 for each strategy from the start, so that `increase()` sees the
+ * first; a thousand strategies have some seventy thousand such series.
+ */
+export function outcomeCounters() {
+  const slots = createClosedCounter({
+    name: 'tranched_slots_total',
+    help: 'Schedule slots by recorded outcome.',
+    labelNames: ['strategy', 'outcome'],
+  })
+  const skips = createClosedCounter({
+    name: 'tranched_skips_total',
+    help: 'Skipped slots by reason.',
+    labelNames: ['strategy', 'reason'],
+  })
+  const failures = createClosedCounter({
+    name: 'tranched_failures_total',
+    help: 'Intents that were decided and allowed but ended without a fill.',
+    labelNames: ['strategy', 'venue', 'reason'],
+  })
+  const refusals = createClosedCounter({
+    name: 'tranched_refusals_total',
+    help: 'Quotes that were not signed because the operator files do not allow them.',
+    labelNames: ['strategy', 'reason'],
+  })
+  return {
+    counters: { slots, skips, failures, refusals },
+    start({ name, kind }: Named): void {
+      slots.start(name, OUTCOME_SERIES)
+      skips.start(name, SKIP_SERIES)
+      failures.start(name, FAILURE_SERIES[venueOf(kind)])
+      refusals.start(name, REFUSAL_SERIES)
+    },
+  }
+}
+
+export function venueOf(kind: Strategy['kind']): 'gasless' | 'aggregated' {
+  return kind === 'call' ? 'aggregated' : 'gasless'
+}
+
+/** Slots and what became of them. */
+export function tradingMetrics(make: Make) {
+  const fees = make.counter({
+    name: 'tranched_fees_total',
+    help: 'What execution cost, in whole tokens: charges of the aggregation service, blob gas, gas of own transactions.',
+    labelNames: ['venue', 'token', 'what'],
+  })
+  for (const [venue, what] of COSTS) fees.inc({ venue, token: 'ETH', what }, 0)
+  return {
+    fees,
+    fills: make.counter({
+      name: 'tranched_fills_total',
+      help: 'Fills proven on chain.',
+      labelNames: ['strategy', 'venue'],
+    }),
+    volume: make.counter({
+      name: 'tranched_volume_total',
+      help: 'Sold and bought by proven fills, in whole tokens.',
+      labelNames: ['strategy', 'token', 'side'],
+    }),
+    againstFeed: make.histogram({
+      name: 'tranched_execution_vs_feed_bps',
+      help: 'How much more a fill brought than the feeds price at its signature, in basis points; below 0 is worse.',
+      labelNames: ['strategy'],
+      buckets: BPS,
+    }),
+    slotWaiting: make.gauge({
+      name: 'tranched_slot_waiting',
+      help: '1 while a slot that is due waits for a reason that was told.',
+      labelNames: ['strategy'],
+    }),
+    slotLateness: make.histogram({
+      name: 'tranched_slot_lateness_seconds',
+      help: 'Time from the slot to its opening.',
+      buckets: SECONDS_TO_HOURS,
+    }),
+    orderDuration: make.histogram({
+      name: 'tranched_order_duration_seconds',
+      help: 'Time from opening an intent to proof of its fill.',
+      labelNames: ['venue'],
+      buckets: SECONDS_TO_HOURS,
+    }),
+    lastFill: make.gauge({
+      name: 'tranched_last_fill_timestamp_seconds',
+      help: 'When the last fill was proven, in epoch seconds.',
+      labelNames: ['strategy'],
+    }),
+    unsold: make.gauge({
+      name: 'tranched_unsold',
+      help: 'What a program of slices that is over has not sold, in whole tokens; absent until one is over.',
+      labelNames: ['strategy', 'token'],
+    }),
+    nextSlot: make.gauge({
+      name: 'tranched_next_slot_timestamp_seconds',
+      help: 'When the next slot is due, in epoch seconds; absent when none is.',
+      labelNames: ['strategy'],
+    }),
+  }
+}

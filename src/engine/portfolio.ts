@@ -1,0 +1,58 @@
+import type { Holding } from '../domain/holding.ts'
+import { acceptPath, type PriceFeed, type PricePath } from '../domain/price.ts'
+import { type Token, WETH_BASE_ADDRESS } from '../domain/token.ts'
+import { mulDivDown } from '../domain/units.ts'
+import type { ChainView } from '../ports.ts'
+
+/** Where prices lead from one token to another. */
+type PricePaths = (sell: Token, buy: Token) => PricePath | undefined
+
+/** The token that most feeds quote in, of several the one that is named first: everything is valued in it. */
+export function valueTokenOf(feeds: Iterable<PriceFeed>): Token | undefined {
+  const counts = new Map<string, { readonly token: Token; count: number }>()
+  for (const { quote } of feeds) {
+    const known = counts.get(quote.address)
+    if (known === undefined) counts.set(quote.address, { token: quote, count: 1 })
+    else known.count += 1
+  }
+  let most: { readonly token: Token; readonly count: number } | undefined
+  for (const each of counts.values()) if (each.count > (most?.count ?? 0)) most = each
+  return most?.token
+}
+
+/** Values what was read in `valueToken`, rounded down. ETH is worth what WETH is. */
+export function holdingsOf(
+  view: ChainView,
+  {
+    held,
+    valueToken,
+    pricePath,
+  }: {
+    readonly held: readonly {
+      readonly token: Token
+      readonly isNative: boolean
+      readonly amount: bigint | undefined
+    }[]
+    readonly valueToken: Token | undefined
+    readonly pricePath: PricePaths
+  },
+): readonly Holding[] {
+  return held.map(({ token, isNative, amount }) => {
+    const { symbol, decimals } = token
+    const known = { token: isNative ? 'ETH' : symbol, decimals, amount }
+    if (valueToken === undefined) return { ...known, value: undefined, pricedAtSeconds: undefined }
+    if (token.address === valueToken.address)
+      return { ...known, value: amount, pricedAtSeconds: undefined }
+    const path = pricePath(valueToken, token)
+    const answer = acceptPath(path, view.readings, view.blockTimeSeconds)
+    if (!answer.ok) return { ...known, value: undefined, pricedAtSeconds: undefined }
+    const { ratio, updatedAtSeconds } = answer.price
+    const value = amount === undefined ? undefined : mulDivDown(amount, ratio.num, ratio.den)
+    return { ...known, value, pricedAtSeconds: updatedAtSeconds }
+  })
+}
+
+/** The token by whose price ETH is valued. */
+export function wrappedEther(tokens: readonly Token[]): Token | undefined {
+  return tokens.find(({ address }) => address === WETH_BASE_ADDRESS)
+}

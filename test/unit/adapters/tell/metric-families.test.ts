@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import {
+  createClosedCounter,
+  createReadGauge,
+} from '../../../../src/adapters/tell/metrics/family.ts'
+import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
+import { FAILURE_REASONS, REFUSAL_REASONS } from '../../../../src/domain/reason.ts'
+
+function counter() {
+  return createClosedCounter({
+    name: 'x_total',
+    help: 'What is counted.',
+    labelNames: ['strategy', 'reason'],
+  })
+}
+
+test('what was started is there at 0, with its help and type, before anything is counted', () => {
+  const counted = counter()
+  counted.start('a', [{ reason: 'late' }, { reason: 'broke' }])
+  expect([...counted.text()].join('')).toBe(
+    '# HELP x_total What is counted.\n# TYPE x_total counter\nx_total{strategy="a",reason="late"} 0\nx_total{strategy="a",reason="broke"} 0\n\n',
+  )
+})
+
+test('a count is of its strategy alone, and stays when the strategy is started again', () => {
+  const counted = counter()
+  const series = [{ reason: 'late' }]
+  counted.start('a', series)
+  counted.start('b', series)
+  counted.inc({ strategy: 'a', reason: 'late' }, 3)
+  counted.start('a', series)
+  const text = [...counted.text()].join('')
+  expect(text).toContain('{strategy="a",reason="late"} 3\n')
+  expect(text).toContain('{strategy="b",reason="late"} 0\n')
+})
+
+test('a count that was not started has a series from then on, once', () => {
+  const counted = counter()
+  counted.start('a', [{ reason: 'late' }])
+  counted.inc({ strategy: 'a', reason: 'odd' })
+  counted.inc({ strategy: 'a', reason: 'odd' })
+  expect([...counted.text()].join('').match(/reason="odd"} \d/g)).toEqual(['reason="odd"} 2'])
+})
+
+test('label values are escaped', () => {
+  const gauge = createReadGauge({ name: 'g', help: 'h', labelNames: ['what'] }, () => [
+    [{ what: 'a"b\\c\nd' }, 1],
+  ])
+  expect([...gauge.text()].join('')).toContain('g{what="a\\"b\\\\c\\nd"} 1\n')
+})
+
+test('a read gauge is asked each time, and has no series of what is gone', () => {
+  let pairs: readonly string[] = ['WETH/USDC']
+  const gauge = createReadGauge({ name: 'g', help: 'h', labelNames: ['pair'] }, () =>
+    pairs.map((pair) => [{ pair }, 2]),
+  )
+  expect([...gauge.text()].join('')).toContain('pair="WETH/USDC"')
+  pairs = []
+  expect([...gauge.text()].join('')).toBe('# HELP g h\n# TYPE g gauge\n\n')
+})
+
+test('every reason to fail or refuse exists at 0 for every strategy from the start', async () => {
+  const metrics = createMetrics({ version: '1' })
+  metrics.registerStrategies([
+    { name: 'buy', kind: 'dca', trades: ['USDC', 'WETH'] },
+    { name: 'claim', kind: 'call' },
+  ])
+  const text = await metrics.render()
+  for (const reason of FAILURE_REASONS) {
+    expect(text).toContain(
+      `tranched_failures_total{strategy="buy",venue="gasless",reason="${reason}"} 0\n`,
+    )
+    expect(text).toContain(
+      `tranched_failures_total{strategy="claim",venue="aggregated",reason="${reason}"} 0\n`,
+    )
+  }
+  for (const reason of REFUSAL_REASONS)
+    expect(text).toContain(`tranched_refusals_total{strategy="claim",reason="${reason}"} 0\n`)
+  expect(text).toContain('tranched_skips_total{strategy="buy",reason="insufficient-balance"} 0\n')
+  expect(text).toContain('tranched_volume_total{strategy="buy",token="WETH",side="buy"} 0\n')
+  expect(text).toContain('tranched_fees_total{venue="aggregated",token="ETH",what="charge"} 0\n')
+})
+
+test('two who ask at the same time are given one and the same text', async () => {
+  const metrics = createMetrics({ version: '1' })
+  let reads = 0
+  metrics.add(
+    createReadGauge({ name: 'g', help: 'h', labelNames: [] }, () => {
+      reads += 1
+      return [[{}, reads]]
+    }),
+  )
+  const [one, other] = await Promise.all([metrics.render(), metrics.render()])
+  expect(one).toBe(other)
+  expect(await metrics.render()).toContain('g 2\n')
+})
+
+test('orders have their turns while the metrics of a thousand strategies are written', async () => {
+  const metrics = createMetrics({ version: '1' })
+  metrics.registerStrategies(
+    Array.from({ length: 1_000 }, (_, index) => ({ name: `strategy-${index}`, kind: 'dca' })),
+  )
+  let turns = 0
+  let isDone = false
+  const turn = (): void => {
+    turns += 1
+    if (!isDone) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await metrics.render()
+  isDone = true
+  expect(turns).toBeGreaterThan(3)
+})
