@@ -10,7 +10,8 @@ export const LONG = [
   'test/contract/{aggregator/gas-tank,gasless/gasless-described}.test.ts',
   'test/crash/{call-kill,call-daemon-kill,daemon-proxy,two-writers}.test.ts',
   'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,embedded,faulty-nodes,kinds,modules}.test.ts',
-  'test/e2e/{never-filled,node-ahead,refused-start,rollback,sandbox-settings,service-faults}.test.ts',
+  'test/e2e/{never-filled,node-ahead,refused-start,remote-control,rollback}.test.ts',
+  'test/e2e/{sandbox-settings,service-faults}.test.ts',
   'test/e2e/{settling,state}.test.ts',
   'test/e2e/{stopping,top-ups}.test.ts',
 ]
