@@ -14,6 +14,7 @@ export const LONG = [
   'test/e2e/{sandbox-settings,service-faults}.test.ts',
   'test/e2e/{settling,state}.test.ts',
   'test/e2e/{stopping,top-ups}.test.ts',
+  'test/unit/adapters/page/page-large.test.ts',
 ]
 
 /** What takes longest begins first: what begins last must not be what the run then waits for. */

@@ -130,6 +130,15 @@ export type TelegramControl = {
   readonly apiRoot: string
 }
 
+/** Where metrics, health and the page are served, read-only. */
+export type HttpSettings = {
+  readonly host: string
+  readonly port: number
+  /** Further names that the page may be asked for by. */
+  readonly hosts: readonly string[]
+  readonly page: boolean
+}
+
 /** A validated config file. Paths are absolute. */
 export type Settings = {
   readonly mode: Mode
@@ -140,7 +149,7 @@ export type Settings = {
   readonly strategiesDir: string
   /** Where finished files of the journal go, if anywhere, and how many stay. */
   readonly journal: { readonly archive: string | undefined; readonly keepFiles: number }
-  readonly http: { readonly host: string; readonly port: number }
+  readonly http: HttpSettings
   readonly log: { readonly level: string; readonly format: 'auto' | 'json' | 'pretty' }
   readonly wallets: ReadonlyMap<string, WalletSource>
   readonly chains: ReadonlyMap<string, ChainSettings>

@@ -196,7 +196,10 @@ class Attendant {
     view: ChainView,
     read: { readonly isLook: boolean; readonly tokens: Wanted['tokens']; readonly nowMs: number },
   ): void {
-    if (!read.isLook) return reportBalances(this.#input, read.tokens, view)
+    if (!read.isLook) {
+      reportBalances(this.#input, read.tokens, view)
+      return
+    }
     this.#lookedAtMs = read.nowMs
     const upcoming = this.#upcoming
     const strategies = upcoming.strategies.filter(({ name }) => upcoming.nextOf(name) !== undefined)

@@ -162,7 +162,7 @@ test('a person afar looks, pauses, halts, and resumes after being asked twice', 
 
   const [, slot = ''] = /"intentId":"(buy-weth:\d+)/.exec(daemon.output()) ?? []
   alice.says(`/why ${slot}`)
-  await hears(/^buy-weth:/)
+  expect((await hears(/^buy-weth:/)).text).toMatch(/\d\d:\d\d:\d\d filled: 25 USDC for /)
   const metrics = await metricsTextOf(daemon)
   expect((await metricsOf(daemon)).get('tranched_remote_listening{service="telegram"}')).toBe(1)
   const startedAt = performance.now()

@@ -9,7 +9,7 @@ export function findBinary(name: string): string {
     .find(isExecutable)
   if (found === undefined)
     throw new Error(
-      `${name} is not on the PATH: install the Debian package prometheus, or run .ci/run, which unpacks it`,
+      `${name} is not on the PATH: install the Debian packages prometheus and prometheus-alertmanager, or run .ci/run, which unpacks them`,
     )
   return found
 }

@@ -1,10 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findBinary } from './binary.ts'
 import {
   freePort,
   PROGRAM,
+  ROOT,
   type Running,
   runProcess,
   startProcess,
@@ -73,7 +76,8 @@ async function startPrometheus(daemonPort: number, port: number): Promise<Runnin
   await writeFile(
     config,
     [
-      'global: { scrape_interval: 1s, scrape_timeout: 1s }',
+      'global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }',
+      `rule_files: [${join(ROOT, 'config/prometheus')}/*.rules.yml]`,
       'scrape_configs:',
       '  - job_name: tranched',
       `    static_configs: [{ targets: ["127.0.0.1:${daemonPort}"] }]`,
@@ -151,4 +155,64 @@ test('no label holds an id, a hash or an address', async () => {
 test('the probes of a daemon that trades answer 200', async () => {
   for (const path of ['healthz', 'readyz'])
     expect((await fetch(`${daemonUrl}/${path}`)).status, path).toBe(200)
+})
+
+type Panel = {
+  readonly title: string
+  readonly targets?: readonly { readonly expr: string }[]
+}
+
+/** What Grafana fills in. */
+const CHOSEN: readonly (readonly [RegExp, string])[] = [
+  [/\$instance/g, '.+'],
+  [/\$strategy/g, 'buy-weth'],
+  [/\$__rate_interval/g, '20s'],
+  [/\$__range/g, '1m'],
+]
+
+function panelQueries(): readonly { readonly panel: string; readonly expr: string }[] {
+  const dir = join(ROOT, 'config/grafana/dashboards')
+  return readdirSync(dir).flatMap((file) => {
+    const { panels } = JSON.parse(readFileSync(join(dir, file), 'utf8')) as {
+      panels: readonly Panel[]
+    }
+    return panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }) => ({
+        panel: `${file}: ${title}`,
+        expr: CHOSEN.reduce((text, [name, value]) => text.replace(name, value), expr),
+      })),
+    )
+  })
+}
+
+/** A quantile of nothing is a series, and shows nothing. */
+async function shows(expr: string): Promise<boolean> {
+  return (await query(expr)).some(({ value }) => !Number.isNaN(Number(value[1])))
+}
+
+test('every query of every dashboard shows something of a run of both venues', async () => {
+  const queries = panelQueries()
+  expect(queries.length).toBeGreaterThan(80)
+  expect(queries.filter(({ expr }) => expr.includes('$'))).toEqual([])
+  let missing = queries
+  // How long the GasTank lasts is known a minute after the first look at it.
+  await until(
+    'data',
+    async () => {
+      const answers = await Promise.all(missing.map(({ expr }) => shows(expr)))
+      missing = missing.filter((_, index) => !answers[index])
+      await sleep(1_000)
+      return missing.length === 0 ? true : undefined
+    },
+    100_000,
+  ).catch(() => undefined)
+  expect(missing).toEqual([])
+})
+
+test('no alert is even pending in a run in which all is well', async () => {
+  // The sandbox's program has its own amount as its total, and its deposit was made before anybody looked.
+  const usual = 'TranchedTotalNearlySpent|TranchedRunwayShort'
+  expect(await query('count(tranched_fills_total > 0) > 5')).toHaveLength(1)
+  expect(await query(`ALERTS{alertname!~"${usual}"}`)).toEqual([])
+  expect(await query('count(strategy:tranched_cap_used:ratio)')).toHaveLength(1)
 })

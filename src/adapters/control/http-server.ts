@@ -1,6 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { OperatorError } from '../../domain/errors.ts'
+import { type EventSource, EventStreams, type EventStreamsOptions } from './event-streams.ts'
+import { createHostCheck, type HostCheck } from './hosts.ts'
+import { headersOf, json, type Reply } from './replies.ts'
+import { type Asked, askedIn, refusalOf, revisionIn } from './requests.ts'
 
 const REQUEST_TIMEOUT_MS = 3_000
 const CONNECTIONS_MAX = 64
@@ -15,22 +19,35 @@ export type Probe = {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
+/** What is served beside the metrics, to whoever asks by a name that is ours. */
+export type Site = {
+  /** Undefined where nothing is at a path. Never slower than a client waits. */
+  answer(path: string, query: URLSearchParams): Promise<Reply | undefined>
+  /** What `/events` streams. */
+  readonly events: EventSource
+}
+
 export type HttpServerOptions = {
   readonly host: string
   /** 0 picks a free port. */
   readonly port: number
+  /** Further names that it may be asked by. */
+  readonly hosts?: readonly string[]
   readonly metrics: { readonly contentType: string; render(): Promise<string> }
   /** Is the loop alive? A supervisor may restart the process when not. */
   readonly health: () => Probe
   /** Is the state loaded, the lock held, is every service reachable? */
   readonly ready: () => Probe
+  /** The page; nothing is at its paths without it. */
+  readonly site?: Site | undefined
+  readonly eventStreams?: EventStreamsOptions
 }
 
 export type HttpServer = {
   /** Base URL without a trailing slash. */
   readonly address: string
   readonly port: number
-  /** Stops listening, lets running answers end for a second, then cuts them off. */
+  /** Ends streams at once, stops listening, lets running answers end for a second, then cuts them off. */
   close(): Promise<void>
 }
 
@@ -40,13 +57,14 @@ export class PortInUseError extends OperatorError {
   readonly means = 'badConfig'
 }
 
-type Reply = { readonly status: number; readonly contentType: string; readonly body: string }
-
 /**
- * Serves `/metrics`, `/healthz` and `/readyz`, and nothing that changes anything. Rejects with a message that names the
- * port and the remedy when it cannot listen.
+ * Serves `/metrics`, `/healthz` and `/readyz`, and the page where there is one; nothing that changes anything. Rejects with a
+ * message that names the port and the remedy when it cannot listen.
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { site, hosts = [] } = options
+  const streams = site && new EventStreams(site.events, options.eventStreams)
+  const served: Served = { ...options, streams, check: createHostCheck({ ...options, hosts }) }
   const server = createServer(
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -54,53 +72,76 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: HEADER_BYTES_MAX,
     },
-    (request, response) => void answer(request, response, options),
+    (request, response) => void answer({ request, response, letStay }, served),
   )
-  boundConnections(server)
+  const { letStay } = boundConnections(server)
   // Also cuts off clients that never read their answer.
   server.setTimeout(2 * REQUEST_TIMEOUT_MS, (socket: Socket) => socket.destroy())
   await listen(server, options)
   // Listening on host and port: the address is never a pipe's name.
   const { port } = server.address() as AddressInfo
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
-  return { address: `http://${host}:${port}`, port, close: () => close(server) }
+  return {
+    address: `http://${host}:${port}`,
+    port,
+    close() {
+      streams?.close()
+      return close(server)
+    },
+  }
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: HttpServerOptions,
-): Promise<void> {
-  const reply = await replyTo(request, options).catch(brokenReply)
+type Served = HttpServerOptions & {
+  readonly streams: EventStreams | undefined
+  readonly check: HostCheck
+}
+
+type Exchange = {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Takes the connection out of those that give way to others. */
+  readonly letStay: (socket: Socket) => void
+}
+
+async function answer({ request, response, letStay }: Exchange, served: Served): Promise<void> {
+  const asked = askedIn(request)
+  const refusal = refusalOf(request, asked, served.check)
+  const { streams } = served
+  if (refusal === undefined && streams !== undefined && asked.path === '/events') {
+    letStay(request.socket)
+    response.setHeaders(new Map(Object.entries(headersOf(asked))))
+    return streams.open(request, response, revisionIn(request, asked.query))
+  }
+  const reply = refusal ?? (await replyTo(asked, served).catch(brokenReply))
   // A body is never read, and a connection that waits for the next scrape would take the place of another's.
   response.setHeader('connection', 'close')
-  if (reply.status === 405) response.setHeader('allow', 'GET')
+  if (reply.status === 405) response.setHeader('allow', 'GET, HEAD')
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
     'content-length': Buffer.byteLength(reply.body),
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
+    ...headersOf(asked),
+    ...reply.headers,
   })
   response.end(reply.body)
 }
 
-async function replyTo(request: IncomingMessage, options: HttpServerOptions): Promise<Reply> {
-  if (request.method !== 'GET') return json(405, { error: 'only GET is served here' })
-  const [path] = (request.url ?? '/').split('?', 1)
+async function replyTo({ path, query }: Asked, served: Served): Promise<Reply> {
+  const { metrics, health, ready, site } = served
   switch (path) {
     case '/metrics':
-      return {
-        status: 200,
-        contentType: options.metrics.contentType,
-        body: await options.metrics.render(),
-      }
+      return { status: 200, contentType: metrics.contentType, body: await metrics.render() }
     case '/healthz':
-      return probeReply(options.health())
+      return probeReply(health())
     case '/readyz':
-      return probeReply(options.ready())
+      return probeReply(ready())
     default:
-      return json(404, { error: 'not found; try /metrics, /healthz or /readyz' })
+      return (await site?.answer(path, query)) ?? nothingHere(site)
   }
+}
+
+function nothingHere(site: Site | undefined): Reply {
+  const page = site === undefined ? '' : '/, '
+  return json(404, { error: `not found; try ${page}/metrics, /healthz or /readyz` })
 }
 
 function probeReply({ ok, reasons, details }: Probe): Reply {
@@ -112,19 +153,12 @@ function brokenReply(): Reply {
   return json(500, { error: 'could not make the answer' })
 }
 
-function json(status: number, value: unknown): Reply {
-  return {
-    status,
-    contentType: 'application/json; charset=utf-8',
-    body: `${JSON.stringify(value)}\n`,
-  }
-}
-
 /**
  * Whoever comes is let in, and the connection that has been there the longest gives way: an answer takes moments, so that
- * it is one of those that only hold a place. Refusing newcomers would let sixty-four silent ones close out a health check.
+ * it is one of those that only hold a place. Refusing newcomers would let sixty-four silent ones close out a health check. A
+ * stream of events holds its place for a purpose, and is bounded for itself.
  */
-function boundConnections(server: Server): void {
+function boundConnections(server: Server): { letStay: (socket: Socket) => void } {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {
     open.add(socket)
@@ -135,6 +169,7 @@ function boundConnections(server: Server): void {
     open.delete(oldest)
     oldest.destroy()
   })
+  return { letStay: (socket) => open.delete(socket) }
 }
 
 function listen(server: Server, at: { host: string; port: number }): Promise<void> {

@@ -95,13 +95,14 @@ export type FillRow = {
 }
 
 export type FillsPage = {
-  /** Newest first. */
+  /** Newest first. Fewer than were asked for, or none, where a search came to its bound before: `next` goes on from there. */
   readonly fills: readonly FillRow[]
   /** To be given as `before` for the next older ones; null where there are none. */
   readonly next: string | null
 }
 
 export type Holding = {
+  /** `WETH`, or `ETH (operator)` for what another wallet than the one that trades holds. No two are alike. */
   readonly token: string
   /** Null where it was not read. */
   readonly amount: string | null
@@ -142,10 +143,13 @@ export type Overview = {
     readonly explorerUrl: string | null
   }[]
   readonly valueToken: string | null
+  /** Of what the wallet that trades holds and a feed has a price for; null where something of that was not read. */
   readonly totalValue: string | null
   readonly holdings: readonly Holding[]
   readonly gasTank: GasTankRow | null
+  /** The account's, then the fullest of the strategies': at most 60 in all. */
   readonly limits: readonly LimitRow[]
+  /** Those that are overdue first, then the oldest: at most 100. `counts.unresolved` has all of them. */
   readonly orders: readonly OrderRow[]
   readonly counts: {
     readonly strategies: number
@@ -174,6 +178,8 @@ export type HoldingsRange = 'day' | 'week' | 'month' | 'year'
 /** What the journal holds about one slot, oldest first. */
 export type Why = {
   readonly slot: string
+  /** Whether it is all that there is: false where the search came to its bound, or files are not here any more. */
+  readonly whole: boolean
   readonly lines: readonly {
     readonly atMs: number
     readonly title: string
@@ -185,7 +191,7 @@ export type Why = {
 export type Change = {
   readonly overview: Overview
   readonly strategies: readonly StrategyRow[]
-  /** Newest first. */
+  /** Newest first. New ones, and those that were undone; at most 100: where there are as many, ask for the newest page. */
   readonly fills: readonly FillRow[]
 }
 
@@ -198,7 +204,12 @@ export type Change = {
  * - `/api/fills?limit=100&before=CURSOR&strategy=NAME`: FillsPage
  * - `/api/holdings?range=day`: HoldingsSeries
  * - `/api/why?slot=STRATEGY:SECONDS`: Why, or 404 with `{ "error": "..." }`
- * - `/events`: server-sent events, `change` with a Change; a comment every 15 s while nothing changes
+ * - `/events?since=REVISION`: server-sent events, `change` with a Change; a comment every 15 s while nothing changes. The first
+ *   comes at once and holds what changed after that revision of an overview (everything, where that was another process's);
+ *   without `since` it holds no rows. Each has its revision as the event's id, so that a connection that broke goes on
+ *   from there by itself
+ *
+ * Whatever goes wrong is `{ "error": "..." }` in a few words: 400 for a query that nobody understands, 503 while too many ask.
  */
 export type PageRoute =
   | '/api/overview'

@@ -35,6 +35,8 @@ export type JournalOptions = {
   readonly mayUpgrade?: boolean | undefined
   /** Told each fact once it is on disk, and how long the disk took. */
   readonly observe?: (event: Observation) => void
+  /** The same with where each stands in the journal. It must not throw. */
+  readonly onTold?: ((told: PlacedFact) => void) | undefined
   /** Called once, when the disk fails. Stop the daemon: what is in memory can be ahead of what is on disk. */
   readonly onFatal: (error: Error) => void
   /** Records between snapshots, at least 1, default 1,000; a long snapshot waits for a journal that is longer still. */
@@ -48,6 +50,9 @@ export type JournalOptions = {
   /** For tests of a failing disk. */
   readonly openLog?: (file: string) => Promise<LogFile>
 }
+
+/** A fact that is on disk, with the number and the time of its record. */
+export type PlacedFact = { readonly seq: number; readonly atMs: number; readonly fact: Fact }
 
 /** What stands beside the journal: a lock that may be lost, anchors that must not fall behind. */
 export type JournalFence = {
@@ -216,6 +221,7 @@ class JournalFile implements Journal {
   readonly #key: JournalKey | undefined
   readonly #clock: Pick<Clock, 'now'>
   readonly #observe: (event: Observation) => void
+  readonly #onTold: (told: PlacedFact) => void
   readonly #snapshotEvery: number
   readonly #fence: JournalFence | undefined
   readonly #archive: ArchiveRule | undefined
@@ -248,6 +254,7 @@ class JournalFile implements Journal {
     this.#key = options.key
     this.#clock = options.clock
     this.#observe = options.observe ?? (() => undefined)
+    this.#onTold = options.onTold ?? (() => undefined)
     this.#fence = options.fence
     this.#archive = options.archive
     this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
@@ -258,6 +265,7 @@ class JournalFile implements Journal {
     if (stopped !== undefined) return Promise.reject(stopped)
     if (events.length === 0) return this.#lastAppend
     const atMs = this.#clock.now()
+    const firstSeq = this.#head.seq + 1
     const { text, head } = encodeRecords(this.#head, events, atMs, this.#key)
     const facts = this.#apply(events, atMs)
     this.#since.push(text)
@@ -268,7 +276,10 @@ class JournalFile implements Journal {
     const after = this.#fence?.afterFlush?.(head, events)
     this.#lastAppend = this.#log.append(text, events.length, head, after).then(() => {
       for (const name of names) this.#written(name)
-      for (const fact of facts) this.#observe(fact)
+      for (const [index, fact] of facts.entries()) {
+        this.#observe(fact)
+        this.#onTold({ seq: firstSeq + index, atMs, fact })
+      }
     })
     this.#snapshotWhenDue()
     return this.#lastAppend

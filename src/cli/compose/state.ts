@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JournalKey } from '../../adapters/keys/journal-key.ts'
+import { HOLDINGS_FILE } from '../../adapters/page/holdings-curve.ts'
 import type { StateAnchors } from '../../adapters/state/anchor.ts'
 import { ensureDirectory, fileSize, syncFile } from '../../adapters/state/durable-file.ts'
 import {
@@ -38,6 +39,9 @@ export const STATE_NAMES = [
   'state.json.damaged',
   'format-1',
 ]
+
+/** What stands beside the state and is no part of it, but belongs to the same wallet and chain. */
+export const SIDE_NAMES = [HOLDINGS_FILE, `${HOLDINGS_FILE}.damaged`]
 
 type Holder = { readonly io: Io; readonly command: string; readonly startedAtMs: number }
 
@@ -185,9 +189,9 @@ export async function isInState(stateDir: string, name: string): Promise<boolean
  * there was none. Nothing is deleted.
  */
 export async function keepStateAside(stateDir: string, nowMs: number): Promise<string | undefined> {
-  const present = await Promise.all(STATE_NAMES.map((name) => isInState(stateDir, name)))
-  const names = STATE_NAMES.filter((_, index) => present[index])
+  const names = await namesIn(stateDir, STATE_NAMES)
   if (names.length === 0) return undefined
+  names.push(...(await namesIn(stateDir, SIDE_NAMES)))
   const stamp = new Date(nowMs).toISOString().replaceAll(':', '-')
   const aside = join(stateDir, `aside-${stamp}`)
   await ensureDirectory(aside)
@@ -195,6 +199,11 @@ export async function keepStateAside(stateDir: string, nowMs: number): Promise<s
   await syncFile(aside)
   await syncFile(stateDir)
   return aside
+}
+
+async function namesIn(stateDir: string, names: readonly string[]): Promise<string[]> {
+  const present = await Promise.all(names.map((name) => isInState(stateDir, name)))
+  return names.filter((_, index) => present[index])
 }
 
 /** Holds a state directory while a task runs: no daemon is beside it. Throws StateLockedError. */

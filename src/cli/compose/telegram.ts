@@ -1,3 +1,6 @@
+import type { Why } from '../../adapters/page/model.ts'
+import { findWhy, slotIn } from '../../adapters/page/why.ts'
+import { stateFiles } from '../../adapters/state/state-files.ts'
 import { createBotApi } from '../../adapters/telegram/bot-api.ts'
 import { randomCode } from '../../adapters/telegram/code.ts'
 import { openHeardFile } from '../../adapters/telegram/heard-file.ts'
@@ -7,6 +10,21 @@ import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { TelegramControl } from '../../domain/settings.ts'
 import type { Clock } from '../../ports.ts'
+
+/** What the journal holds about a slot, by its name, with what has to be hidden taken out; undefined where it holds nothing. */
+export function openSlots(input: {
+  readonly stateDir: string
+  readonly archive: string | undefined
+  readonly scrubber: Pick<Scrubber, 'text' | 'value'>
+}): (slot: string) => Promise<Why | undefined> {
+  const { stateDir, archive, scrubber } = input
+  const place = { dir: stateFiles(stateDir).journal, archive }
+  const hiding = { clean: scrubber.text, value: scrubber.value }
+  return async (name) => {
+    const slot = slotIn(name)
+    return slot && findWhy(place, slot, hiding)
+  }
+}
 
 /** For what is still to be said at the end. */
 const GRACE_MS = 500

@@ -2,6 +2,7 @@ import {
   createHttpServer,
   type HttpServer,
   type Probe,
+  type Site,
 } from '../../adapters/control/http-server.ts'
 import { type StateSize, stateSize } from '../../adapters/state/state-size.ts'
 import { createLog, type Log } from '../../adapters/tell/log.ts'
@@ -32,8 +33,8 @@ export type Telling = {
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
   /** Serves what only the state and the running daemon know, from now on. */
   readonly watchState: (watched: Watched) => void
-  /** Serves the metrics and the probes. */
-  serve(probes: { health(): Probe; ready(): Probe }): Promise<HttpServer>
+  /** Serves the metrics and the probes, and the page where there is one. */
+  serve(probes: { health(): Probe; ready(): Probe }, site: Site | undefined): Promise<HttpServer>
   /** Sends what is still to be sent, for a few seconds. */
   flush(): Promise<void>
 }
@@ -82,7 +83,10 @@ export function openTelling(
       const stateBytes = watchSize(settings.stateDir, now)
       metrics.add(...stateReadings({ ...watched, tokens, stateBytes, feedUpdated, now }))
     },
-    serve: (probes) => createHttpServer({ ...settings.http, metrics, ...probes }),
+    serve(probes, site) {
+      const { host, port, hosts } = settings.http
+      return createHttpServer({ host, port, hosts, metrics, ...probes, site })
+    },
     flush: () => webhooks.flush(clock.now() + WEBHOOK_FLUSH_MS),
   }
 }

@@ -9,18 +9,20 @@ export type Announcement = {
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
   readonly agenda: Agenda
-  readonly metricsAt: string
+  /** Base URL of what is served. */
+  readonly servedAt: string
   readonly nowMs: number
 }
 
 /** What a person wants to see right after a start: where things are, what is scheduled, and when it is next due. */
 export function announce(input: Announcement): void {
-  const { log, settings, strategies, agenda, metricsAt, nowMs } = input
+  const { log, settings, strategies, agenda, servedAt, nowMs } = input
   log.info(`state in ${settings.stateDir}`)
   log.info(
     `gasless service ${new URL(settings.gasless.baseUrl).origin}, chain ${settings.gasless.chain}`,
   )
-  log.info(`metrics at ${metricsAt}/metrics`)
+  log.info(`metrics at ${servedAt}/metrics`)
+  if (settings.http.page) log.info(`page at ${servedAt}/`)
   for (const strategy of strategies) {
     const what = describeStrategy(strategy)
     const next = strategy.enabled ? nextText(agenda.nextSlotOf(strategy.name), nowMs) : 'disabled'

@@ -8,11 +8,11 @@ import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
 import type { Saying } from '../../execute/settle/settle.ts'
-import type { Clock, Journal } from '../../ports.ts'
+import type { Clock } from '../../ports.ts'
 import { listenForOperator, watchFiles } from '../compose/control.ts'
 import type { Io } from '../io.ts'
 import type { Loaded } from '../load.ts'
-import { createReloader, type Reloader, type StaleFiles } from './reload.ts'
+import { createReloader, type Reloader, type ReloadInput, type StaleFiles } from './reload.ts'
 import type { RemoteSight } from './remote/status-text.ts'
 
 export type AttendInput = {
@@ -21,6 +21,7 @@ export type AttendInput = {
   readonly modules: ModuleHost
   readonly loadAgain: () => Promise<Loaded>
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
+  readonly taken: ReloadInput['taken']
   readonly observe: (event: Observation) => void
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly scrubber: Scrubber
@@ -28,7 +29,6 @@ export type AttendInput = {
   readonly io: Io
   /** How the daemon stands, but for what is known here. */
   readonly sight: () => Omit<RemoteSight, 'staleSinceMs'>
-  readonly journal: Pick<Journal, 'records'>
 }
 
 /** What an operator can do to a running daemon: the control socket, changed strategy files, SIGHUP, and messages from afar. */
@@ -70,10 +70,16 @@ async function listenAfar(
   if (afar.telegram === undefined) return undefined
   try {
     const { startRemote } = await import('./remote/remote.ts')
-    const { findWhy } = await import('./remote/why.ts')
     const sight = (): RemoteSight => ({ ...input.sight(), staleSinceMs: files.stale()?.sinceMs })
-    const why = (slot: string): ReturnType<typeof findWhy> => findWhy(input.journal, slot)
-    return startRemote({ ...input, settings: afar.telegram, stateDir, control, sight, why })
+    const { archive } = input.settings.journal
+    return startRemote({
+      ...input,
+      settings: afar.telegram,
+      stateDir,
+      archive,
+      control,
+      sight,
+    })
   } catch (error) {
     input.log.error('nobody is listened to on Telegram until a restart', { err: error })
     return undefined

@@ -6,8 +6,10 @@ import type { Log } from '../../adapters/tell/log.ts'
 import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
 import { OperatorError, StateLockedError } from '../../domain/errors.ts'
+import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
+import type { Address } from '../../domain/units.ts'
 import { runDaemon } from '../../engine/daemon.ts'
 import { untilAborted } from '../../engine/drain.ts'
 import type { Clock, Key } from '../../ports.ts'
@@ -15,6 +17,7 @@ import { openAnchors } from '../compose/anchors.ts'
 import { openClock } from '../compose/clock.ts'
 import { composeGuard } from '../compose/guard.ts'
 import type { OpenedModules } from '../compose/modules.ts'
+import { openPage, siteOf } from '../compose/page.ts'
 import { type Composed, compose } from '../compose/services.ts'
 import { openHalt, openState } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
@@ -24,6 +27,7 @@ import { EXIT, type ExitCode, type Io } from '../io.ts'
 import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
 import { announce } from './announce.ts'
 import { type AttendInput, attend } from './attend.ts'
+import type { ReloadInput } from './reload.ts'
 import type { Readying } from './sandbox-account.ts'
 import { checkServiceTokens } from './service-tokens.ts'
 import { createWatch } from './watch.ts'
@@ -82,7 +86,12 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const unwatch = lock.watch((why) => stopFor(new StateLockedError(why), why))
   try {
     const watch = createWatch(clock)
-    const telling = openTelling(settings, { log, scrubber, clock, saw: watch.saw })
+    const page = openPage(settings, { strategies: input.strategies, clock, log, scrubber })
+    const saw = (event: Observation): void => {
+      watch.saw(event)
+      page?.saw(event)
+    }
+    const telling = openTelling(settings, { log, scrubber, clock, saw })
     telling.registerStrategies(input.strategies)
     const addresses = { trader: trader.key.address, operator: operator?.key.address }
     const anchors = await openAnchors(settings, addresses, clock)
@@ -94,14 +103,21 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       key: trader.journalKey,
       archive: archiveOf(settings),
       observe: telling.observe,
+      onTold: (placed) => page?.told(placed),
       onFatal: (error) => stopFor(error, `the journal failed: ${error.message}`),
     })
     for (const warning of opened.warnings) log.warn(warning)
-    const server = await telling.serve(watch.probes)
+    const { journal } = opened
+    page?.begin({
+      state: journal.state,
+      wallets: namedWallets(settings, addresses),
+      ready: watch.probes.ready,
+    })
+    const server = await telling.serve(watch.probes, await siteOf(page))
     try {
-      const { journal } = opened
       const keys = { trader: trader.key, operator: operator?.key }
-      await trade({ ...input, ...keys, anchors, clock, journal, telling, shutdown, server, watch })
+      const parts = { anchors, clock, journal, telling, shutdown, server, watch, page }
+      await trade({ ...input, ...keys, ...parts })
     } finally {
       await server.close()
       await telling.flush()
@@ -122,6 +138,16 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     await opened?.close()
     await clock.close()
   }
+}
+
+/** Addresses by wallet name: the one that trades first. */
+function namedWallets(
+  { gasless, aggregator }: Settings,
+  { trader, operator }: { readonly trader: Address; readonly operator: Address | undefined },
+): ReadonlyMap<string, Address> {
+  const wallets = new Map([[gasless.wallet, trader]])
+  if (aggregator !== undefined && operator !== undefined) wallets.set(aggregator.wallet, operator)
+  return wallets
 }
 
 function archiveOf({ journal: { archive: dir, keepFiles } }: Settings) {
@@ -158,6 +184,7 @@ type Trading = LockedRun & {
   readonly anchors: StateAnchors | undefined
   readonly server: HttpServer
   readonly watch: ReturnType<typeof createWatch>
+  readonly page: ReturnType<typeof openPage>
 }
 
 /** What comes before anything is traded. It waits on others, and who asks for the end does not wait for them. */
@@ -229,9 +256,10 @@ async function trade(input: Trading): Promise<void> {
           nextSlotOf: agenda.nextSlotOf,
           gasTank: input.watch.gasTank(),
         })
-        attended = attend({ ...input, log, observe, registerStrategies, sight }, control)
-        const metricsAt = input.server.address
-        announce({ log, settings, strategies, agenda, metricsAt, nowMs: clock.now() })
+        const taken: ReloadInput['taken'] = (files) => input.page?.take(files)
+        attended = attend({ ...input, log, observe, registerStrategies, taken, sight }, control)
+        const servedAt = input.server.address
+        announce({ log, settings, strategies, agenda, servedAt, nowMs: clock.now() })
         letHeapGrow()
         input.watch.ready()
         io.signalReady()

@@ -3,7 +3,7 @@ import type { Log } from '../../adapters/tell/log.ts'
 import { settingsChanges } from '../../config/settings/changes.ts'
 import { renderProblem } from '../../config/yaml/problem.ts'
 import type { Observation } from '../../domain/observation.ts'
-import type { Settings } from '../../domain/settings.ts'
+import type { AccountLimits, Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
 import type { Loaded } from '../load.ts'
@@ -34,6 +34,11 @@ export type ReloadInput = {
   readonly load: () => Promise<Loaded>
   readonly control: Pick<DaemonControl, 'reload'>
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
+  /** Hears of all files that are in force from now on, disabled strategies included. */
+  readonly taken: (files: {
+    readonly strategies: readonly Strategy[]
+    readonly account: AccountLimits
+  }) => void
   readonly observe: (event: Observation) => void
   readonly log: Log
   readonly nowMs: () => number
@@ -95,6 +100,7 @@ export function createReloader(input: ReloadInput): Reloader {
     attended = strategies
     texts = after
     stale = undefined
+    input.taken({ strategies: loaded.strategies, account: loaded.settings.limits })
     observe({ type: 'files-stale', files: 0, detail: '' })
     for (const text of limits) log.info(`reloaded ${text}`, { event: 'reloaded' })
     for (const { strategy, text } of changes)

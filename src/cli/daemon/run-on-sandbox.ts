@@ -5,7 +5,7 @@ import { writeSandboxKeys } from '../../sandbox/config-out.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
 import { withModules } from '../compose/modules.ts'
-import { isInState, lockState, STATE_NAMES } from '../compose/state.ts'
+import { isInState, lockState, SIDE_NAMES, STATE_NAMES } from '../compose/state.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load.ts'
 import { openRunLog, type RunOptions, runLocked } from './operate.ts'
@@ -73,7 +73,7 @@ async function putAside(stateDir: string): Promise<boolean> {
   const previous = join(stateDir, PREVIOUS)
   await rm(previous, { recursive: true, force: true })
   await mkdir(previous, { mode: 0o700 })
-  for (const name of [...STATE_NAMES, SANDBOX_RECORD]) {
+  for (const name of [...STATE_NAMES, ...SIDE_NAMES, SANDBOX_RECORD]) {
     if (await isInState(stateDir, name)) await rename(join(stateDir, name), join(previous, name))
   }
   return true

@@ -136,7 +136,8 @@ function isPlainElsewhere(url: string): boolean {
 function warningFaults(settings: Settings): Fault[] {
   const warnings: Fault[] = []
   if (!LOOPBACK.test(settings.http.host)) {
-    const message = 'metrics and health are open to the network: this host is not loopback'
+    const what = settings.http.page ? 'metrics, health and the page' : 'metrics and health'
+    const message = `${what} are open to the network: this host is not loopback`
     warnings.push({ path: ['http', 'host'], message, expected: '127.0.0.1 behind a proxy' })
   }
   if (settings.aggregator?.proposer === 'trusted') {

@@ -219,9 +219,16 @@ export const settingsSchema = section({
   http: section({
     host: textLike(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address').prefault('127.0.0.1'),
     port: integer({ min: 0, max: 65_535 }).prefault('9464').describe('0 picks a free port'),
+    hosts: z
+      .array(textLike(/^[A-Za-z0-9._-]{1,253}$/, 'a host name, without scheme and port'), {
+        error: 'a list of host names',
+      })
+      .prefault([])
+      .describe('Further names that the page is asked for by, as behind a proxy'),
+    page: flag.prefault('true').describe('Serve the page at /'),
   })
     .prefault({})
-    .describe('Metrics and health, read-only'),
+    .describe('Metrics, health and a page to look at, read-only'),
   log: section({
     level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).prefault('info'),
     format: oneOf(['auto', 'json', 'pretty'])

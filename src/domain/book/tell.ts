@@ -256,13 +256,26 @@ export async function* tellAll(
   }
 }
 
+/**
+ * Tells some records of one strategy, oldest first, as far as they go by themselves: for whoever has not all that come before
+ * and between them. Of a slot or an intent all of its own records are enough.
+ */
+export function tellApart(records: readonly JournalRecord[], strategy: string): readonly Told[] {
+  const state = emptyState()
+  enter(state, strategy)
+  return records.map((record) => ({ record, fact: tellInPart(state, record) }))
+}
+
+function enter(state: DaemonState, strategy: string): void {
+  const scheduled = { scheduleKey: NOT_SCHEDULED, fromSeconds: 0 }
+  applyEvent(state, { type: 'strategy-scheduled', strategy, ...scheduled }, 0)
+}
+
 /** What the missing records may have introduced, and later ones take for granted. */
 function introduce(state: DaemonState, { bound, strategies }: DaemonState): void {
   state.bound ??= bound
   for (const strategy of strategies.keys()) {
-    if (state.strategies.has(strategy)) continue
-    const scheduled = { scheduleKey: NOT_SCHEDULED, fromSeconds: 0 }
-    applyEvent(state, { type: 'strategy-scheduled', strategy, ...scheduled }, 0)
+    if (!state.strategies.has(strategy)) enter(state, strategy)
   }
 }
 

@@ -47,12 +47,17 @@ const POLL_MS = 2
 /**
  * The account must be unlocked in the node. One transaction is in flight at a time: with several of one
  * sender under way, anvil's pool loses some and the rest wait behind the gap for ever. Nonces are counted
- * here, so nobody else may send for this account.
+ * here, so nobody else may send for this account; after a send that nobody answered the node is asked for them.
  */
 export function createSender(rpc: Rpc, address: Hex, firstNonce = 0): Sender {
   let tail: Promise<unknown> = Promise.resolve()
   let nonce = firstNonce
+  let isUnsure = false
   const sendNow = async (transaction: SentTransaction): Promise<Receipt> => {
+    if (isUnsure)
+      nonce = Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'pending']))
+    // Until it is answered nobody knows whether it was taken.
+    isUnsure = true
     const hash = await rpc.call<Hex>('eth_sendTransaction', [
       {
         from: address,
@@ -67,6 +72,7 @@ export function createSender(rpc: Rpc, address: Hex, firstNonce = 0): Sender {
           : { authorizationList: transaction.authorizations }),
       },
     ])
+    isUnsure = false
     nonce += 1
     return waitForReceipt(rpc, hash)
   }

@@ -45,11 +45,19 @@ export type BotApiServer = {
   close(): Promise<void>
 }
 
+/** A request that waits for news. */
+type Poll = {
+  readonly wake: () => void
+  readonly end: () => void
+  readonly finish: (outcome: Outcome) => void
+}
+
 type Params = Readonly<Record<string, unknown>>
 type Failure = { readonly code: number; readonly description: string; readonly retryAfter?: number }
 type Outcome = { readonly result: unknown } | Failure
 
 const TEXT_MAX = 4_096
+const UNAUTHORIZED: Failure = { code: 401, description: 'Unauthorized' }
 const TOKEN = /^\d+:[\w-]{35}$/
 const PATH = /^\/bot([^/]*)\/([^/?]*)/
 /** Half of a pair of UTF-16 units. */
@@ -74,7 +82,7 @@ export async function startBotApi(options: {
   const presses = new Set<string>()
   const moods: Record<'sending' | 'polling', Mood> = { sending: 'well', polling: 'well' }
   let isRevoked = false
-  let poll: { readonly wake: () => void; readonly end: () => void } | undefined
+  let poll: Poll | undefined
   let conflictAtMs = Number.NEGATIVE_INFINITY
   let lastMessageId = 0
 
@@ -147,7 +155,8 @@ export async function startBotApi(options: {
       answer(response, outcome)
     }
     const timer = setTimeout(() => finish({ result: [] }), timeoutMs)
-    const own = {
+    const own: Poll = {
+      finish,
       wake: () => {
         const now = take()
         if (now.length > 0) finish({ result: now })
@@ -176,7 +185,7 @@ export async function startBotApi(options: {
 
   function authFault(given: string): Failure | undefined {
     if (!TOKEN.test(given)) return { code: 404, description: 'Not Found' }
-    return isRevoked || given !== token ? { code: 401, description: 'Unauthorized' } : undefined
+    return isRevoked || given !== token ? UNAUTHORIZED : undefined
   }
 
   function call(name: string, params: Params, response: ServerResponse): void {
@@ -221,7 +230,7 @@ export async function startBotApi(options: {
     },
     revoke() {
       isRevoked = true
-      poll?.wake()
+      poll?.finish(UNAUTHORIZED)
     },
     close: () =>
       new Promise((resolve) => {

@@ -32,6 +32,7 @@ async function stage() {
   const loaded = read()
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join('\n'))
   const taken: OperatorFiles[] = []
+  const inForce: OperatorFiles[] = []
   const observed: Observation[] = []
   const { log } = await captureLog()
   const control = {
@@ -48,6 +49,7 @@ async function stage() {
     load: async () => read(),
     control,
     registerStrategies: () => undefined,
+    taken: (files) => inForce.push(files),
     observe: (event) => observed.push(event),
     log,
     nowMs: () => 1_000,
@@ -56,6 +58,7 @@ async function stage() {
     reloader,
     control,
     taken,
+    inForce,
     observed,
     editConfig: (change: (config: typeof settings) => void) => {
       const changed = structuredClone(settings)
@@ -124,7 +127,7 @@ test('any other change of the config has the whole reload refused by name, the s
 })
 
 test('files that are wrong, or that the loop could not take, are told until they are in force', async () => {
-  const { reloader, control, taken, observed, editStrategy } = await stage()
+  const { reloader, control, taken, inForce, observed, editStrategy } = await stage()
   editStrategy('kind: dca', 'kind: dcb')
   expect(await reloader.reload()).toMatchObject({ ok: false })
   expect(observed.at(-1)).toMatchObject({ type: 'files-stale', files: 1 })
@@ -133,7 +136,11 @@ test('files that are wrong, or that the loop could not take, are told until they
   expect(await reloader.reload()).toEqual({ ok: false, detail: control.fault })
   expect(reloader.stale()).toMatchObject({ detail: control.fault })
   control.fault = undefined
-  expect(await reloader.reload()).toMatchObject({ ok: true, changes: [] })
+  expect(inForce).toEqual([])
+  editStrategy('enabled: true', 'enabled: false')
+  expect(await reloader.reload()).toMatchObject({ ok: true })
   expect(taken).toHaveLength(1)
+  // Who shows the files shows the disabled ones, too.
+  expect(inForce).toMatchObject([{ strategies: [{ name: 'weekly-eth', enabled: false }] }])
   expect(reloader.stale()).toBeUndefined()
 })

@@ -13,7 +13,7 @@ describe('a valid config', () => {
       file: '/etc/tranched/config.yaml',
       stateDir: '/etc/tranched/data',
       strategiesDir: '/etc/tranched/strategies',
-      http: { host: '127.0.0.1', port: 9464 },
+      http: { host: '127.0.0.1', port: 9464, hosts: [], page: true },
       log: { level: 'info', format: 'auto' },
       notify: { webhooks: [] },
     })
@@ -85,11 +85,31 @@ describe('a valid config', () => {
   test('a host beyond loopback is a warning with its place', () => {
     const loaded = loadText(`${CONFIG}http: { host: 0.0.0.0 }\n`)
     expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
+      '21:15 http.host: metrics, health and the page are open to the network: this host is not loopback',
+    ])
+    const without = loadText(`${CONFIG}http: { host: 0.0.0.0, page: false }\n`)
+    expect(without.ok && without.warnings.map(brief)).toEqual([
       '21:15 http.host: metrics and health are open to the network: this host is not loopback',
     ])
     for (const host of ['127.0.0.2', 'localhost', '"::1"'])
       expect(loadText(`${CONFIG}http: { host: ${host} }\n`)).toMatchObject({ warnings: [] })
   })
+})
+
+describe('the page', () => {
+  test('may be asked for by further names, and be switched off', () => {
+    const { http } = settingsOf(`${CONFIG}http: { hosts: [trader.example], page: false }\n`)
+    expect(http).toMatchObject({ hosts: ['trader.example'], page: false })
+  })
+
+  test.each(['https://trader.example', 'trader.example:443', '""', '"*"'])(
+    'takes no %s for a name',
+    (host) => {
+      expect(briefly(`${CONFIG}http: { hosts: [${host}] }\n`)).toEqual([
+        expect.stringContaining('http.hosts[0]: this is not well formed'),
+      ])
+    },
+  )
 })
 
 describe('mistakes', () => {

@@ -1,4 +1,3 @@
-import type { Why } from '../../../adapters/page/model.ts'
 import type { Log } from '../../../adapters/tell/log.ts'
 import type { Scrubber } from '../../../adapters/tell/scrubber.ts'
 import type { Observation } from '../../../domain/observation.ts'
@@ -6,18 +5,19 @@ import type { TelegramControl } from '../../../domain/settings.ts'
 import type { DaemonControl } from '../../../engine/daemon.ts'
 import type { Clock } from '../../../ports.ts'
 import { giveHalt } from '../../compose/state.ts'
-import { openBot } from '../../compose/telegram.ts'
+import { openBot, openSlots } from '../../compose/telegram.ts'
 import { Attendant } from './attendant.ts'
 import type { RemoteSight } from './status-text.ts'
 
 export type RemoteInput = {
   readonly settings: TelegramControl
   readonly stateDir: string
+  /** Where finished files of the journal are moved to, if anywhere. */
+  readonly archive: string | undefined
   readonly control: Pick<DaemonControl, 'pause' | 'resume' | 'halt'>
   readonly sight: () => RemoteSight
-  readonly why: (slot: string) => Promise<Why | undefined>
   readonly clock: Pick<Clock, 'now' | 'sleep'>
-  readonly scrubber: Pick<Scrubber, 'text'>
+  readonly scrubber: Pick<Scrubber, 'text' | 'value'>
   readonly observe: (event: Observation) => void
   readonly log: Log
 }
@@ -29,6 +29,7 @@ export function startRemote(input: RemoteInput): { close(): Promise<void> } {
   const attendant = new Attendant({
     ...input,
     ...bot,
+    why: openSlots(input),
     haltByFile: (words) => giveHalt(stateDir, { words, mayMake: false }).fault,
   })
   log.info('a Telegram bot may look, pause and halt here: docs/remote-control.md', {

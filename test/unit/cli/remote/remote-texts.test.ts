@@ -111,11 +111,11 @@ test('a slot is told a line a record, the middle left out where there are many',
     ],
   })
   const lines = Array.from({ length: 300 }, (_, i) => line(i, `step ${i}`))
-  const text = whyText({ slot: 'weekly-eth:1', lines })
+  const text = whyText({ slot: 'weekly-eth:1', lines, whole: true })
   expect(text.length).toBeLessThan(MESSAGE_LENGTH_MAX)
   const told = text.split('\n')
   expect(told[0]).toBe('weekly-eth:1, 2027-03-01 UTC')
-  expect(told[1]).toMatch(/^12:00:00 step 0: outcome skipped, detail y{93}\.\.\.$/)
+  expect(told[1]).toMatch(/^12:00:00 step 0: y{117}\.\.\.$/)
   expect(told).toContain('... 276 more ...')
   expect(told.at(-1)).toMatch(/^12:04:59 step 299/)
   expect(text).not.toContain('never')

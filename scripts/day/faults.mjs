@@ -1,0 +1,147 @@
+// What goes wrong in the day, at which hour, and which alerts and notifications that has to bring. Hours are of the day's own time.
+/** Alerts may begin so long after what brings them began, and end so long after it was over, in hours. */
+const LATE = 1.1
+
+/**
+ * Each: when it begins and ends, what is done then (`world` is what `main.mjs` makes), and what has to come of it. `may` are those
+ * that come or do not, by which orders happened to be under way.
+ */
+export const DAY = [
+  {
+    name: 'the swap service answers 500',
+    from: 1,
+    to: 1.5,
+    begin: (world) => world.faults([{ kind: 'errorBefore', route: 'gasless' }]),
+    end: (world) => world.faults([]),
+    alerts: ['TranchedServiceFailing', 'TranchedOrderFailed'],
+    may: ['TranchedSlotWaits', 'TranchedDisbelieved', 'TranchedSlotUnattended'],
+    events: ['failed'],
+  },
+  {
+    name: 'the swap service limits every other request',
+    from: 3,
+    to: 3.5,
+    begin: (world) => world.faults([{ kind: 'rateLimit', route: 'gasless', probability: 0.5 }]),
+    end: (world) => world.faults([]),
+    alerts: ['TranchedRateLimited'],
+    may: ['TranchedOrderFailed', 'TranchedDisbelieved'],
+    events: [],
+  },
+  {
+    name: 'the price feeds stand still',
+    from: 5,
+    to: 6.5,
+    begin: (world) => world.admin('PUT', '/market/paused', { paused: true }),
+    end: (world) => world.admin('PUT', '/market/paused', { paused: false }),
+    alerts: ['TranchedFeedOld', 'TranchedSlotsSkipped'],
+    may: ['TranchedOrderRefused'],
+    events: [],
+  },
+  {
+    name: 'quotes name a foreign spender',
+    from: 8,
+    to: 8.3,
+    begin: (world) => world.faults([{ kind: 'tamper', tampering: 'wrongSpender' }]),
+    end: (world) => world.faults([]),
+    alerts: ['TranchedOrderRefused'],
+    may: [],
+    events: ['refused'],
+  },
+  {
+    name: 'a strategy is paused',
+    from: 9.5,
+    to: 10,
+    begin: (world) => world.tranched('pause', 'eth-to-usdc'),
+    end: (world) => world.tranched('resume', 'eth-to-usdc'),
+    alerts: ['TranchedPaused'],
+    may: [],
+    events: ['halted'],
+  },
+  {
+    name: 'everything is halted',
+    from: 11,
+    to: 11.5,
+    begin: (world) => world.tranched('halt'),
+    end: (world) => world.tranched('resume'),
+    alerts: ['TranchedHalted'],
+    may: [],
+    events: ['halted'],
+  },
+  {
+    name: 'a strategy file has a typo',
+    from: 12.5,
+    to: 13,
+    begin: (world) => world.spoilFile(),
+    end: (world) => world.mendFile(),
+    alerts: ['TranchedReloadRefused'],
+    may: [],
+    events: [],
+  },
+  {
+    name: 'the daemon is killed',
+    from: 14,
+    to: 14.4,
+    begin: (world) => world.killDaemon(),
+    end: (world) => world.startDaemon(),
+    alerts: ['TranchedDown', 'TranchedSlotsMissed'],
+    may: ['TranchedGasTankUnknown', 'TranchedBalanceUnreadable'],
+    events: ['missed'],
+  },
+  {
+    name: 'orders are taken and never filled',
+    from: 15.5,
+    to: 16,
+    begin: (world) => world.faults([{ kind: 'neverFill' }]),
+    end: (world) => world.faults([]),
+    alerts: ['TranchedOrderFailed'],
+    may: ['TranchedFailureRatio', 'TranchedSlotWaits'],
+    events: ['failed'],
+  },
+  {
+    name: 'the wallet has next to no USDC',
+    from: 17.2,
+    to: 17.8,
+    begin: (world) => world.setBalance('USDC', 1_000_000n),
+    end: (world) => world.setBalance('USDC', 10_000_000_000_000n),
+    alerts: ['TranchedWalletLow', 'TranchedSlotsSkipped'],
+    may: ['TranchedOrderFailed'],
+    events: ['low-funds'],
+  },
+  {
+    name: 'the clock of the swap service runs half a minute ahead',
+    from: 20,
+    to: 20.4,
+    begin: (world) => world.faults([{ kind: 'wrongDate', route: 'gasless', skewMs: 30_000 }]),
+    end: (world) => world.faults([]),
+    alerts: ['TranchedClocksApart'],
+    may: ['TranchedOrderFailed', 'TranchedDisbelieved'],
+    events: [],
+  },
+  {
+    name: 'somebody else sends a transaction of the wallet, and the daemon starts again',
+    from: 22.5,
+    to: 24,
+    begin: async (world) => {
+      await world.useWalletElsewhere()
+      await world.stopDaemon()
+      await world.startDaemon()
+    },
+    end: () => undefined,
+    alerts: ['TranchedEvidenceOfLostState', 'TranchedHalted'],
+    may: [],
+    events: ['halted'],
+  },
+]
+
+/** What comes of a day of trading alone, whenever that is. */
+export const ANY_TIME = ['TranchedCapNearlyFull', 'TranchedGasTankLow']
+
+/** Of an alert that began at that hour: what it belongs to; undefined where nothing was to bring it then. */
+export function causeOf(alert, hour) {
+  if (ANY_TIME.includes(alert)) return 'a day of trading'
+  const cause = DAY.find(
+    ({ from, to, alerts, may }) =>
+      (alerts.includes(alert) || may.includes(alert)) && hour >= from - 0.02 && hour <= to + LATE,
+  )
+  return cause?.name
+}

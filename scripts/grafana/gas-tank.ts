@@ -1,0 +1,166 @@
+import type { Sheet } from './frame.ts'
+import { bars, GOOD_AT_0, lines, stat } from './panels.ts'
+import { increaseInAll, increaseOf, of, quantileOf, rateOf } from './selector.ts'
+
+const CALLS = 'venue=~"aggregated|direct"'
+
+/** The deposit that pays for calls, and the calls. */
+export const GAS_TANK: Sheet = {
+  uid: 'tranched-gastank',
+  title: 'tranched / GasTank and calls',
+  about: 'The deposit that pays for contract calls, what they cost, and how they went.',
+  first: [
+    stat({
+      title: 'Available',
+      about: 'Deposit less charges that are not settled, in ether. Nothing where nobody knows.',
+      expr: `sum(${of('tranched_gastank_available_ether')})`,
+      unit: 'short',
+      decimals: 5,
+      course: true,
+    }),
+    stat({
+      title: 'Above the threshold',
+      about: 'What is available, over aggregator.gasTank.alertBelow of the config.',
+      expr: `min(${of('tranched_gastank_available_ether')} / (${of('tranched_gastank_alert_below_ether')} > 0))`,
+      unit: 'short',
+      decimals: 1,
+      steps: [
+        [null, 'red'],
+        [1, 'yellow'],
+        [2, 'green'],
+      ],
+    }),
+    stat({
+      title: 'Lasts for',
+      about:
+        'At the pace of the last day, without further deposits. Nothing while nothing is spent.',
+      expr: `min(${of('tranched_runway_seconds', 'resource="gastank"')})`,
+      unit: 's',
+    }),
+    stat({
+      title: 'Calls',
+      about: 'Calls proven on chain, in the time that is shown.',
+      expr: `sum(${increaseInAll('tranched_fills_total', CALLS)})`,
+      unit: 'none',
+      decimals: 0,
+    }),
+    stat({
+      title: 'Cost of a call',
+      about: "Charges, blob gas and gas for each call proven, in ether, deposits' gas included.",
+      expr: `sum(${increaseInAll('tranched_fees_total', CALLS)}) / (sum(${increaseInAll('tranched_fills_total', CALLS)}) > 0)`,
+      unit: 'short',
+      decimals: 6,
+    }),
+    stat({
+      title: 'Logins refused',
+      about: "How often the service did not accept the wallet's login, in the time that is shown.",
+      expr: `sum(${increaseInAll('tranched_disbelieved_total', 'what="login"')})`,
+      unit: 'none',
+      decimals: 0,
+      steps: GOOD_AT_0,
+    }),
+  ],
+  sections: [
+    {
+      title: 'Funds',
+      panels: [
+        lines({
+          title: 'GasTank',
+          about: 'In ether. outstanding: charges that are not settled yet. A gap: nobody knew.',
+          unit: 'short',
+          min: 0,
+          queries: [
+            { expr: of('tranched_gastank_available_ether'), legend: '{{account}} available' },
+            { expr: of('tranched_gastank_outstanding_ether'), legend: '{{account}} outstanding' },
+            { expr: of('tranched_gastank_alert_below_ether'), legend: '{{account}} alert below' },
+          ],
+        }),
+        lines({
+          title: 'Ether of the wallets',
+          about:
+            'It pays for deposits, delegation and calls that are sent directly, and for approvals of swaps.',
+          unit: 'short',
+          min: 0,
+          queries: [{ expr: of('tranched_wallet_balance', 'token="ETH"'), legend: '{{wallet}}' }],
+        }),
+      ],
+    },
+    {
+      title: 'Calls',
+      panels: [
+        bars({
+          title: 'Calls by route',
+          about:
+            'aggregated: in a batch of the service. direct: sent by the account itself, after the service did not.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (venue) (${increaseOf('tranched_fills_total', CALLS)})`,
+              legend: '{{venue}}',
+            },
+          ],
+        }),
+        bars({
+          title: 'What calls cost',
+          about: 'In ether. charge: what the service takes. gas: own transactions.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (venue, what) (${increaseOf('tranched_fees_total', CALLS)})`,
+              legend: '{{venue}} {{what}}',
+            },
+          ],
+        }),
+        lines({
+          title: 'From opening to proof',
+          about: 'How long calls took until the chain proved them.',
+          unit: 's',
+          min: 0,
+          queries: [0.5, 0.95].map((quantile) => ({
+            expr: quantileOf(quantile, 'tranched_order_duration_seconds', {
+              by: ['venue'],
+              where: [CALLS],
+              over: '1h',
+            }),
+            legend: `{{venue}}, ${quantile * 100} %`,
+          })),
+        }),
+        bars({
+          title: 'Calls that failed',
+          about: 'By reason, the ten that happened most.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `topk(10, sum by (reason) (${increaseOf('tranched_failures_total', CALLS)}))`,
+              legend: '{{reason}}',
+            },
+          ],
+        }),
+        lines({
+          title: 'Requests to the aggregation service',
+          about: 'By method.',
+          unit: 'reqps',
+          min: 0,
+          queries: [
+            {
+              expr: `sum by (route) (${rateOf('tranched_requests_total', 'service="aggregator"')})`,
+              legend: '{{route}}',
+            },
+          ],
+        }),
+        bars({
+          title: 'Answers of the aggregation service',
+          about:
+            'HTTP status, or what it said. accountNotFound is usual before the first deposit is indexed.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (status) (${increaseOf('tranched_requests_total', 'service="aggregator"')})`,
+              legend: '{{status}}',
+            },
+          ],
+        }),
+      ],
+    },
+  ],
+}

@@ -1,0 +1,209 @@
+import type { Sheet } from './frame.ts'
+import { FULLNESS } from './outcomes.ts'
+import { bars, layers, lines, stat, table } from './panels.ts'
+import { increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
+
+const meanAgainstFeed = `sum(${increaseInAll('tranched_execution_vs_feed_bps_sum')}) / sum(${increaseInAll('tranched_execution_vs_feed_bps_count')})`
+
+/** What was moved, at which price, what it cost, what is held. */
+export const MONEY: Sheet = {
+  uid: 'tranched-money',
+  title: 'tranched / Money',
+  about: 'What was moved, at which price, what it cost, and what is held.',
+  first: [
+    stat({
+      title: 'Value held',
+      about:
+        'Value of all that the wallets that trade hold, in the token that most price feeds are quoted in.',
+      expr: `sum(${of('tranched_portfolio_value')})`,
+      unit: 'short',
+      course: true,
+      span: 6,
+    }),
+    stat({
+      title: 'Change of the value',
+      about:
+        'Value held now less that at the beginning of the time that is shown, deposits and withdrawals included.',
+      expr: `sum(delta(${of('tranched_portfolio_value')}[$__range]))`,
+      unit: 'short',
+      steps: [
+        [null, 'red'],
+        [0, 'green'],
+      ],
+      span: 6,
+    }),
+    stat({
+      title: 'Price against the feeds',
+      about:
+        "Mean over all fills of the time that is shown, in basis points: how much more they brought than the feeds' price when they were signed. Below 0 is worse.",
+      expr: meanAgainstFeed,
+      unit: 'short',
+      decimals: 1,
+      span: 6,
+    }),
+    stat({
+      title: 'Fees',
+      about: 'Charges, blob gas and gas of own transactions, in ether, in the time that is shown.',
+      expr: `sum(${increaseInAll('tranched_fees_total', 'token="ETH"')})`,
+      unit: 'short',
+      decimals: 6,
+      span: 6,
+    }),
+  ],
+  sections: [
+    {
+      title: 'Trading',
+      panels: [
+        bars({
+          title: 'Sold',
+          about: 'By proven fills, in whole tokens.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (token) (${increaseOf('tranched_volume_total', 'side="sell"')})`,
+              legend: '{{token}}',
+            },
+          ],
+        }),
+        bars({
+          title: 'Bought',
+          about: 'By proven fills, in whole tokens.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (token) (${increaseOf('tranched_volume_total', 'side="buy"')})`,
+              legend: '{{token}}',
+            },
+          ],
+        }),
+        lines({
+          title: 'Price against the feeds',
+          about:
+            "How much more fills brought than the feeds' price when they were signed: one in ten was worse than the lowest line.",
+          unit: 'short',
+          decimals: 1,
+          queries: [
+            [0.1, 'one in ten worse'],
+            [0.5, 'half'],
+            [0.9, 'one in ten better'],
+          ].map(([quantile, legend]) => ({
+            expr: quantileOf(Number(quantile), 'tranched_execution_vs_feed_bps', {
+              by: [],
+              over: '1h',
+            }),
+            legend: `${legend} (basis points)`,
+          })),
+        }),
+        bars({
+          title: 'Fees',
+          about:
+            'What execution cost, in ether. charge: what the aggregation service takes. gas: own transactions. Swaps are gasless; approvals and wrappings are not.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (venue, what) (${increaseOf('tranched_fees_total', 'token="ETH"')})`,
+              legend: '{{venue}} {{what}}',
+            },
+          ],
+        }),
+        table({
+          title: 'By strategy',
+          about: 'Of the time that is shown.',
+          rows: { strategy: 'Strategy' },
+          span: 12,
+          height: 8,
+          sortedBy: 'Fills',
+          columns: [
+            {
+              name: 'Fills',
+              expr: `sum by (strategy) (${increaseInAll('tranched_fills_total')})`,
+              unit: 'none',
+              decimals: 0,
+            },
+            {
+              name: 'Against the feeds (basis points)',
+              expr: `sum by (strategy) (${increaseInAll('tranched_execution_vs_feed_bps_sum')}) / (sum by (strategy) (${increaseInAll('tranched_execution_vs_feed_bps_count')}) > 0)`,
+              unit: 'short',
+              decimals: 1,
+              steps: [
+                [null, 'red'],
+                [-20, 'yellow'],
+                [-10, 'green'],
+              ],
+            },
+          ],
+        }),
+        table({
+          title: 'Sold and bought by strategy',
+          about: 'Of the time that is shown, in whole tokens.',
+          rows: { strategy: 'Strategy', side: 'Side', token: 'Token' },
+          span: 12,
+          height: 8,
+          columns: [
+            {
+              name: 'Amount',
+              expr: `sum by (strategy, side, token) (${increaseInAll('tranched_volume_total')})`,
+              unit: 'short',
+            },
+          ],
+        }),
+      ],
+    },
+    {
+      title: 'Holdings',
+      panels: [
+        layers({
+          title: 'Value held by token',
+          about:
+            'In the token that most price feeds are quoted in. A token without a usable price is left out.',
+          unit: 'short',
+          queries: [
+            { expr: `sum by (token) (${of('tranched_portfolio_value')})`, legend: '{{token}}' },
+          ],
+        }),
+        lines({
+          title: "How full the account's caps are",
+          about: 'What counts against each cap of the account, of what it allows.',
+          unit: 'percentunit',
+          min: 0,
+          steps: FULLNESS,
+          queries: [
+            {
+              expr: `${of('tranched_spent', 'strategy="_account"')} / (${of('tranched_cap', 'strategy="_account"')} > 0)`,
+              legend: '{{token}} per {{window}}',
+            },
+          ],
+        }),
+        table({
+          title: 'Wallets',
+          about:
+            'What is there, and the most that the next slots of strategies that sell by the clock may take together.',
+          rows: { instance: 'Daemon', wallet: 'Wallet', token: 'Token' },
+          columns: [
+            {
+              name: 'Balance',
+              expr: `sum by (instance, wallet, token) (${of('tranched_wallet_balance')})`,
+              unit: 'short',
+            },
+            {
+              name: 'Needed next',
+              expr: `sum by (instance, wallet, token) (${of('tranched_wallet_needed')})`,
+              unit: 'short',
+            },
+            {
+              name: 'Balance over need',
+              expr: `sum by (instance, wallet, token) (${of('tranched_wallet_balance')}) / (sum by (instance, wallet, token) (${of('tranched_wallet_needed')}) > 0)`,
+              unit: 'short',
+              decimals: 1,
+              steps: [
+                [null, 'red'],
+                [1, 'yellow'],
+                [3, 'green'],
+              ],
+            },
+          ],
+        }),
+      ],
+    },
+  ],
+}

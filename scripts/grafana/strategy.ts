@@ -1,0 +1,181 @@
+import type { Sheet } from './frame.ts'
+import { FULLNESS, LOST, OUTCOME_COLORS, YES_IS_BAD } from './outcomes.ts'
+import { bars, GOOD_AT_0, lines, stat } from './panels.ts'
+import { increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
+
+const ONE = 'strategy="$strategy"'
+
+/** One strategy: when, what became of it, at which price, within which limits. */
+export const STRATEGY: Sheet = {
+  uid: 'tranched-strategy',
+  title: 'tranched / Strategy',
+  about:
+    'One strategy: when it trades, what became of its slots, at which price, within which limits.',
+  byStrategy: true,
+  first: [
+    stat({
+      title: 'Next slot',
+      about: 'When its next slot is due. A time in the past: it is due and waits.',
+      expr: `min(${of('tranched_next_slot_timestamp_seconds', ONE)}) * 1000`,
+      unit: 'dateTimeFromNow',
+    }),
+    stat({
+      title: 'Last fill',
+      about: 'When its last fill was proven.',
+      expr: `max(${of('tranched_last_fill_timestamp_seconds', ONE)}) * 1000`,
+      unit: 'dateTimeFromNow',
+    }),
+    stat({
+      title: 'Fills',
+      about: 'Fills proven on chain, in the time that is shown.',
+      expr: `sum(${increaseInAll('tranched_fills_total', ONE)})`,
+      unit: 'none',
+      decimals: 0,
+    }),
+    stat({
+      title: 'Slots without a fill',
+      about: 'Slots that failed, expired, were refused or missed, in the time that is shown.',
+      expr: `sum(${increaseInAll('tranched_slots_total', ONE, LOST)})`,
+      unit: 'none',
+      decimals: 0,
+      steps: GOOD_AT_0,
+    }),
+    stat({
+      title: 'Paused',
+      about: 'Whether it opens no slots until it is resumed.',
+      expr: `max(${of('tranched_paused', ONE)})`,
+      unit: 'none',
+      words: YES_IS_BAD,
+      steps: GOOD_AT_0,
+    }),
+    stat({
+      title: 'Waits',
+      about: 'Whether a slot that is due waits for a reason that the log tells.',
+      expr: `max(${of('tranched_slot_waiting', ONE)})`,
+      unit: 'none',
+      words: { 0: { text: 'no', color: 'green' }, 1: { text: 'yes', color: 'yellow' } },
+    }),
+  ],
+  sections: [
+    {
+      title: 'Slots',
+      panels: [
+        bars({
+          title: 'Slots by outcome',
+          about: 'Every slot ends in exactly one of these.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (outcome) (${increaseOf('tranched_slots_total', ONE)})`,
+              legend: '{{outcome}}',
+            },
+          ],
+          colors: OUTCOME_COLORS,
+        }),
+        bars({
+          title: 'Skipped slots by reason',
+          about: 'Why slots were not acted on.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (reason) (${increaseOf('tranched_skips_total', ONE)})`,
+              legend: '{{reason}}',
+            },
+          ],
+        }),
+        bars({
+          title: 'Failures and refusals by reason',
+          about: 'Why orders ended without a fill. docs/alerts.md says what to do about each.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `topk(10, sum by (reason) (${increaseOf('tranched_failures_total', ONE)}))`,
+              legend: 'failed: {{reason}}',
+            },
+            {
+              expr: `topk(10, sum by (reason) (${increaseOf('tranched_refusals_total', ONE)}))`,
+              legend: 'refused: {{reason}}',
+            },
+          ],
+        }),
+        lines({
+          title: 'Not sold by a program that is over',
+          about:
+            'What a program of slices has not sold when it was over. `tranched trigger` sells the rest.',
+          unit: 'short',
+          min: 0,
+          queries: [
+            {
+              expr: `sum by (token) (${of('tranched_unsold', ONE)}) or vector(0)`,
+              legend: '{{token}}',
+            },
+          ],
+        }),
+      ],
+    },
+    {
+      title: 'Money',
+      panels: [
+        bars({
+          title: 'Sold and bought',
+          about: 'By proven fills, in whole tokens. A call moves no tokens that the daemon counts.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (token, side) (${increaseOf('tranched_volume_total', ONE)})`,
+              legend: '{{side}} {{token}}',
+            },
+          ],
+        }),
+        lines({
+          title: 'Price against the feeds',
+          about:
+            "How much more a fill brought than the feeds' price when it was signed. Below 0 is worse; costs of the service are in it. The mean is over as long a time before each point as is shown.",
+          unit: 'short',
+          decimals: 1,
+          queries: [
+            {
+              expr: `sum(${increaseInAll('tranched_execution_vs_feed_bps_sum', ONE)}) / (sum(${increaseInAll('tranched_execution_vs_feed_bps_count', ONE)}) > 0)`,
+              legend: 'mean (basis points)',
+            },
+            {
+              expr: quantileOf(0.5, 'tranched_execution_vs_feed_bps', {
+                by: [],
+                where: [ONE],
+                over: '1h',
+              }),
+              legend: 'half of the last hour (basis points)',
+            },
+          ],
+        }),
+        lines({
+          title: 'How full its caps are',
+          about:
+            'What counts against each cap, of what it allows. What does not fit is skipped until some of it frees; a total never frees.',
+          unit: 'percentunit',
+          min: 0,
+          steps: FULLNESS,
+          queries: [
+            {
+              expr: `${of('tranched_spent', ONE)} / (${of('tranched_cap', ONE)} > 0)`,
+              legend: '{{token}} per {{window}}',
+            },
+          ],
+        }),
+        lines({
+          title: 'Caps of the account',
+          about: 'The same of the account, which all strategies share.',
+          unit: 'percentunit',
+          min: 0,
+          steps: FULLNESS,
+          queries: [
+            {
+              expr: `${of('tranched_spent', 'strategy="_account"')} / (${of('tranched_cap', 'strategy="_account"')} > 0)`,
+              legend: '{{token}} per {{window}}',
+            },
+          ],
+        }),
+      ],
+    },
+  ],
+}

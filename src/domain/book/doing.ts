@@ -1,0 +1,121 @@
+import { assertNever } from '../errors.ts'
+import type { Finality } from '../settings.ts'
+import type { DaemonState, OpenIntent } from './state.ts'
+import { deadlineOf } from './venues.ts'
+
+/** Open orders in words: what is being done about each, and which of them somebody should look at. */
+
+const MINUTE_MS = 60_000
+/** Blocks of no chain that is traded on take longer. */
+const BLOCK_MS_MAX = 12_000
+/** Two epochs are what a tag of the nodes lies behind, more where votes are missing. */
+const TAGGED_MS = 30 * MINUTE_MS
+/** How long after its deadline and finality the fate of an order may stay unknown before that is unusual. */
+const GRACE_MS = 15 * MINUTE_MS
+/** What nothing ends by itself should be over after this. */
+const ENDLESS_MS = 60 * MINUTE_MS
+
+/** The longest that a block takes to become final under a rule, about. */
+function finalityMs(finality: Finality): number {
+  return typeof finality === 'number' ? finality * BLOCK_MS_MAX : TAGGED_MS
+}
+
+/**
+ * From when on an open order is overdue, epoch ms: its authorization's deadline, or the end of the time to start it, with what
+ * finality takes and a quarter of an hour. What has no deadline is given an hour from its opening.
+ */
+export function overdueAtMs(open: OpenIntent, finality: Finality): number {
+  const deadlineSeconds = deadlineOf(open)
+  const { intent, openedAtMs } = open
+  const planned = open.state === 'planned' ? intent.startBeforeMs : openedAtMs + ENDLESS_MS
+  const endMs = deadlineSeconds === undefined ? planned : deadlineSeconds * 1000
+  return endMs + finalityMs(finality) + GRACE_MS
+}
+
+export type DoingQuery = {
+  readonly nowMs: number
+  /** What it waits for before anything is signed, in words; undefined while it waits for nothing. */
+  readonly waitsFor: string | undefined
+}
+
+/** What is being done about an open order, in words. */
+export function doingOf(
+  state: Pick<DaemonState, 'transactions'>,
+  open: OpenIntent,
+  { nowMs, waitsFor }: DoingQuery,
+): string {
+  if (open.settled !== undefined)
+    return 'an operator has said what became of it: it is being closed'
+  const own = ownTransaction(state, open)
+  if (own !== undefined) return own
+  switch (open.state) {
+    case 'planned':
+      return plannedDoing(open, waitsFor)
+    case 'exposed':
+      return isPast(open, nowMs)
+        ? afterDeadline('nobody has answered')
+        : 'it was signed and nobody has answered yet: the same bytes are sent again'
+    case 'accepted':
+      return isPast(open, nowMs)
+        ? afterDeadline('the service has it')
+        : `the service has it${open.orderId === undefined ? '' : ` as ${open.orderId}`}, and is asked every few seconds`
+    case 'lapsing':
+      return lapsingDoing(open, nowMs)
+    case 'filled':
+      return open.venue === 'gasless' && open.intent.buy.native
+        ? 'it is filled: what was bought is being unwrapped'
+        : 'it is filled: it is being closed'
+    case 'closed':
+      return 'it is closed'
+    default:
+      return assertNever(open.state)
+  }
+}
+
+const TRANSACTIONS = {
+  approve: 'an allowance for Permit2 is on its way',
+  wrap: 'ETH is being wrapped for it',
+  unwrap: 'what was bought is being unwrapped',
+  call: 'it was sent directly as well, and is followed on both ways',
+  deposit: 'a deposit is on its way',
+} as const
+
+/** A transaction of our own that it goes on with. */
+function ownTransaction(
+  { transactions }: Pick<DaemonState, 'transactions'>,
+  { intent }: OpenIntent,
+): string | undefined {
+  for (const { record } of transactions.values())
+    if (record.intentId === intent.id) return TRANSACTIONS[record.purpose]
+  return undefined
+}
+
+function plannedDoing({ attempt, died }: OpenIntent, waitsFor: string | undefined): string {
+  if (waitsFor !== undefined) return `nothing is signed: it waits, ${waitsFor}`
+  if (attempt === 1) return 'nothing is signed yet: it waits for its turn and a quote'
+  const last = died === undefined ? 'did not come through' : died
+  return `attempt ${attempt - 1} ${last}: the next one waits for its turn and a quote`
+}
+
+const ENDED = {
+  rejected: 'it was rejected',
+  failed: 'it failed',
+  expired: 'it expired',
+} as const
+
+function lapsingDoing(open: OpenIntent, nowMs: number): string {
+  if (open.reopened)
+    return 'a reorganisation took its fill away: the chain is asked what became of it'
+  const said = open.ended === undefined ? 'it is over' : ENDED[open.ended.status]
+  if (isPast(open, nowMs)) return afterDeadline(`the service says ${said}`)
+  return `the service says ${said}: until its deadline has passed it may still execute`
+}
+
+function isPast(open: OpenIntent, nowMs: number): boolean {
+  const deadlineSeconds = deadlineOf(open)
+  return deadlineSeconds !== undefined && deadlineSeconds * 1000 < nowMs
+}
+
+function afterDeadline(said: string): string {
+  return `${said}, and its deadline has passed: a final block has to show whether it executed`
+}

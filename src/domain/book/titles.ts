@@ -1,0 +1,89 @@
+import { formatInstant } from '../schedule/civil-date.ts'
+import type { Token } from '../token.ts'
+import { formatAmount } from '../units.ts'
+import { wordText } from '../word.ts'
+import { costWords, etherWords } from './costs.ts'
+import type { Fact } from './fact.ts'
+
+type FactOf<Type extends Fact['type']> = Extract<Fact, { type: Type }>
+
+/** What each kind of fact is called in a list that a person reads. */
+const TITLES: { readonly [Type in Fact['type']]: (fact: FactOf<Type>) => string } = {
+  bound: ({ mode }) => `state bound to its chain, in mode ${mode}`,
+  'strategy-scheduled': ({ fromSeconds }) => `slots count from ${formatInstant(fromSeconds)}`,
+  'state-named': () => 'state named',
+  anchored: ({ wallet }) => `anchor made for ${wallet}`,
+  'wallet-compared': ({ blockNumber }) =>
+    `wallet compared with its chain up to block ${blockNumber}`,
+  'delegation-signed': ({ delegate }) => `delegation to ${delegate} signed`,
+  'begun-anew': () => "begun anew on an operator's word",
+  'loss-accepted': () => "loss accepted on an operator's word",
+  'slot-opened': ({ intents, latenessMs }) =>
+    `opened ${latenessText(latenessMs)}, ${intents === 1 ? '1 order' : `${intents} orders`}`,
+  'slot-closed': ({ outcome, reason, count }) =>
+    `${count === 1 ? '' : `${count ?? 'many'} slots `}${outcome}${reason === outcome ? '' : `: ${reason}`}`,
+  'program-ended': ({ unsold, total, token }) =>
+    `program over, ${amountText(unsold, token)} of ${amountText(total, token)} not sold`,
+  pause: ({ paused, strategy, cause }) => {
+    const what = strategy === undefined ? 'halted' : 'paused'
+    return paused ? `${what} by ${CAUSES[cause]}` : `no longer ${what}`
+  },
+  'authorization-recorded': ({ attempt, deadlineSeconds }) =>
+    `attempt ${attempt} on record, to be signed${deadlineSeconds === undefined ? '' : `, good until ${formatInstant(deadlineSeconds)}`}`,
+  'authorization-withdrawn': ({ attempt, reason }) =>
+    `attempt ${attempt} taken back before it was signed: ${reason}`,
+  'authorization-dead': ({ attempt, how }) =>
+    `attempt ${attempt} can never execute any more: ${how}`,
+  'order-settled': ({ word, booked, token }) =>
+    `an operator says that ${wordText(word)}: ${amountText(booked, token)} booked`,
+  'call-signed': ({ attempt }) => `attempt ${attempt} signed, with what gives it to the service`,
+  'order-accepted': ({ attempt, orderId }) => `attempt ${attempt} accepted as ${orderId}`,
+  'order-ended': ({ attempt, status }) => `the service says that attempt ${attempt} is ${status}`,
+  filled: ({ paid, sell, received, buy, vsFeedBps }) =>
+    `filled: ${amountText(paid, sell)} for ${amountText(received, buy)}${feedText(vsFeedBps)}`,
+  'paper-filled': ({ moved, swap }) =>
+    'call' in moved
+      ? `called on paper: ${moved.call}`
+      : `filled on paper: ${moved.paid} for ${moved.received}${feedText(swap?.vsFeedBps)}`,
+  executed: ({ label, venue, costs }) => {
+    const words = costWords(costs)
+    return `executed: ${label} (${venue})${words === undefined ? '' : `, ${words}`}`
+  },
+  'fills-final': ({ blockNumber }) => `final by block ${blockNumber}`,
+  'fill-reopened': ({ blockNumber }) =>
+    `a reorganisation at block ${blockNumber} took the fill away`,
+  refused: ({ reason }) => `refused to sign: ${reason}`,
+  failed: ({ reason }) => `came to nothing: ${reason}`,
+  'intent-closed': ({ outcome }) => `order closed: ${outcome}`,
+  transaction: ({ purpose, status, fee }) =>
+    `own transaction (${purpose}) ${status}${fee === undefined ? '' : `, it cost ${etherWords(fee)}`}`,
+  'deposit-indexed': ({ amount }) => `deposit of ${etherWords(amount)} seen by the service`,
+}
+
+const CAUSES = {
+  operator: 'an operator',
+  'failure-streak': 'a streak of failures',
+  drawdown: 'a drawdown',
+  evidence: 'evidence of lost state or another writer',
+} as const
+
+/** A fact in a few words, as a heading: what else there is to say stands in the record. */
+export function titleOf(fact: Fact): string {
+  const title = TITLES[fact.type] as (fact: Fact) => string
+  return title(fact)
+}
+
+function latenessText(ms: number): string {
+  return Math.abs(ms) < 1_000
+    ? 'in time'
+    : `${Math.round(Math.abs(ms) / 1_000)} s ${ms < 0 ? 'early' : 'late'}`
+}
+
+function feedText(bps: number | undefined): string {
+  if (bps === undefined) return ''
+  return bps < 0 ? `, ${-bps} bps worse than the feed` : `, ${bps} bps better than the feed`
+}
+
+function amountText(amount: bigint, { symbol, decimals }: Token): string {
+  return `${formatAmount(amount, decimals)} ${symbol}`
+}

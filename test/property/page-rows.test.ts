@@ -1,0 +1,172 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Change, FillRow, Overview, StrategyRow } from '../../src/adapters/page/model.ts'
+import { ReadModel } from '../../src/adapters/page/read-model.ts'
+import type { PlacedFact } from '../../src/adapters/state/journal-file.ts'
+import { emptyState } from '../../src/domain/book/fields.ts'
+import { applyAndTell } from '../../src/domain/book/tell.ts'
+import type { Observation } from '../../src/domain/observation.ts'
+import type { Strategy } from '../../src/domain/strategy.ts'
+import { aStrategy } from '../support/builders.ts'
+import { said } from '../support/page/a-page.ts'
+import { legalEvents } from '../support/state/state-moves.ts'
+
+/** What can happen between two looks. */
+type Move =
+  | { readonly tag: 'record'; readonly choice: number }
+  | { readonly tag: 'next'; readonly name: string; readonly slot: number | undefined }
+  | { readonly tag: 'waits'; readonly name: string; readonly slot: number }
+  | { readonly tag: 'files'; readonly names: readonly string[]; readonly off: readonly string[] }
+  | { readonly tag: 'look'; readonly client: 0 | 1 }
+
+const name = fc.constantFrom('alpha', 'beta', 'gamma')
+const slot = fc.integer({ min: 1, max: 90 })
+const move: fc.Arbitrary<Move> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ tag: fc.constant('record' as const), choice: fc.nat() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      tag: fc.constant('next' as const),
+      name,
+      slot: fc.option(slot, { nil: undefined }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ tag: fc.constant('waits' as const), name, slot }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      tag: fc.constant('files' as const),
+      names: fc.uniqueArray(name),
+      off: fc.uniqueArray(name),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      tag: fc.constant('look' as const),
+      client: fc.constantFrom(0 as const, 1 as const),
+    }),
+  },
+)
+
+/** A browser: what it has, by what it was sent. */
+class Client {
+  revision: number | undefined = 0
+  readonly strategies = new Map<string, StrategyRow>()
+  readonly fills = new Map<string, FillRow>()
+  overview: Overview | undefined
+
+  async look(model: ReadModel): Promise<void> {
+    await model.refresh()
+    const { revision, text } = model.changeSince(this.revision)
+    const change: Change = await said(text)
+    this.revision = revision
+    this.overview = change.overview
+    for (const row of change.strategies) this.strategies.set(row.name, row)
+    for (const row of change.fills.toReversed())
+      this.fills.set(`${row.intentId} ${row.txHash}`, row)
+  }
+}
+
+/** A daemon's state and files, and all that was told of them. */
+class Story {
+  readonly state = emptyState()
+  readonly observed: Observation[] = []
+  readonly facts: PlacedFact[] = []
+  strategies: readonly Strategy[] = ['alpha', 'beta'].map((each) => aStrategy({ name: each }))
+
+  /** A model that is shown it from here on. */
+  model(): ReadModel {
+    const model = new ReadModel({
+      now: () => 0,
+      clean: (text) => text,
+      explorers: NO_EXPLORERS,
+      describe: ({ kind, enabled }) => ({ kind, enabled, does: '', schedule: '' }),
+      overview: () => ({ counts: { unresolved: this.state.intents.size } }) as unknown as Overview,
+      firstRevision: 1_000,
+    })
+    model.take(this.strategies)
+    model.begin(this.state)
+    return model
+  }
+
+  go(on: Exclude<Move, { tag: 'look' }>, now: number, model: ReadModel): void {
+    if (on.tag === 'files') {
+      const { names, off } = on
+      this.strategies = names.map((each) => aStrategy({ name: each, enabled: !off.includes(each) }))
+      model.take(this.strategies)
+    } else if (on.tag === 'record') {
+      const events = legalEvents(this.state, 1_000 + now)
+      const event = events[on.choice % events.length]
+      if (event === undefined) return
+      const fact = applyAndTell(this.state, event, now)
+      const placed = { seq: this.facts.length + 1, atMs: now, fact }
+      this.facts.push(placed)
+      model.told(placed)
+    } else {
+      const event = observationOf(on)
+      this.observed.push(event)
+      model.saw(event)
+    }
+  }
+
+  /** What one shows that sees all of it at once, with the last files. */
+  async fromScratch(): Promise<ReadModel> {
+    const scratch = this.model()
+    for (const event of this.observed) scratch.saw(event)
+    for (const placed of this.facts) scratch.told(placed)
+    await scratch.refresh()
+    return scratch
+  }
+}
+
+test('whatever happens between looks, what was sent bit by bit is what is true', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(move, { minLength: 20, maxLength: 90 }), async (moves) => {
+      const story = new Story()
+      const model = story.model()
+      const clients = [new Client(), new Client()] as const
+      for (const [now, each] of moves.entries()) {
+        if (each.tag === 'look') await clients[each.client].look(model)
+        else story.go(each, now, model)
+      }
+      const scratch = await story.fromScratch()
+      const rows: StrategyRow[] = await said(scratch.strategiesText())
+      const fills = scratch.fills.before(Number.POSITIVE_INFINITY, undefined)
+      const fillTexts = fills.map((entry) => scratch.fillText(entry)).sort()
+      const names = new Set(rows.map((row) => row.name))
+      for (const client of clients) {
+        await client.look(model)
+        // A strategy that lost its file before it did anything is not shown to who comes later.
+        const known = [...client.strategies.values()].filter(
+          (row) => row.state !== 'removed' || names.has(row.name),
+        )
+        expect(byName(known)).toEqual(rows)
+        expect(client.overview?.counts.unresolved).toBe(story.state.intents.size)
+        const shown = [...client.fills.values()].map((row) => JSON.stringify(row))
+        expect(shown.sort()).toEqual(fillTexts)
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
+
+const NO_EXPLORER = { transaction: () => null, address: () => null }
+const NO_EXPLORERS = { swaps: NO_EXPLORER, calls: NO_EXPLORER }
+
+function byName(rows: readonly StrategyRow[]): readonly StrategyRow[] {
+  return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function observationOf(each: Extract<Move, { tag: 'next' | 'waits' }>): Observation {
+  const { name: strategy } = each
+  if (each.tag === 'next')
+    return {
+      type: 'next-slot',
+      strategy,
+      nextSlotSeconds: each.slot,
+      lastFillAtMs: undefined,
+      paused: false,
+    }
+  return { type: 'slot-waiting', strategy, slotSeconds: each.slot, reason: 'cooldown', detail: '' }
+}

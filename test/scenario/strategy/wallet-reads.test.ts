@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import type { Observation } from '../../../src/domain/observation.ts'
+import { World } from '../../../src/simulate/world.ts'
+import { aCallStrategy } from '../../support/aggregator/call-world.ts'
+import { aSchedule, aStrategy, MINUTE } from '../../support/builders.ts'
+import { expectSound } from '../../support/sound.ts'
+
+function timesRead(world: World, wanted: (event: Observation) => boolean): number {
+  return world.observations.filter(wanted).length
+}
+
+test('the whole wallet and its feeds are read once a minute, whatever else is due meanwhile', async () => {
+  const often = aCallStrategy({ schedule: aSchedule('* * * * * *', { overlap: 'allow' }) })
+  const world = new World({ seed: 'wallet reads', strategies: [aStrategy(), often] })
+  world.start()
+  await world.runFor(10 * MINUTE)
+  const weth = timesRead(world, (each) => each.type === 'wallet-balance' && each.token === 'WETH')
+  const feed = timesRead(
+    world,
+    (each) =>
+      each.type === 'feed-read' && each.pair === 'WETH/USDC' && each.updatedAtSeconds !== undefined,
+  )
+  for (const times of [weth, feed]) {
+    expect(times).toBeGreaterThanOrEqual(9)
+    expect(times).toBeLessThanOrEqual(12)
+  }
+  expectSound(world)
+})

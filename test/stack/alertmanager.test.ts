@@ -1,0 +1,209 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { createHttpServer, type HttpServer } from '../../src/adapters/control/http-server.ts'
+import { servedMetrics } from '../support/served-metrics.ts'
+import { findBinary } from './binary.ts'
+import { freePort, ROOT, type Running, startProcess, temporaryDirectory, until } from './process.ts'
+
+/** One alert in a message of the Alertmanager. */
+type Told = {
+  readonly status: 'firing' | 'resolved'
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+/** As the Alertmanager's own API shows it. */
+type Held = {
+  readonly labels: Readonly<Record<string, string>>
+  readonly status: { readonly state: string; readonly inhibitedBy: readonly string[] }
+}
+
+const HOST = '127.0.0.1'
+const EXAMPLES = join(ROOT, 'config/prometheus')
+const RULES = ['recording.rules.yml', 'alerts.rules.yml']
+/** A rule file waits for minutes. */
+const SOON = '1s'
+const DOCS = 'https://git.example/tranched/blob/main/docs'
+
+const { metrics, state } = servedMetrics()
+/** By receiver. */
+const told = new Map<string, Told[]>()
+let directory: Awaited<ReturnType<typeof temporaryDirectory>>
+let daemon: HttpServer
+let receiver: Server
+let alertmanager: Running
+let alertmanagerUrl: string
+let prometheus: Running
+
+beforeAll(async () => {
+  directory = await temporaryDirectory()
+  metrics.registerStrategies([{ name: 'weekly-eth', kind: 'dca' }])
+  const healthy = { ok: true, reasons: [] }
+  const probes = { health: () => healthy, ready: () => healthy }
+  daemon = await createHttpServer({ host: HOST, port: 0, metrics, ...probes })
+  receiver = startReceiver()
+  const [port, prometheusPort, receiverPort] = [
+    await freePort(),
+    await freePort(),
+    await portOf(receiver),
+  ]
+  alertmanagerUrl = `http://${HOST}:${port}`
+  alertmanager = await startAlertmanager(port, receiverPort)
+  prometheus = await startPrometheus(prometheusPort, port)
+})
+
+afterAll(async () => {
+  await Promise.all([prometheus?.stop(), alertmanager?.stop(), daemon?.close()])
+  receiver?.closeAllConnections()
+  receiver?.close()
+  await directory?.remove()
+})
+
+/** Keeps what the Alertmanager sends to each receiver. */
+function startReceiver(): Server {
+  return createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text
+    })
+    request.on('end', () => {
+      const name = (request.url ?? '').slice(1)
+      const { alerts } = JSON.parse(body) as { alerts: readonly Told[] }
+      told.set(name, [...(told.get(name) ?? []), ...alerts])
+      response.end()
+    })
+  })
+}
+
+function portOf(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, HOST, () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : 0)
+    })
+  })
+}
+
+/** The example, with another receiver, and in a hurry. */
+async function startAlertmanager(port: number, receiverPort: number): Promise<Running> {
+  const text = await readFile(join(EXAMPLES, 'alertmanager.example.yml'), 'utf8')
+  const config = join(directory.path, 'alertmanager.yml')
+  await writeFile(
+    config,
+    text
+      .replaceAll('127.0.0.1:9095', `${HOST}:${receiverPort}`)
+      .replaceAll(/(group_wait|group_interval): \w+/g, `$1: ${SOON}`),
+  )
+  const storage = join(directory.path, 'alertmanager')
+  await mkdir(storage)
+  return startProcess(findBinary('prometheus-alertmanager'), [
+    `--config.file=${config}`,
+    `--storage.path=${storage}`,
+    `--web.listen-address=${HOST}:${port}`,
+    // Alone: it looks for no others.
+    '--cluster.listen-address=',
+  ])
+}
+
+type PrometheusConfig = {
+  global: Record<string, unknown>
+  rule_files: readonly string[]
+  scrape_configs: readonly { static_configs: { targets: readonly string[] }[] }[]
+  alerting: { alertmanagers: readonly { static_configs: { targets: readonly string[] }[] }[] }
+}
+
+/** The examples, with other addresses, and in a hurry. */
+async function startPrometheus(port: number, alertmanagerPort: number): Promise<Running> {
+  const example = await readFile(join(EXAMPLES, 'prometheus.example.yml'), 'utf8')
+  const config = parse(example) as PrometheusConfig
+  Object.assign(config.global, {
+    scrape_interval: SOON,
+    scrape_timeout: SOON,
+    evaluation_interval: SOON,
+  })
+  for (const { static_configs } of config.scrape_configs)
+    for (const each of static_configs) each.targets = [`${HOST}:${daemon.port}`]
+  for (const { static_configs } of config.alerting.alertmanagers)
+    for (const each of static_configs) each.targets = [`${HOST}:${alertmanagerPort}`]
+  expect(config.rule_files).toEqual(RULES)
+  for (const file of RULES) {
+    const rules = await readFile(join(EXAMPLES, file), 'utf8')
+    await writeFile(
+      join(directory.path, file),
+      rules.replaceAll(/^( +(?:for|interval)): \w+$/gm, `$1: ${SOON}`),
+    )
+  }
+  const file = join(directory.path, 'prometheus.yml')
+  await writeFile(file, stringify(config))
+  return startProcess(findBinary('prometheus'), [
+    `--config.file=${file}`,
+    `--storage.tsdb.path=${join(directory.path, 'tsdb')}`,
+    `--web.listen-address=${HOST}:${port}`,
+  ])
+}
+
+function heard(receiverName: string, alertname: string, status: Told['status']): Promise<Told> {
+  return until(`${alertname} ${status} at ${receiverName}`, () =>
+    told
+      .get(receiverName)
+      ?.find((each) => each.labels['alertname'] === alertname && each.status === status),
+  ).catch((error: unknown) => {
+    const said = [prometheus, alertmanager].map((each) => each.output().slice(-2_000)).join('\n')
+    throw new Error(`heard so far: ${JSON.stringify([...told])}\n${said}`, { cause: error })
+  })
+}
+
+async function held(alertname: string): Promise<Held | undefined> {
+  const answer = await fetch(`${alertmanagerUrl}/api/v2/alerts`)
+  const alerts = (await answer.json()) as readonly Held[]
+  return alerts.find(({ labels }) => labels['alertname'] === alertname)
+}
+
+test('a halt is heard of by day, with its runbook, and what it brings about is not said beside it', async () => {
+  metrics.halted.set(1)
+  const halted = await heard('day', 'TranchedHalted', 'firing')
+  expect(halted.labels).toEqual({
+    alertname: 'TranchedHalted',
+    instance: 'alpha',
+    job: 'tranched',
+    severity: 'warning',
+  })
+  expect(halted.annotations).toEqual({
+    summary: 'tranched alpha is halted',
+    description: 'alpha signs nothing new until `tranched resume`. Its slots end skipped.',
+    runbook_url: `${DOCS}/alerts.md#tranchedhalted`,
+  })
+
+  metrics.skips.inc({ strategy: 'weekly-eth', reason: 'insufficient-balance' })
+  const skipped = await until('the skipped slot at the Alertmanager', () =>
+    held('TranchedSlotsSkipped'),
+  )
+  expect(skipped.status).toMatchObject({ state: 'suppressed' })
+  expect(skipped.status.inhibitedBy).toHaveLength(1)
+  expect(told.get('day')?.map(({ labels }) => labels['alertname'])).not.toContain(
+    'TranchedSlotsSkipped',
+  )
+})
+
+test('evidence of lost state wakes somebody', async () => {
+  state.halted = { atMs: Date.now(), cause: 'evidence', detail: 'nobody knows this transaction' }
+  const { annotations } = await heard('night', 'TranchedEvidenceOfLostState', 'firing')
+  expect(annotations['runbook_url']).toBe(`${DOCS}/alerts.md#tranchedevidenceofloststate`)
+})
+
+test('the end of a halt is heard of, and then what it kept silent', async () => {
+  state.halted = undefined
+  metrics.halted.set(0)
+  await heard('night', 'TranchedEvidenceOfLostState', 'resolved')
+  await heard('day', 'TranchedHalted', 'resolved')
+  const { labels } = await heard('day', 'TranchedSlotsSkipped', 'firing')
+  expect(labels).toMatchObject({ strategy: 'weekly-eth', reason: 'insufficient-balance' })
+})
+
+test('a daemon that is gone wakes somebody', async () => {
+  await daemon.close()
+  const { labels } = await heard('night', 'TranchedDown', 'firing')
+  expect(labels).toMatchObject({ instance: 'alpha', severity: 'critical' })
+})

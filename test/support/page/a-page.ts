@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import { Page, type PageInput } from '../../../src/adapters/page/page.ts'
+import type { JournalOptions, OpenedJournal } from '../../../src/adapters/state/journal-file.ts'
+import type { Settings } from '../../../src/domain/settings.ts'
+import { NO_CAPS, type Strategy } from '../../../src/domain/strategy.ts'
+import { USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import { OPEN } from '../builders.ts'
+import { OWNER } from '../state/journal-story.ts'
+import { openForTest, temporaryDirectory } from '../state/state-directory.ts'
+
+/** As far as a page reads settings. */
+export function pageSettings(stateDir: string, changes: Partial<Settings> = {}): Settings {
+  const chain = { rpcUrls: [], finality: 5, agree: 1 } as const
+  return {
+    mode: 'live',
+    stateDir,
+    journal: { archive: undefined, keepFiles: 64 },
+    http: { host: '127.0.0.1', port: 0, hosts: [], page: true },
+    chains: new Map([
+      ['base', { ...chain, name: 'base', chainId: 8453, explorer: 'https://explorer.example/' }],
+      ['sepolia', { ...chain, name: 'sepolia', chainId: 11_155_111, explorer: undefined }],
+    ]),
+    gasless: { chain: 'base', wallet: 'trader' },
+    aggregator: {
+      chain: 'sepolia',
+      wallet: 'operator',
+      gasTank: { alertBelowWei: 10n ** 16n, topUp: undefined, methods: 'auto' },
+    },
+    tokens: new Map([
+      ['USDC', USDC],
+      ['WETH', WETH],
+    ]),
+    prices: new Map([['WETH/USDC', WETH_USDC]]),
+    limits: { ...OPEN, perDay: NO_CAPS, maxDeviationBps: 200, maxOpenIntents: undefined },
+    ...changes,
+  } as unknown as Settings
+}
+
+export type APage = {
+  readonly page: Page
+  readonly dir: string
+  readonly settings: Settings
+  readonly warnings: readonly string[]
+  readonly clock: { nowMs: number }
+  readonly journal: OpenedJournal['journal']
+  close(): Promise<void>
+}
+
+/** A page over a journal of its own, as a daemon has it. */
+export async function aPage(
+  options: {
+    readonly dir?: string
+    readonly strategies?: readonly Strategy[]
+    readonly nowMs?: number
+    readonly settings?: Partial<Settings>
+    readonly input?: Partial<PageInput>
+    readonly journal?: Partial<JournalOptions>
+  } = {},
+): Promise<APage> {
+  const { dir = temporaryDirectory(), strategies = [], nowMs = 1_800_000_000_000 } = options
+  const clock = { nowMs }
+  const warnings: string[] = []
+  const settings = pageSettings(join(dir), options.settings)
+  const page = new Page({
+    settings,
+    version: '1.2.3',
+    now: () => clock.nowMs,
+    hiding: { clean: (text) => text, value: (value) => value },
+    describe: ({ kind, enabled, name }) => ({
+      kind,
+      enabled,
+      does: `${name} does`,
+      schedule: 'now',
+    }),
+    warn: (message) => warnings.push(message),
+    ...options.input,
+  })
+  page.take({ strategies, account: settings.limits })
+  const opened = await openForTest(dir, {
+    clock: { now: () => clock.nowMs },
+    observe: (event) => page.saw(event),
+    onTold: (placed) => page.told(placed),
+    ...options.journal,
+  })
+  page.begin({
+    state: opened.journal.state,
+    wallets: new Map([['trader', OWNER]]),
+    ready: () => ({ ok: true, reasons: [] }),
+  })
+  return { page, dir, settings, warnings, clock, journal: opened.journal, close: opened.close }
+}
+
+/** What a text of the page says. */
+export async function said<Value>(text: Promise<string | undefined> | string): Promise<Value> {
+  return JSON.parse((await text) ?? 'null') as Value
+}

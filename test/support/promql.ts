@@ -1,0 +1,9 @@
+/** Metrics that an expression asks for: its words that are no function, label, string or range. */
+export function metricsIn(expr: string): readonly string[] {
+  const bare = expr
+    .replaceAll(/\{[^}]*\}/g, '')
+    .replaceAll(/\[[^\]]*\]/g, '')
+    .replaceAll(/\b(?:by|without|on|ignoring|group_left)\s*\([^)]*\)/g, '')
+  const words = bare.match(/[a-zA-Z_][\w:]*(?![\w:]*\s*\()/g) ?? []
+  return words.filter((word) => word.includes('_') || word === 'up' || word === 'ALERTS')
+}

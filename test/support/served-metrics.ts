@@ -1,0 +1,35 @@
+import { stateReadings } from '../../src/adapters/tell/metrics/readings.ts'
+import { createMetrics, type Metrics } from '../../src/adapters/tell/metrics.ts'
+import { emptyState } from '../../src/domain/book/fields.ts'
+import type { DaemonState } from '../../src/domain/book/state.ts'
+import { ACCOUNT } from '../../src/simulate/stage.ts'
+
+const not = (): undefined => undefined
+
+/** Metrics as a daemon serves them, over a state in which nothing has happened yet. */
+export function servedMetrics(): { readonly metrics: Metrics; readonly state: DaemonState } {
+  const metrics = createMetrics({ version: '0.0.0' })
+  const state = emptyState()
+  metrics.add(
+    ...stateReadings({
+      state,
+      strategies: () => [],
+      account: ACCOUNT,
+      tokens: [],
+      bars: { lock: not, anchor: not, 'halt-file': not },
+      turnedAtMs: Date.now,
+      stateBytes: () => [],
+      feedUpdated: metrics.feedUpdated,
+      now: Date.now,
+    }),
+  )
+  return { metrics, state }
+}
+
+/** Names of all series that a daemon may serve. A histogram's are told apart. */
+export async function servedNames(): Promise<readonly string[]> {
+  const text = await servedMetrics().metrics.render()
+  return [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? ['_bucket', '_count', '_sum'].map((end) => name + end) : [name],
+  )
+}

@@ -1,0 +1,193 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  type EventSource,
+  EventStreams,
+  type EventStreamsOptions,
+} from '../../../../src/adapters/control/event-streams.ts'
+
+/** What a test changes, and how often it was asked for. */
+class Source implements EventSource {
+  revision = 1
+  refreshed = 0
+  made: (number | undefined)[] = []
+  bytes = 10
+  fault: Error | undefined
+
+  async refresh(): Promise<number> {
+    this.refreshed += 1
+    if (this.fault !== undefined) throw this.fault
+    return this.revision
+  }
+
+  changeSince(since: number | undefined) {
+    this.made.push(since)
+    const text = JSON.stringify({ since: since ?? null, pad: 'x'.repeat(this.bytes) })
+    return { revision: this.revision, text }
+  }
+}
+
+const FAST = { everyMs: 20, commentEveryMs: 100_000 }
+
+async function start(source: Source, options: EventStreamsOptions = {}) {
+  const streams = new EventStreams(source, { ...FAST, ...options })
+  const server = createServer((request, response) => {
+    const since = /since=(\d+)/.exec(request.url ?? '')?.[1]
+    void streams.open(request, response, since === undefined ? undefined : Number(since))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  onTestFinished(() => {
+    streams.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  const listen = async (query = '', isReading = true): Promise<Listener> => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    onTestFinished(() => void socket.destroy())
+    const listener = { socket, text: '', isOver: false }
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      listener.isOver = true
+    })
+    if (isReading)
+      socket.setEncoding('utf8').on('data', (text) => {
+        listener.text += text
+      })
+    socket.write(`GET /events${query} HTTP/1.1\r\nhost: x\r\n\r\n`)
+    await vi.waitFor(() => expect(isReading ? listener.text : 'data:').toContain('data:'))
+    return listener
+  }
+  return { streams, listen }
+}
+
+type Listener = { readonly socket: Socket; text: string; isOver: boolean }
+
+const eventsIn = ({ text }: Listener): { id: number; since: number | null }[] =>
+  [...text.matchAll(/id: (\d+)\r?\nevent: change\r?\ndata: (\{.*?\})\n/g)].map(([, id, data]) => ({
+    id: Number(id),
+    since: JSON.parse(data ?? '').since,
+  }))
+
+test('the first event comes at once and says what changed since what was seen', async () => {
+  const source = new Source()
+  source.revision = 9
+  const { listen } = await start(source)
+  const [fresh, again] = [await listen(), await listen('?since=4')]
+  expect(fresh.text).toMatch(/^HTTP\/1\.1 200[\s\S]*content-type: text\/event-stream/)
+  expect(fresh.text).toContain('retry: 3000\n\n')
+  expect(eventsIn(fresh)).toEqual([{ id: 9, since: null }])
+  expect(eventsIn(again)).toEqual([{ id: 9, since: 4 }])
+})
+
+test('a change is made once for all who have seen the same', async () => {
+  const source = new Source()
+  const { listen } = await start(source)
+  const listeners = [await listen(), await listen(), await listen()]
+  source.made = []
+  source.revision = 2
+  await vi.waitFor(() => {
+    for (const each of listeners) expect(eventsIn(each).at(-1)).toEqual({ id: 2, since: 1 })
+  })
+  await sleep(100)
+  expect(source.made).toEqual([1])
+})
+
+test('nothing is asked for while nobody listens', async () => {
+  const source = new Source()
+  const { streams, listen } = await start(source)
+  await sleep(60)
+  expect(source.refreshed).toBe(0)
+  const { socket } = await listen()
+  await vi.waitFor(() => expect(source.refreshed).toBeGreaterThan(2))
+  socket.destroy()
+  await vi.waitFor(() => expect(streams.size).toBe(0))
+  const { refreshed } = source
+  await sleep(80)
+  expect(source.refreshed).toBe(refreshed)
+})
+
+test('there is at most one event in the time that is set', async () => {
+  const source = new Source()
+  const { listen } = await start(source, { everyMs: 200 })
+  const listener = await listen()
+  for (let change = 0; change < 50; change += 1) {
+    source.revision += 1
+    await sleep(10)
+  }
+  expect(eventsIn(listener).length).toBeLessThanOrEqual(4)
+})
+
+test('a comment keeps a quiet stream alive', async () => {
+  const source = new Source()
+  const { listen } = await start(source, { commentEveryMs: 50 })
+  const listener = await listen()
+  await vi.waitFor(() => expect(listener.text.match(/: nothing new/g)?.length).toBeGreaterThan(2))
+  expect(eventsIn(listener)).toHaveLength(1)
+})
+
+test('who does not read is cut off after a while, and nobody else is', async () => {
+  const source = new Source()
+  const { streams, listen } = await start(source, { stuckMsMax: 300 })
+  source.bytes = 8_000_000
+  await listen('', false)
+  const reader = await listen()
+  source.bytes = 10
+  await vi.waitFor(() => expect(streams.size).toBe(1))
+  expect(reader.isOver).toBe(false)
+})
+
+test('who was slow for a while is told all that changed meanwhile', async () => {
+  const source = new Source()
+  const { listen } = await start(source, { stuckMsMax: 10_000 })
+  source.bytes = 8_000_000
+  const slow = await listen('', false)
+  await vi.waitFor(() => expect(source.made).toHaveLength(1))
+  source.bytes = 10
+  for (let change = 0; change < 5; change += 1) {
+    source.revision += 1
+    await sleep(25)
+  }
+  slow.socket.setEncoding('utf8').on('data', (text) => {
+    slow.text += text
+  })
+  await vi.waitFor(() => expect(slow.text).toMatch(/id: 6\n.*\ndata: \{"since":1,/), 5_000)
+  // All of it in one event: nothing was kept for it meanwhile.
+  expect(slow.text.match(/event: change/g)).toHaveLength(2)
+})
+
+test('the one that has listened longest gives way', async () => {
+  const source = new Source()
+  const { streams, listen } = await start(source, { streamsMax: 3 })
+  const [first, second] = [await listen(), await listen()]
+  await listen()
+  await listen()
+  await vi.waitFor(() => expect(first.isOver).toBe(true))
+  expect([second.isOver, streams.size]).toEqual([false, 3])
+})
+
+test('a source that fails ends nobody, and is asked again', async () => {
+  const source = new Source()
+  const { listen } = await start(source)
+  const listener = await listen()
+  source.fault = new Error('a secret')
+  await sleep(80)
+  expect(listener.isOver).toBe(false)
+  source.fault = undefined
+  source.revision = 5
+  await vi.waitFor(() => expect(eventsIn(listener).at(-1)?.id).toBe(5))
+  expect(listener.text).not.toContain('secret')
+})
+
+test('closing ends all of them, and nobody is let in any more', async () => {
+  const source = new Source()
+  const { streams, listen } = await start(source)
+  const listeners = [await listen(), await listen()]
+  streams.close()
+  await vi.waitFor(() => expect(listeners.every(({ isOver }) => isOver)).toBe(true))
+  expect(streams.size).toBe(0)
+})

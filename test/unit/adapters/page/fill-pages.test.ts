@@ -1,0 +1,231 @@
+import { rmSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { FillRow, FillsPage } from '../../../../src/adapters/page/model.ts'
+import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
+import { baseUnits } from '../../../../src/domain/units.ts'
+import { type APage, aPage, said } from '../../../support/page/a-page.ts'
+import {
+  BOUND,
+  bytes32,
+  callFor,
+  callIntentOf,
+  executionOf,
+  exposed,
+  filledSlot,
+  fillOf,
+  intentOf,
+  opened,
+  permitFor,
+  STRATEGY,
+  scheduled,
+} from '../../../support/state/journal-story.ts'
+import { segmentOf } from '../../../support/state/state-directory.ts'
+
+const SMALL = { segmentBytes: 20_000 }
+
+/** A daemon that filled slots and was started again: the page knows nothing but the journal. */
+async function restarted(
+  fill: (daemon: APage) => Promise<void>,
+  options: Parameters<typeof aPage>[0] = {},
+): Promise<APage> {
+  const before = await aPage({ journal: SMALL, ...options })
+  await before.journal.append(BOUND, scheduled())
+  await fill(before)
+  await before.close()
+  return aPage({ journal: SMALL, ...options, dir: before.dir })
+}
+
+async function fillSlots({ journal, clock }: APage, slots: readonly number[]): Promise<void> {
+  for (const slot of slots) {
+    clock.nowMs += 60_000
+    await journal.append(...filledSlot(slot))
+  }
+}
+
+const range = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index)
+
+async function pagesOf(
+  { page }: APage,
+  query: { readonly limit: number; readonly strategy?: string },
+): Promise<FillsPage[]> {
+  const pages: FillsPage[] = []
+  let before: number | undefined
+  for (let asked = 0; asked < 1_000; asked += 1) {
+    const { limit, strategy } = query
+    const answer = await said<FillsPage>(page.fills({ limit, before, strategy }))
+    pages.push(answer)
+    if (answer.next === null) return pages
+    before = Number(answer.next)
+  }
+  throw new Error('there was no end to it')
+}
+
+const slotsOf = (pages: readonly FillsPage[]): number[] =>
+  pages.flatMap(({ fills }) => fills.map(({ slotSeconds }) => slotSeconds))
+
+test('every fill is shown once, the newest first, whatever the size of a page', async () => {
+  const daemon = await restarted((each) => fillSlots(each, range(2_001, 2_100)))
+  for (const limit of [1, 7, 100, 500]) {
+    const slots = slotsOf(await pagesOf(daemon, { limit }))
+    expect(slots).toEqual(range(2_001, 2_100).reverse())
+  }
+})
+
+test('a fill from the disk is told as it was when it happened', async () => {
+  const before = await aPage({ journal: SMALL })
+  await before.journal.append(BOUND, scheduled())
+  const intent = intentOf(2_000)
+  // A feed at which its 24.9 USDC are worth 0.0061 WETH.
+  const feed = { num: 24_900_000n, den: 6_100_000_000_000_000n }
+  const permit = { ...permitFor(intent), feed }
+  const own = { intentId: intent.id, attempt: 1 }
+  await before.journal.append(opened(intent))
+  await before.journal.append({ type: 'permit-recorded', intentId: intent.id, permit })
+  await before.journal.append({ type: 'fill-proven', ...own, fill: fillOf(intent) })
+  const live = await said<FillsPage>(before.page.fills(NEWEST))
+  await before.close()
+  const after = await aPage({ dir: before.dir, journal: SMALL })
+  const read = await said<FillsPage>(after.page.fills(NEWEST))
+  expect(read).toEqual(live)
+  const { txHash } = fillOf(intent)
+  expect(read.fills).toEqual([
+    {
+      intentId: intent.id,
+      strategy: STRATEGY,
+      slotSeconds: 2_000,
+      atMs: 1_800_000_000_000,
+      venue: 'gasless',
+      paper: false,
+      sold: { amount: '24.9', token: 'USDC' },
+      bought: { amount: '0.0061', token: 'WETH' },
+      call: null,
+      vsFeedBps: 0,
+      charged: null,
+      txHash,
+      explorerUrl: `https://explorer.example/tx/${txHash}`,
+      undone: false,
+    } satisfies FillRow,
+  ])
+})
+
+const NEWEST = { limit: 100, before: undefined, strategy: undefined }
+
+test('a fill of a later attempt, and calls, are found with all that they rest on', async () => {
+  const intent = intentOf(2_000)
+  const call = callIntentOf(2_002)
+  const own = { intentId: intent.id, attempt: 1 }
+  const events: JournalEvent[] = [
+    opened(intent),
+    exposed(intent),
+    { type: 'authorization-dead', ...own, how: 'expired', blockNumber: 5n, blockTimeSeconds: 6 },
+    exposed(intent, 2),
+    { type: 'fill-proven', ...own, attempt: 2, fill: fillOf(intent) },
+    opened(call),
+    { type: 'call-recorded', intentId: call.id, call: callFor(call, { attempt: 1, nonce: 4n }) },
+    { type: 'call-proven', intentId: call.id, attempt: 1, execution: executionOf(call) },
+  ]
+  const daemon = await restarted(async ({ journal }) => {
+    for (const event of events) await journal.append(event)
+  })
+  const { fills } = await said<FillsPage>(daemon.page.fills(NEWEST))
+  expect(fills).toMatchObject([
+    { call: 'poke()', venue: 'aggregated', charged: { token: 'ETH' }, explorerUrl: null },
+    { sold: { amount: '24.9', token: 'USDC' }, bought: { amount: '0.0061' } },
+  ])
+})
+
+test('what was booked on paper says so', async () => {
+  const before = await aPage()
+  await before.journal.append({ ...BOUND, mode: 'dry-run' }, scheduled())
+  const intent = intentOf(2_000)
+  const amounts = { paid: baseUnits(25_000_000n), received: baseUnits(10n ** 16n) }
+  await before.journal.append(opened(intent))
+  await before.journal.append({ type: 'paper-filled', intentId: intent.id, attempt: 1, ...amounts })
+  await before.close()
+  const { page } = await aPage({ dir: before.dir })
+  const sold = { amount: '25', token: 'USDC' }
+  expect((await said<FillsPage>(page.fills(NEWEST))).fills).toMatchObject([
+    { paper: true, sold, bought: { amount: '0.01' }, txHash: null, explorerUrl: null },
+  ])
+})
+
+test("a strategy's fills are found among those of others, page by page to their end", async () => {
+  const others = range(2_001, 2_120)
+  const daemon = await restarted(async (each) => {
+    await each.journal.append(scheduled('rare'))
+    for (const slot of others) {
+      await each.journal.append(...filledSlot(slot))
+      if (slot % 40 === 0) await each.journal.append(...filledSlot(slot, 'rare'))
+    }
+  })
+  const rare = await pagesOf(daemon, { limit: 2, strategy: 'rare' })
+  expect(slotsOf(rare)).toEqual([2_120, 2_080, 2_040])
+  expect(await pagesOf(daemon, { limit: 2, strategy: 'nobody' })).toEqual([
+    { fills: [], next: null },
+  ])
+})
+
+test('fills that are told while older ones are read come in their place, and none twice', async () => {
+  const daemon = await restarted((each) => fillSlots(each, range(2_001, 2_020)))
+  const asked = daemon.page.fills(NEWEST)
+  await fillSlots(daemon, [2_021, 2_022])
+  await asked
+  expect(slotsOf(await pagesOf(daemon, { limit: 5 }))).toEqual(range(2_001, 2_022).reverse())
+})
+
+test('more fills than are remembered are still all found', async () => {
+  const daemon = await restarted((each) => fillSlots(each, range(2_001, 2_100)))
+  await daemon.page.overview()
+  await fillSlots(daemon, range(2_101, 2_800))
+  expect(slotsOf(await pagesOf(daemon, { limit: 100 }))).toEqual(range(2_001, 2_800).reverse())
+})
+
+test('a fill that a reorganisation took back is marked, live and after a restart', async () => {
+  const daemon = await restarted((each) => fillSlots(each, [2_001, 2_002]))
+  const { id: intentId } = intentOf(2_001)
+  const isUndone = async ({ page }: APage): Promise<unknown[]> => {
+    const { fills } = await said<FillsPage>(page.fills(NEWEST))
+    return fills.map(({ slotSeconds, undone }) => [slotSeconds, undone])
+  }
+  await daemon.page.overview()
+  const place = { blockNumber: 12_350n, blockHash: bytes32(99) }
+  await daemon.journal.append({ type: 'fill-reopened', intentId, attempt: 1, ...place })
+  const undone = [
+    [2_002, false],
+    [2_001, true],
+  ]
+  expect(await isUndone(daemon)).toEqual(undone)
+  await daemon.close()
+  const again = await aPage({ dir: daemon.dir, journal: SMALL })
+  expect(await isUndone(again)).toEqual(undone)
+  // Proven once more, it is a fill of its own; the one before stays what it is.
+  const fill = { ...fillOf(intentOf(2_001)), txHash: bytes32(98) }
+  await again.journal.append({ type: 'fill-proven', intentId, attempt: 1, fill })
+  await again.close()
+  const last = await aPage({ dir: daemon.dir, journal: SMALL })
+  const { fills } = await said<FillsPage>(last.page.fills(NEWEST))
+  expect(fills.map(({ undone: isBack, sold }) => [isBack, sold?.amount])).toEqual([
+    [false, '24.9'],
+    [false, '24.9'],
+    [true, '24.9'],
+  ])
+})
+
+test('a fill whose opening is not here any more is shown as far as its own record goes', async () => {
+  const daemon = await aPage({ journal: { segmentBytes: 1 } })
+  await daemon.journal.append(BOUND, scheduled())
+  for (const event of filledSlot(2_001)) await daemon.journal.append(event)
+  await daemon.close()
+  rmSync(segmentOf(daemon.dir, 1))
+  rmSync(segmentOf(daemon.dir, 3))
+  const { page } = await aPage({
+    settings: { stateDir: daemon.dir },
+  })
+  const read = await said<FillsPage>(page.fills(NEWEST))
+  const { txHash } = fillOf(intentOf(2_001))
+  expect(read).toMatchObject({
+    fills: [{ sold: null, bought: null, txHash, strategy: STRATEGY }],
+    next: null,
+  })
+})

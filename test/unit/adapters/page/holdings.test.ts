@@ -1,0 +1,221 @@
+import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { HoldingsCurve } from '../../../../src/adapters/page/holdings-curve.ts'
+import { HoldingsFile } from '../../../../src/adapters/page/holdings-file.ts'
+import {
+  type HoldingsSample,
+  seriesOf,
+  thinned,
+} from '../../../../src/adapters/page/holdings-series.ts'
+import type { Valued } from '../../../../src/adapters/page/valuation.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+const NOW = 1_800_000_000
+const HOUR = 3_600
+const DAY = 24 * HOUR
+
+function sample(at: number, changes: Partial<HoldingsSample> = {}): HoldingsSample {
+  return { at, valueToken: 'USDC', value: 100, held: { USDC: 100, WETH: null }, ...changes }
+}
+
+const every = (seconds: number, from: number, to: number): HoldingsSample[] => {
+  const samples: HoldingsSample[] = []
+  for (let at = from; at <= to; at += seconds) samples.push(sample(at))
+  return samples
+}
+
+describe('samples are thinned by their age', () => {
+  test('to every ten minutes for two days, an hour for sixty, a day for five years', () => {
+    const years = every(600, NOW - 400 * DAY, NOW)
+    const kept = thinned(years, NOW)
+    const between = (from: number, to: number): number =>
+      kept.filter(({ at }) => NOW - at >= from && NOW - at < to).length
+    expect(between(0, 2 * DAY)).toBeGreaterThan(280)
+    expect(between(2 * DAY, 60 * DAY)).toBeGreaterThan(1_380)
+    expect(between(2 * DAY, 60 * DAY)).toBeLessThan(1_400)
+    expect(between(60 * DAY, 400 * DAY)).toBeGreaterThan(335)
+    expect(kept.length).toBeLessThan(2_100)
+  })
+
+  test('never to more than four thousand, and again to the same', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 3_000 * DAY }), { maxLength: 300 }),
+        (ages) => {
+          const kept = thinned(
+            ages.map((age) => sample(NOW - age)),
+            NOW,
+          )
+          expect(kept.length).toBeLessThan(4_000)
+          expect(thinned(kept, NOW)).toEqual(kept)
+          expect(kept.map(({ at }) => at)).toEqual(
+            kept.map(({ at }) => at).toSorted((a, b) => a - b),
+          )
+        },
+      ),
+    )
+  })
+
+  test('and what a clock that was ahead has noted is dropped', () => {
+    expect(thinned([sample(NOW), sample(NOW + 30 * DAY)], NOW)).toEqual([sample(NOW)])
+  })
+})
+
+describe('a series', () => {
+  test('has one point a step, and null where something was not read', () => {
+    const samples = [...every(600, NOW - 2 * DAY, NOW - 600), sample(NOW, { value: null })]
+    const day = seriesOf(samples, 'day', NOW)
+    expect(day.atSeconds.length).toBeLessThanOrEqual(145)
+    expect(day.value.at(-1)).toBeNull()
+    expect(day.tokens).toMatchObject([{ token: 'USDC' }, { token: 'WETH' }])
+    expect(new Set(day.tokens[1]?.amounts)).toEqual(new Set([null]))
+    for (const range of ['week', 'month', 'year'] as const) {
+      const series = seriesOf(samples, range, NOW)
+      expect(series.atSeconds.length).toBeLessThanOrEqual(370)
+      expect(series.tokens[0]?.amounts).toHaveLength(series.atSeconds.length)
+    }
+  })
+
+  test('has no value of another token than the newest', () => {
+    const samples = [sample(NOW - 1_200, { valueToken: 'DAI' }), sample(NOW - 600)]
+    expect(seriesOf(samples, 'day', NOW)).toMatchObject({ valueToken: 'USDC', value: [null, 100] })
+  })
+
+  test('of nothing is empty', () => {
+    expect(seriesOf([], 'day', NOW)).toEqual({
+      ...{ valueToken: null, atSeconds: [], value: [], tokens: [] },
+    })
+  })
+})
+
+function aFile(text?: string) {
+  const file = join(temporaryDirectory(), 'holdings.jsonl')
+  if (text !== undefined) writeFileSync(file, text)
+  const warnings: string[] = []
+  const open = () =>
+    new HoldingsFile({
+      file,
+      nowMs: () => NOW * 1000,
+      warn: (message) => warnings.push(message),
+    })
+  return { file, warnings, open }
+}
+
+const line = (each: HoldingsSample): string => `${JSON.stringify(each)}\n`
+
+describe('its file', () => {
+  test('is private, and read again after a restart', async () => {
+    const { file, open, warnings } = aFile()
+    const first = open()
+    for (const at of [NOW - 1_200, NOW - 600]) await first.add(sample(at))
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(await open().samples()).toEqual([sample(NOW - 1_200), sample(NOW - 600)])
+    expect(await first.samples()).toEqual([sample(NOW - 1_200), sample(NOW - 600)])
+    expect(warnings).toEqual([])
+  })
+
+  test('that is not there is no trouble', async () => {
+    const { open, warnings } = aFile()
+    expect(await open().samples()).toEqual([])
+    expect(warnings).toEqual([])
+  })
+
+  test('that a crash has cut goes on at its last whole line', async () => {
+    const { file, open, warnings } = aFile(`${line(sample(NOW - 1_200))}{"at":1800`)
+    await open().add(sample(NOW))
+    expect(readFileSync(file, 'utf8')).toBe(line(sample(NOW - 1_200)) + line(sample(NOW)))
+    appendFileSync(file, '{"at":')
+    expect(await open().samples()).toHaveLength(2)
+    expect(readFileSync(file, 'utf8').endsWith('}\n')).toBe(true)
+    expect(warnings).toEqual([])
+  })
+
+  test.each([
+    ['words', 'what is this\n'],
+    ['another shape', '{"at":"now","held":{}}\n'],
+    ['a text where a figure should be', '{"at":5,"valueToken":null,"value":"1","held":{}}\n'],
+    ['figures that are none', '{"at":5,"valueToken":null,"value":null,"held":{"a":"<b>"}}\n'],
+    ['a list', '[]\n'],
+  ])('that holds %s is put aside with a warning, and what is sound goes on', async (_name, bad) => {
+    const { file, open, warnings } = aFile(line(sample(NOW - 600)) + bad)
+    expect(await open().samples()).toEqual([sample(NOW - 600)])
+    expect(warnings).toEqual([expect.stringMatching(/holdings\.jsonl\.damaged/)])
+    expect(readFileSync(`${file}.damaged`, 'utf8')).toContain(bad)
+    expect(readFileSync(file, 'utf8')).toBe(line(sample(NOW - 600)))
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+  })
+
+  test('that is far too long is put aside unread', async () => {
+    const { open, warnings } = aFile('x'.repeat(17 * 1024 * 1024))
+    const file = open()
+    expect(await file.samples()).toEqual([])
+    await file.add(sample(NOW))
+    expect(warnings).toEqual([expect.stringContaining('longer than')])
+  })
+
+  test('is thinned when it has grown, although nobody looks', async () => {
+    const many = every(60, NOW - 40 * DAY, NOW - 60)
+    const { file, open } = aFile(many.map(line).join(''))
+    const before = statSync(file).size
+    await open().add(sample(NOW))
+    expect(statSync(file).size).toBeLessThan(before / 10)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+  })
+
+  test('that cannot be written is told once, and nobody is held up', async () => {
+    const { file, open, warnings } = aFile('')
+    const broken = open()
+    chmodSync(join(file, '..'), 0o500)
+    writeFileSync(`${file}`, '')
+    const nowhere = new HoldingsFile({
+      file: join(file, 'under-a-file'),
+      nowMs: () => NOW * 1000,
+      warn: (message) => warnings.push(message),
+    })
+    await nowhere.add(sample(NOW))
+    await nowhere.add(sample(NOW + 600))
+    expect(warnings).toEqual([expect.stringMatching(/^what is held over time is not kept: /)])
+    await broken.add(sample(NOW))
+    chmodSync(join(file, '..'), 0o700)
+  })
+})
+
+test('what is held is noted every ten minutes once it was read, as null where it was not', async () => {
+  const dir = temporaryDirectory()
+  const clock = { seconds: NOW }
+  let valued: Valued = { valueToken: 'USDC', totalValue: '5', holdings: [held('USDC', '5')] }
+  const curve = new HoldingsCurve({
+    stateDir: dir,
+    now: () => clock.seconds * 1000,
+    value: () => valued,
+    warn: (message) => {
+      throw new Error(message)
+    },
+  })
+  const turn = { type: 'open-orders', openPermits: 0, unresolvedIntents: 0 } as const
+  const minutes = (count: number): void => {
+    for (let at = 0; at < count * 60; at += 1) {
+      clock.seconds += 1
+      curve.saw(turn)
+    }
+  }
+  minutes(30)
+  expect((await curve.series('day')).atSeconds).toEqual([])
+  curve.saw({ type: 'portfolio', valueToken: undefined, holdings: [] })
+  minutes(25)
+  valued = { valueToken: 'USDC', totalValue: null, holdings: [held('USDC', null)] }
+  minutes(10)
+  const series = await curve.series('day')
+  expect(series.value).toEqual([5, 5, 5, null])
+  expect(series.tokens).toEqual([{ token: 'USDC', amounts: [5, 5, 5, null] }])
+  // A clock that was set back by a day holds it up for no day.
+  clock.seconds -= DAY
+  minutes(11)
+  expect((await curve.series('day')).atSeconds.length).toBeGreaterThan(0)
+})
+
+function held(token: string, amount: string | null): Valued['holdings'][number] {
+  return { token, amount, value: null, priceAgeSeconds: null }
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import { Sightings } from '../../../../src/adapters/page/sightings.ts'
+import { type StrategyWords, strategyRow } from '../../../../src/adapters/page/strategy-rows.ts'
+import type { Fact } from '../../../../src/domain/book/fact.ts'
+import type { CloseReason } from '../../../../src/domain/book/journal.ts'
+import type { StrategyRecord } from '../../../../src/domain/book/state.ts'
+import type { Observation } from '../../../../src/domain/observation.ts'
+
+const WORDS: StrategyWords = { kind: 'dca', enabled: true, does: 'buys', schedule: 'hourly' }
+const RECORD: StrategyRecord = {
+  scheduleKey: '',
+  anchor: { scheduleKey: '', fromSeconds: 0 },
+  lastSlotSeconds: 0,
+  openSlots: [],
+  memory: {},
+  paused: undefined,
+  resumedAtMs: undefined,
+  failureStreak: 0,
+  fills: 4,
+  lastOrderAtMs: undefined,
+  lastFillAtMs: 77,
+  spent: new Map(),
+}
+
+function row(
+  parts: {
+    readonly words?: StrategyWords | 'none'
+    readonly record?: Partial<StrategyRecord>
+    readonly look?: (seen: Sightings) => void
+  } = {},
+) {
+  const { words = WORDS, record, look } = parts
+  const seen = new Sightings(() => 0)
+  look?.(seen)
+  return strategyRow('hourly', {
+    words: words === 'none' ? undefined : words,
+    record: { ...RECORD, ...record },
+    sight: seen.strategies.get('hourly'),
+  })
+}
+
+function nextSlot(nextSlotSeconds: number | undefined): Observation {
+  const strategy = 'hourly'
+  return { type: 'next-slot', strategy, nextSlotSeconds, lastFillAtMs: undefined, paused: false }
+}
+
+function waiting(slotSeconds: number, detail: string): Observation {
+  const reason = 'too-many-open'
+  return { type: 'slot-waiting', strategy: 'hourly', slotSeconds, reason, detail }
+}
+
+function closed(
+  slotSeconds: number,
+  outcome: 'filled' | 'skipped' | 'missed',
+  reason: CloseReason,
+): Fact {
+  return {
+    type: 'slot-closed',
+    strategy: 'hourly',
+    slotSeconds,
+    lastSeconds: slotSeconds,
+    outcome,
+    reason,
+    detail: 'why',
+    count: 1,
+  }
+}
+
+test('a strategy of which nothing is known yet has what its file says', () => {
+  expect(strategyRow('new', { words: WORDS, record: undefined, sight: undefined })).toEqual({
+    name: 'new',
+    kind: 'dca',
+    state: 'active',
+    does: 'buys',
+    schedule: 'hourly',
+    nextSlotSeconds: null,
+    paused: null,
+    waits: null,
+    lastSlot: null,
+    lastSkip: null,
+    fills: 0,
+    lastFillAtMs: null,
+  })
+})
+
+describe('its state', () => {
+  test('is paused with since when and why', () => {
+    const paused = { atMs: 5, cause: 'operator', detail: 'asked to' } as const
+    expect(row({ record: { paused } })).toMatchObject({
+      state: 'paused',
+      paused: { sinceMs: 5, cause: 'operator', detail: 'asked to' },
+    })
+  })
+
+  test('is disabled or removed as its file says, and then nothing is ahead', () => {
+    const look = (seen: Sightings) => void seen.saw(nextSlot(100))
+    const off = row({ words: { ...WORDS, enabled: false }, look })
+    expect(off).toMatchObject({ state: 'disabled', nextSlotSeconds: null })
+    expect(row({ words: 'none', look })).toMatchObject({ state: 'removed', fills: 4 })
+    expect(row({ look })).toMatchObject({ state: 'active', nextSlotSeconds: 100 })
+  })
+})
+
+describe('its last slot', () => {
+  test('is the newest that ended, whatever order they are told in', () => {
+    const look = (seen: Sightings): void => {
+      seen.told(closed(200, 'filled', 'filled'))
+      seen.told(closed(100, 'skipped', 'cooldown'))
+    }
+    expect(row({ look })).toMatchObject({
+      lastSlot: { slotSeconds: 200, outcome: 'filled', reason: null },
+      lastSkip: { slotSeconds: 100, reason: 'cooldown', detail: 'why' },
+    })
+  })
+
+  test('is open while it has no outcome', () => {
+    const look = (seen: Sightings) => void seen.told(closed(100, 'skipped', 'cooldown'))
+    const slots = [300, 200].map((slotSeconds) => ({
+      slotSeconds,
+      memoryOnFill: undefined,
+      ended: undefined,
+    }))
+    expect(row({ look, record: { openSlots: slots } }).lastSlot).toEqual({
+      ...{ slotSeconds: 300, outcome: 'open', reason: null, detail: null },
+    })
+    // An older one that is still open is not the last.
+    const later = (seen: Sightings) => void seen.told(closed(900, 'missed', 'missed'))
+    expect(row({ look: later, record: { openSlots: slots } }).lastSlot?.slotSeconds).toBe(900)
+  })
+})
+
+describe('a slot that waits', () => {
+  test('is told with why, until another slot is next', () => {
+    const seen = new Sightings(() => 0)
+    const rowNow = () =>
+      strategyRow('hourly', {
+        words: WORDS,
+        record: RECORD,
+        sight: seen.strategies.get('hourly'),
+      })
+    seen.saw(nextSlot(100))
+    seen.saw(waiting(100, '3 orders are open'))
+    seen.saw(nextSlot(100))
+    expect(rowNow().waits).toBe('too-many-open: 3 orders are open')
+    seen.saw(nextSlot(200))
+    expect(rowNow().waits).toBeNull()
+  })
+})
+
+test('what says nothing new touches nothing', () => {
+  const seen = new Sightings(() => 0)
+  expect(seen.saw(nextSlot(100))).toEqual({ strategy: 'hourly', overview: false })
+  expect(seen.saw(nextSlot(100))).toBeUndefined()
+  expect(seen.saw(waiting(100, 'x'))).toEqual({ strategy: 'hourly', overview: false })
+  expect(seen.saw(waiting(100, 'x'))).toBeUndefined()
+  const request = { service: 'rpc', route: 'view', status: '200', durationMs: 1 } as const
+  expect(seen.saw({ type: 'request', ...request })).toBeUndefined()
+})

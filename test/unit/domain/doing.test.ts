@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import { doingOf, overdueAtMs } from '../../../src/domain/book/doing.ts'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
+import type { DaemonState, OpenIntent } from '../../../src/domain/book/state.ts'
+import {
+  callFor,
+  callIntentOf,
+  exposed,
+  filledSlot,
+  fillOf,
+  intentOf,
+  opened,
+  permitFor,
+  scheduled,
+} from '../../support/state/journal-story.ts'
+
+const SLOT = 1_800_000_000
+const NOW_MS = SLOT * 1000
+const MINUTE_MS = 60_000
+const intent = intentOf(SLOT)
+const own = { intentId: intent.id, attempt: 1 }
+const { deadlineSeconds } = permitFor(intent)
+const AFTER_MS = deadlineSeconds * 1000 + 1_000
+
+function openAfter(...events: readonly JournalEvent[]): { state: DaemonState; open: OpenIntent } {
+  const state = emptyState()
+  applyEvent(state, scheduled(), NOW_MS)
+  for (const event of events) applyEvent(state, event, NOW_MS)
+  const [open] = state.intents.values()
+  if (open === undefined) throw new Error('nothing is open')
+  return { state, open }
+}
+
+function doing(
+  events: readonly JournalEvent[],
+  { nowMs = NOW_MS, waitsFor }: { nowMs?: number; waitsFor?: string } = {},
+): string {
+  const { state, open } = openAfter(...events)
+  return doingOf(state, open, { nowMs, waitsFor })
+}
+
+const EXPOSED = [opened(intent), exposed(intent)]
+const ACCEPTED = [
+  ...EXPOSED,
+  { type: 'order-accepted', ...own, orderId: 'order-7' },
+] as const satisfies readonly JournalEvent[]
+const ENDED = [
+  ...ACCEPTED,
+  { type: 'order-ended', ...own, status: 'failed', message: 'no' },
+] as const satisfies readonly JournalEvent[]
+
+describe('what is being done about an open order', () => {
+  test.each<[string, readonly JournalEvent[], RegExp]>([
+    ['nothing is signed', [opened(intent)], /nothing is signed yet.*turn and a quote/],
+    ['it was given away', EXPOSED, /nobody has answered yet: the same bytes are sent again/],
+    ['the service has it', ACCEPTED, /the service has it as order-7.*every few seconds/],
+    ['the service says it failed', ENDED, /says it failed: until its deadline.*may still execute/],
+    ['it is filled', [...ACCEPTED, filled()], /it is filled: it is being closed/],
+    [
+      'an attempt died',
+      [
+        ...ENDED,
+        {
+          type: 'authorization-dead',
+          ...{ ...own, how: 'expired', blockNumber: 1n, blockTimeSeconds: 1 },
+        },
+      ],
+      /attempt 1 expired: the next one waits/,
+    ],
+    [
+      'an operator ended it',
+      [
+        ...ACCEPTED,
+        {
+          type: 'order-settled',
+          ...{ ...own, as: 'dead', evidence: '', blockNumber: undefined },
+          blockTimeSeconds: undefined,
+        },
+      ],
+      /an operator has said/,
+    ],
+    [
+      'its fill was taken back',
+      [
+        ...filledSlot(SLOT),
+        {
+          type: 'fill-reopened',
+          ...{ ...own, blockNumber: 1n, blockHash: fillOf(intent).txHash },
+        },
+      ],
+      /a reorganisation took its fill away/,
+    ],
+  ])('is told where %s', (_name, events, words) => {
+    expect(doing(events)).toMatch(words)
+  })
+
+  test('is to ask the chain once its deadline has passed', () => {
+    for (const events of [EXPOSED, ACCEPTED, ENDED])
+      expect(doing(events, { nowMs: AFTER_MS })).toMatch(/deadline has passed: a final block/)
+  })
+
+  test('says what it waits for', () => {
+    const words = doing([opened(intent)], { waitsFor: 'chain-stale: the newest block is old' })
+    expect(words).toBe('nothing is signed: it waits, chain-stale: the newest block is old')
+  })
+
+  test('says which transaction of our own it goes on with', () => {
+    const transaction: TransactionRecord = {
+      id: `${intent.id}:wrap`,
+      purpose: 'wrap',
+      intentId: intent.id,
+      chainId: 8453,
+      from: intent.owner,
+      nonce: 1,
+      to: intent.owner,
+      data: '0x',
+      value: 1n,
+      gas: 1n,
+      maxFeePerGas: 1n,
+      maxPriorityFeePerGas: 1n,
+    }
+    expect(doing([opened(intent), { type: 'transaction-recorded', transaction }])).toMatch(
+      /ETH is being wrapped/,
+    )
+  })
+})
+
+describe('an order is overdue', () => {
+  test('a quarter of an hour after its deadline is final', () => {
+    const { open } = openAfter(...EXPOSED)
+    const deadlineMs = deadlineSeconds * 1000
+    expect(overdueAtMs(open, 0)).toBe(deadlineMs + 15 * MINUTE_MS)
+    expect(overdueAtMs(open, 10)).toBe(deadlineMs + 17 * MINUTE_MS)
+    expect(overdueAtMs(open, 'finalized')).toBe(deadlineMs + 45 * MINUTE_MS)
+  })
+
+  test('later than it may start, where nothing is signed', () => {
+    const { open } = openAfter(opened(intent))
+    expect(overdueAtMs(open, 0)).toBe(intent.startBeforeMs + 15 * MINUTE_MS)
+  })
+
+  test('an hour after its opening, where nothing ends it', () => {
+    const call = callIntentOf(SLOT + 1)
+    const record = callFor(call, { attempt: 1, nonce: 1n })
+    expect(record.trust).toBe('trusted')
+    const { open } = openAfter(opened(call), {
+      type: 'call-recorded',
+      intentId: call.id,
+      call: record,
+    })
+    expect(overdueAtMs(open, 0)).toBe(NOW_MS + 75 * MINUTE_MS)
+  })
+})
+
+function filled(): JournalEvent {
+  return { type: 'fill-proven', ...own, fill: fillOf(intent) }
+}
