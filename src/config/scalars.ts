@@ -254,6 +254,31 @@ function toHttpUrl(text: string): URL | undefined {
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined
 }
 
+/** What BotFather gives. */
+const BOT_TOKEN = /^\d{1,20}:[\w-]{8,100}$/
+
+/** Token of a Telegram bot. */
+export const botToken = scalar({
+  expected: 'the token of a bot, as BotFather gives it, best in a variable',
+  json: { type: 'string' },
+  read: (text) => (BOT_TOKEN.test(text) ? meant(text) : refused('this is no token of a bot')),
+})
+
+/** Above this, Telegram promises nothing about the numbers of chats. */
+const CHAT_MAX = 2 ** 52
+
+/** Number of a private chat, which is the number of its user. */
+export const privateChat = scalar<number>({
+  expected: 'the number of a user of Telegram: the number of the private chat with it',
+  json: { type: 'integer', minimum: 1, maximum: CHAT_MAX },
+  read: (text) => {
+    if (/^-\d+$/.test(text))
+      return refused('this is a group or a channel, where others can write as well')
+    if (!/^[1-9]\d{0,15}$/.test(text)) return refused('this is no number of a chat')
+    return Number(text) > CHAT_MAX ? refused('this number is out of range') : meant(Number(text))
+  },
+})
+
 export const timezone = scalar({
   expected: 'an IANA time zone such as Europe/Berlin or UTC',
   read: (text) =>

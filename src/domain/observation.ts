@@ -6,6 +6,7 @@ import type { Holding } from './holding.ts'
 import type { IntentId } from './intent.ts'
 import type { ServiceFault } from './quote.ts'
 import type { FailureReason, SkipReason } from './reason.ts'
+import type { RemoteLink, RemoteOutcome } from './remote.ts'
 import type { Pair, Token } from './token.ts'
 import type { Address, BaseUnits, Hex } from './units.ts'
 
@@ -240,3 +241,17 @@ type Occurrence =
     }
   | { readonly type: 'chain-trouble'; readonly doing: string; readonly message: string }
   | { readonly type: 'clock-trouble'; readonly detail: string }
+  | {
+      /** Something was sent to the daemon's bot. `detail` says from whom and what came of it, and repeats nothing of it. */
+      readonly type: 'remote-message'
+      readonly outcome: RemoteOutcome
+      /** The number by which Telegram knows who sent it. */
+      readonly user: number | undefined
+      readonly detail: string
+    }
+  | { readonly type: 'remote-link'; readonly link: RemoteLink; readonly detail: string }
+  | {
+      /** An answer to a person did not get there. */
+      readonly type: 'remote-unsent'
+      readonly detail: string
+    }

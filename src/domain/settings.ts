@@ -118,6 +118,18 @@ export type AccountLimits = SpendingCaps & {
 
 export type WebhookEvent = 'filled' | 'failed' | 'refused' | 'missed' | 'halted' | 'low-funds'
 
+/** Who may look, pause and halt from a phone. */
+export type TelegramControl = {
+  /** Of the bot: whoever has it can send in its name, and read or hold back what is sent to it. */
+  readonly token: string
+  /** Private chats. Each has the number of the one person who can write there. */
+  readonly chats: readonly number[]
+  /** Whether a halt or a pause may be ended from there, after asking twice. */
+  readonly resume: boolean
+  /** Where the Bot API is. */
+  readonly apiRoot: string
+}
+
 /** Where metrics, health and the page are served, read-only. */
 export type HttpSettings = {
   readonly host: string
@@ -146,5 +158,6 @@ export type Settings = {
   readonly tokens: ReadonlyMap<string, Token>
   readonly prices: ReadonlyMap<Pair, PriceFeed>
   readonly limits: AccountLimits
+  readonly control: { readonly telegram: TelegramControl | undefined }
   readonly notify: { readonly webhooks: readonly { url: string; on: readonly WebhookEvent[] }[] }
 }

@@ -2,8 +2,8 @@ import type { JournalEvent } from '../domain/book/journal.ts'
 import { deadlineOf } from '../domain/book/venues.ts'
 import type { Ports } from '../ports.ts'
 
-const PAUSED = 'paused by the operator'
-const HALTED = 'halted by the operator'
+/** Who asks, where nobody says how it came. */
+const OPERATOR = 'the operator'
 
 /** What stopping and resuming needs: the journal and the file, whether or not a daemon runs. */
 export type ControlPorts = Pick<Ports, 'journal' | 'haltFile'>
@@ -25,29 +25,30 @@ export type Controlled =
 
 /**
  * Stops strategies from opening slots: one, or all that the journal knows. What is signed goes on to its end, what is not
- * never is. It survives restarts.
+ * never is. It survives restarts. `by` says in the record who asked.
  */
 export async function pause(
   ports: ControlPorts,
   strategy: string | undefined,
+  by = OPERATOR,
 ): Promise<Controlled> {
   const { strategies } = ports.journal.state
   if (strategy !== undefined && !strategies.has(strategy)) return unknown(ports, strategy)
   const names = [...strategies.keys()].filter(
     (name) => (strategy ?? name) === name && strategies.get(name)?.paused === undefined,
   )
+  const detail = `paused by ${by}`
   const events = names.map(
-    (name) =>
-      ({ type: 'strategy-paused', strategy: name, cause: 'operator', detail: PAUSED }) as const,
+    (name) => ({ type: 'strategy-paused', strategy: name, cause: 'operator', detail }) as const,
   )
   await append(ports, events)
   return done(ports, names)
 }
 
 /** The kill switch: from the moment it is on disk nothing new is signed. Orders already signed are followed to their end. */
-export async function halt(ports: ControlPorts): Promise<Controlled> {
+export async function halt(ports: ControlPorts, by = OPERATOR): Promise<Controlled> {
   if (ports.journal.state.halted !== undefined) return done(ports, [])
-  const detail = ports.haltFile.standing() ?? HALTED
+  const detail = ports.haltFile.standing() ?? `halted by ${by}`
   await append(ports, [{ type: 'halted', cause: 'operator', detail }])
   return done(ports, ['everything'])
 }
@@ -60,11 +61,12 @@ export async function noteHaltFile(ports: ControlPorts): Promise<void> {
 
 /**
  * Ends a pause of one strategy; without a name, the halt and every pause. The journal has the halt before its file goes,
- * and loses it only when the file is gone: a crash at any moment leaves it halted.
+ * and loses it only when the file is gone: a crash at any moment leaves it halted. `by` goes into the record where it is given.
  */
 export async function resume(
   ports: ControlPorts,
   strategy: string | undefined,
+  by?: string,
 ): Promise<Controlled> {
   const { journal, haltFile } = ports
   const { strategies } = journal.state
@@ -78,8 +80,13 @@ export async function resume(
     (name) => (strategy ?? name) === name && strategies.get(name)?.paused !== undefined,
   )
   const lifts = strategy === undefined && journal.state.halted !== undefined
-  const events: JournalEvent[] = names.map((name) => ({ type: 'strategy-resumed', strategy: name }))
-  if (lifts) events.push({ type: 'halt-lifted' })
+  const told = by === undefined ? {} : { detail: `resumed by ${by}` }
+  const events: JournalEvent[] = names.map((name) => ({
+    type: 'strategy-resumed',
+    strategy: name,
+    ...told,
+  }))
+  if (lifts) events.push({ type: 'halt-lifted', ...told })
   await append(ports, events)
   return done(ports, lifts ? ['everything', ...names] : names)
 }

@@ -56,10 +56,10 @@ export type DaemonInput = {
 
 /** What an operator may ask of a running daemon. */
 export type DaemonControl = Settling & {
-  /** See `control.ts`; these take effect at once. */
-  pause(strategy: string | undefined): Promise<Controlled>
-  resume(strategy: string | undefined): Promise<Controlled>
-  halt(): Promise<Controlled>
+  /** See `control.ts`; these take effect at once. `by` is told where the request did not come from the machine. */
+  pause(strategy: string | undefined, by?: string): Promise<Controlled>
+  resume(strategy: string | undefined, by?: string): Promise<Controlled>
+  halt(by?: string): Promise<Controlled>
   /** These two wait for the tick under way. */
   trigger(strategy: string): Promise<Triggered>
   /** Goes by other files from now on, by all of them at once; orders in flight go on as they were decided. */
@@ -184,9 +184,9 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
     fillTank()
     tokens.keep().catch(fail)
     input.onReady(agenda, {
-      pause: (strategy) => pause(context.ports, strategy),
-      resume: (strategy) => resume(context.ports, strategy),
-      halt: () => halt(context.ports),
+      pause: (strategy, by) => pause(context.ports, strategy, by),
+      resume: (strategy, by) => resume(context.ports, strategy, by),
+      halt: (by) => halt(context.ports, by),
       look: (id, named) => lookAt(context, id, named),
       settle: (id, saying) => settleInTurn(context, id, saying),
       trigger: (strategy) => errands.run(() => agenda.trigger(strategy)).then(({ done }) => done),

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Family } from './metrics/family.ts'
 import { fundsMetrics } from './metrics/funds.ts'
 import { makerIn } from './metrics/make.ts'
+import { remoteMetrics } from './metrics/remote.ts'
 import { serviceMetrics } from './metrics/services.ts'
 import { stateMetrics } from './metrics/state.ts'
 import { type Named, outcomeCounters, tradingMetrics, venueOf } from './metrics/trading.ts'
@@ -52,6 +53,7 @@ export function createMetrics(options: { readonly version: string }) {
     ...serviceMetrics(make),
     ...fundsMetrics(make),
     ...stateMetrics(make),
+    ...remoteMetrics(make),
 
     /** Starts the strategies' counters at 0, so that the first fill, lost slot, failure or refusal is already an increase. */
     registerStrategies(strategies: readonly Named[]): void {

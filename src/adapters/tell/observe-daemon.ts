@@ -72,7 +72,8 @@ export const DAEMON = {
     if (strategy === undefined) to.metrics.halted.set(paused ? 1 : 0)
     else to.metrics.paused.set({ strategy }, paused ? 1 : 0)
     if (!paused) {
-      to.log.info(`resumed ${what}`, fields)
+      const told = detail === 'resumed' ? '' : `: ${detail}`
+      to.log.info(`resumed ${what}${told}`, fields)
       return
     }
     const text = strategy === undefined ? `halted ${what}: ${detail}` : `paused ${what}: ${detail}`

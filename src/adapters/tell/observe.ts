@@ -2,10 +2,11 @@ import type { Observation } from '../../domain/observation.ts'
 import type { Log } from './log.ts'
 import { DAEMON } from './observe-daemon.ts'
 import { ORDERS } from './observe-order.ts'
+import { REMOTE } from './observe-remote.ts'
 import { SERVICES } from './observe-service.ts'
 import { createMemory, type Memory, type Observers, type Tellers } from './observers.ts'
 
-const TELLERS: Tellers = { ...DAEMON, ...ORDERS, ...SERVICES }
+const TELLERS: Tellers = { ...DAEMON, ...ORDERS, ...SERVICES, ...REMOTE }
 
 /**
  * Tells the log, the metrics and the webhooks what happened. Returns at once and never throws: a fault in the telling

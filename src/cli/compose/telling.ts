@@ -44,7 +44,7 @@ export async function openLog(
   settings: Settings,
   { io, json, scrubber }: { readonly io: Io; readonly json: boolean; readonly scrubber: Scrubber },
 ): Promise<Log> {
-  for (const secret of secretsOf(settings)) scrubber.add(secret)
+  for (const secret of await secretsOf(settings)) scrubber.add(secret)
   const { level, format } = settings.log
   return createLog({ level, format, destination: json ? io.stderr : io.stdout, scrubber })
 }
@@ -114,12 +114,21 @@ export function openScrubber(): Scrubber {
   return createScrubber()
 }
 
-/** Addresses that may carry tokens of their own. */
-function secretsOf(settings: Settings): readonly string[] {
+/** Tokens, and addresses that may carry tokens of their own. */
+async function secretsOf(settings: Settings): Promise<readonly string[]> {
   const rpc = [...settings.chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
   const hooks = settings.notify.webhooks.map(({ url }) => url)
   const services = [settings.gasless.baseUrl, settings.aggregator?.rpcUrl ?? []].flat()
-  return [...rpc, ...hooks, ...services].filter(carriesSecret)
+  const { telegram } = settings.control
+  const roots = telegram === undefined ? [] : [telegram.apiRoot]
+  const tokens = telegram === undefined ? [] : await secretsOfToken(telegram.token)
+  return [...tokens, ...[...rpc, ...hooks, ...services, ...roots].filter(carriesSecret)]
+}
+
+/** The client of the bot is loaded only where there is one. */
+async function secretsOfToken(token: string): Promise<readonly string[]> {
+  const { tokenSecrets } = await import('../../adapters/telegram/bot-api.ts')
+  return tokenSecrets(token)
 }
 
 /** A bare origin is no secret; a path, a query or credentials may be. */

@@ -1,6 +1,7 @@
 import type { ControlAnswer, ControlRequest } from '../../adapters/control/control-socket.ts'
 import type { ModuleHost } from '../../adapters/modules/host.ts'
 import type { Log } from '../../adapters/tell/log.ts'
+import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -12,6 +13,7 @@ import { listenForOperator, watchFiles } from '../compose/control.ts'
 import type { Io } from '../io.ts'
 import type { Loaded } from '../load.ts'
 import { createReloader, type Reloader, type ReloadInput, type StaleFiles } from './reload.ts'
+import type { RemoteSight } from './remote/status-text.ts'
 
 export type AttendInput = {
   readonly settings: Settings
@@ -21,12 +23,15 @@ export type AttendInput = {
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
   readonly taken: ReloadInput['taken']
   readonly observe: (event: Observation) => void
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
+  readonly scrubber: Scrubber
   readonly log: Log
   readonly io: Io
+  /** How the daemon stands, but for what is known here. */
+  readonly sight: () => Omit<RemoteSight, 'staleSinceMs'>
 }
 
-/** What an operator can do to a running daemon: the control socket, changed strategy files, and SIGHUP. */
+/** What an operator can do to a running daemon: the control socket, changed strategy files, SIGHUP, and messages from afar. */
 export async function attend(
   input: AttendInput,
   control: DaemonControl,
@@ -45,12 +50,39 @@ export async function attend(
     onFiles()
   })
   const socket = await listen(input, control, files)
+  const remote = await listenAfar(input, control, files)
   return {
     async close() {
       watcher.close()
       offHangup()
-      await socket?.close()
+      await Promise.all([socket?.close(), remote?.close()])
     },
+  }
+}
+
+/** Loaded only where somebody may speak from afar. */
+async function listenAfar(
+  input: AttendInput,
+  control: DaemonControl,
+  files: Reloader,
+): Promise<{ close(): Promise<void> } | undefined> {
+  const { stateDir, control: afar } = input.settings
+  if (afar.telegram === undefined) return undefined
+  try {
+    const { startRemote } = await import('./remote/remote.ts')
+    const sight = (): RemoteSight => ({ ...input.sight(), staleSinceMs: files.stale()?.sinceMs })
+    const { archive } = input.settings.journal
+    return startRemote({
+      ...input,
+      settings: afar.telegram,
+      stateDir,
+      archive,
+      control,
+      sight,
+    })
+  } catch (error) {
+    input.log.error('nobody is listened to on Telegram until a restart', { err: error })
+    return undefined
   }
 }
 

@@ -26,7 +26,7 @@ import { letHeapGrow } from '../heap.ts'
 import { EXIT, type ExitCode, type Io } from '../io.ts'
 import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
 import { announce } from './announce.ts'
-import { attend } from './attend.ts'
+import { type AttendInput, attend } from './attend.ts'
 import type { ReloadInput } from './reload.ts'
 import type { Readying } from './sandbox-account.ts'
 import { checkServiceTokens } from './service-tokens.ts'
@@ -213,6 +213,7 @@ async function trade(input: Trading): Promise<void> {
     () => lock.lostLately(),
     () => anchors?.lost(),
   )
+  const startedAtMs = clock.now()
   const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })
   const { account, strategies: attendedNow } = composed.context
   telling.watchState({
@@ -246,8 +247,17 @@ async function trade(input: Trading): Promise<void> {
       onTick: input.watch.ticked,
       onBound: () => anchors?.keep(input.journal),
       onReady: (agenda, control) => {
+        const sight = (): ReturnType<AttendInput['sight']> => ({
+          mode: settings.mode,
+          startedAtMs,
+          state: input.journal.state,
+          haltFile: haltFile.standing(),
+          strategies: [...composed.context.strategies.keys()],
+          nextSlotOf: agenda.nextSlotOf,
+          gasTank: input.watch.gasTank(),
+        })
         const taken: ReloadInput['taken'] = (files) => input.page?.take(files)
-        attended = attend({ ...input, log, observe, registerStrategies, taken }, control)
+        attended = attend({ ...input, log, observe, registerStrategies, taken, sight }, control)
         const servedAt = input.server.address
         announce({ log, settings, strategies, agenda, servedAt, nowMs: clock.now() })
         letHeapGrow()

@@ -8,10 +8,21 @@ const TICK_AGE_MS_MAX = 120_000
 /** Request statuses that are no answer of the service itself; a refusal, whatever its words, is one. */
 const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other)$/
 
-/** What the probes need to know, gathered from what the daemon tells anyway. */
+/** What was last told of the funds in the GasTank. */
+export type FundsSeen =
+  | {
+      readonly tag: 'known'
+      /** Wei. */
+      readonly available: bigint
+      readonly runwaySeconds: number | undefined
+      readonly isLow: boolean
+    }
+  | { readonly tag: 'unknown'; readonly why: string }
+
+/** What the probes and a person afar need to know, gathered from what the daemon tells anyway. */
 export function createWatch(clock: Pick<Clock, 'now'>) {
   const failing = new Map<string, string>()
-  let fundsUnknown: string | undefined
+  let funds: FundsSeen | undefined
   let tickedAtMs = clock.now()
   let isReady = false
   let isHalted = false
@@ -24,7 +35,7 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
   }
   const ready = (): Probe => {
     const reasons = [...failing].map(([service, status]) => `${service} answered last: ${status}`)
-    if (fundsUnknown !== undefined) reasons.push(fundsUnknown)
+    if (funds?.tag === 'unknown') reasons.push(funds.why)
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
     // A halted daemon is ready: it follows what it has signed, and a restart would change nothing.
@@ -36,14 +47,21 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
     if (event.type === 'pause' && event.strategy === undefined) isHalted = event.paused
   }
   const sawFunds = (event: Observation): void => {
-    if (event.type === 'gas-tank') fundsUnknown = undefined
-    if (event.type === 'gas-tank-unknown')
-      fundsUnknown = event.isLogin
+    if (event.type === 'gas-tank') {
+      const { balance, outstanding, runwaySeconds, isLow } = event
+      funds = { tag: 'known', available: balance - outstanding, runwaySeconds, isLow }
+    }
+    if (event.type === 'gas-tank-unknown') {
+      const why = event.isLogin
         ? `aggregator does not accept the login of wallet ${event.account}: its funds are unknown`
         : `aggregator does not tell the funds of wallet ${event.account}`
+      funds = { tag: 'unknown', why }
+    }
   }
   return {
     probes: { health, ready },
+    /** Undefined before anything was told of them. */
+    gasTank: (): FundsSeen | undefined => funds,
     turnedAtMs: (): number => tickedAtMs,
     ticked: (): void => {
       tickedAtMs = clock.now()

@@ -70,6 +70,7 @@ export function buildSettings(
       maxOpenIntents: input.limits.maxOpenIntents,
       maxFailures: input.limits.maxFailures,
     },
+    control: { telegram: input.control.telegram },
     notify: input.notify,
   }
   return { settings, faults }

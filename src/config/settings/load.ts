@@ -109,12 +109,14 @@ function unknownMode(written: unknown): Fault {
 
 /** Whoever is on the way of a plain request reads and changes it: quotes, blocks, receipts, and the tokens in addresses. */
 function plainHttpFaults(settings: Settings): Fault[] {
-  const { gasless, aggregator, chains, notify } = settings
+  const { gasless, aggregator, chains, control, notify } = settings
   const addresses: (readonly [Path, string])[] = [[['gasless', 'baseUrl'], gasless.baseUrl]]
   if (aggregator !== undefined) addresses.push([['aggregator', 'rpcUrl'], aggregator.rpcUrl])
   for (const { name, rpcUrls } of chains.values())
     for (const [index, url] of rpcUrls.entries())
       addresses.push([['chains', name, 'rpcUrls', index], url])
+  if (control.telegram !== undefined)
+    addresses.push([['control', 'telegram', 'apiRoot'], control.telegram.apiRoot])
   for (const [index, { url }] of notify.webhooks.entries())
     addresses.push([['notify', 'webhooks', index, 'url'], url])
   return addresses

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Finality, WalletSource } from '../../domain/settings.ts'
 import {
   address,
+  botToken,
   duration,
   filePath,
   flag,
@@ -11,6 +12,7 @@ import {
   nameOf,
   oneOf,
   positiveDecimal,
+  privateChat,
   scalar,
   section,
   serviceAddress,
@@ -175,6 +177,25 @@ const notify = section({
     .prefault([]),
 })
 
+const CHATS_MAX = 20
+
+const control = section({
+  telegram: section({
+    token: botToken.describe('Of a bot that nothing else listens for'),
+    chats: listOf(privateChat, 'a list of at least one user of Telegram')
+      .max(CHATS_MAX, { error: `at most ${CHATS_MAX} users` })
+      .describe('Users whose private chat with the bot is obeyed; nobody else is even answered'),
+    resume: flag
+      .prefault('true')
+      .describe('Whether a halt or a pause may be ended there, after asking twice'),
+    apiRoot: webAddress
+      .prefault('https://api.telegram.org')
+      .describe('Address of the Bot API, for a server of your own'),
+  })
+    .optional()
+    .describe('Look, pause and halt by messages to a bot'),
+})
+
 /** A config file. Every default is here; references between sections are checked by `settings-build.ts`. */
 export const settingsSchema = section({
   mode: oneOf(MODES).describe('live signs with your key; it has to be written here'),
@@ -226,6 +247,7 @@ export const settingsSchema = section({
     .prefault({})
     .describe('Independent prices that quotes are held against'),
   limits: limits.prefault({}),
+  control: control.prefault({}).describe('From afar; off unless something is given here'),
   notify: notify.prefault({}),
 })
 

@@ -1,5 +1,7 @@
 /** 64 hex digits are a private key; a few less are one that was cut while copying. Addresses have 40. */
 const KEY_LIKE = /(?:0x)?[0-9a-fA-F]{56,}/g
+/** What BotFather gives: the bot's number, and a secret. */
+const BOT_TOKEN = /\b\d{5,20}:[\w-]{25,}/g
 const SECRET_NAMES =
   /\b((?:\w*(?:private_?key|password|passphrase|mnemonic|secret|seed|api_?key))["']?[ \t]*:[ \t]*)([|>][^\n]*(?:\n[ \t]+[^\n]*|\n[ \t]*(?=\n))*|"[^"\n]*"?|'[^'\n]*'?|[^\n,}]+)/gi
 const WEB_ADDRESS = /[a-z][a-z0-9+.-]{0,19}:\/\/[^\s"'#]+/gi
@@ -9,14 +11,15 @@ const ADDRESS_PARTS = /\$\{[^}]*\}|(?<==)[^&\s]+|[\w-]{16,}/g
 const PRIVATE_KEY = /^(?:0x)?[0-9a-fA-F]{64}$/
 
 /**
- * The same text with everything that may be a secret starred out: long hex, values of secret-sounding keys,
- * credentials inside web addresses. Length and line breaks stay, so that carets still point at the right place.
+ * The same text with everything that may be a secret starred out: long hex, tokens of bots, values of
+ * secret-sounding keys, credentials inside web addresses. Length and line breaks stay, so that carets still point at the right place.
  */
 export function maskSecrets(text: string): string {
   return text
     .replace(SECRET_NAMES, (_, key: string, value: string) => key + stars(value))
     .replace(WEB_ADDRESS, maskAddress)
     .replace(KEY_LIKE, stars)
+    .replace(BOT_TOKEN, stars)
 }
 
 /** True for a value that is a private key and nothing else. */

@@ -186,14 +186,23 @@ export type JournalEvent =
       readonly cause: PauseCause
       readonly detail: string
     }
-  | { readonly type: 'strategy-resumed'; readonly strategy: string }
+  | {
+      readonly type: 'strategy-resumed'
+      readonly strategy: string
+      /** By whom, where it was not said at the machine; older records have none. */
+      readonly detail?: string | undefined
+    }
   | {
       /** Nothing is signed by any strategy until it is lifted. */
       readonly type: 'halted'
       readonly cause: PauseCause
       readonly detail: string
     }
-  | { readonly type: 'halt-lifted' }
+  | {
+      readonly type: 'halt-lifted'
+      /** As of a pause that ends. */
+      readonly detail?: string | undefined
+    }
   | {
       /** A run of slots that passed unattended, each with outcome `missed`. Both ends are inclusive. */
       readonly type: 'slots-missed'

@@ -72,9 +72,9 @@ const TELLINGS: {
     rule,
   }),
   'strategy-paused': ({ strategy, cause, detail }) => paused(strategy, cause, detail),
-  'strategy-resumed': ({ strategy }) => resumed(strategy),
+  'strategy-resumed': ({ strategy, detail }) => resumed(strategy, detail),
   halted: ({ cause, detail }) => paused(undefined, cause, detail),
-  'halt-lifted': () => resumed(undefined),
+  'halt-lifted': ({ detail }) => resumed(undefined, detail),
   'permit-recorded': ({ intentId, permit: { attempt, deadlineSeconds } }, { state }) => ({
     ...subject(openIntent(state, intentId)),
     type: 'authorization-recorded',
@@ -202,8 +202,8 @@ function paused(strategy: string | undefined, cause: PauseCause, detail: string)
   return { type: 'pause', strategy, paused: true, cause, detail }
 }
 
-function resumed(strategy: string | undefined): Fact {
-  return { type: 'pause', strategy, paused: false, cause: 'operator', detail: 'resumed' }
+function resumed(strategy: string | undefined, detail = 'resumed'): Fact {
+  return { type: 'pause', strategy, paused: false, cause: 'operator', detail }
 }
 
 function endOf({ outcome, reason, detail = '' }: EventOf<'intent-closed'>, open: OpenIntent): Fact {

@@ -130,12 +130,16 @@ test('a pause names its strategy, a halt none, and either ends with a word', () 
       { type: 'strategy-resumed', strategy: STRATEGY },
       { type: 'halted', ...why },
       { type: 'halt-lifted' },
+      { type: 'halted', ...why },
+      { type: 'halt-lifted', detail: 'resumed by somebody' },
     ).slice(1),
   ).toEqual([
     { ...paused, strategy: STRATEGY },
     { ...resumed, strategy: STRATEGY },
     { ...paused, strategy: undefined },
     { ...resumed, strategy: undefined },
+    { ...paused, strategy: undefined },
+    { ...resumed, strategy: undefined, detail: 'resumed by somebody' },
   ])
 })
 

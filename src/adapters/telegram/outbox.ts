@@ -1,0 +1,144 @@
+import type { Clock } from '../../ports.ts'
+import type { BotApi, BotReply } from './bot-api.ts'
+
+/** A button below a message: what it says, and what comes back when it is pressed. At most 64 bytes of that. */
+export type Button = { readonly text: string; readonly data: string }
+
+/** What the bot says to a person. Plain text throughout. */
+export type Outgoing =
+  | {
+      readonly tag: 'message'
+      readonly chat: number
+      readonly text: string
+      readonly buttons?: readonly Button[]
+    }
+  /** Replaces a message of the bot's own, and takes its buttons away. */
+  | {
+      readonly tag: 'edit'
+      readonly chat: number
+      readonly messageId: number
+      readonly text: string
+    }
+  /** Ends the waiting of a button that was pressed, with a line that passes. */
+  | { readonly tag: 'press'; readonly queryId: string; readonly text: string }
+
+/** Sends beside everything else, in order. */
+export type Outbox = {
+  /** Returns at once; never throws. */
+  put(outgoing: Outgoing): void
+  /** Sends what waits for so long at most, and takes nothing more. */
+  close(graceMs: number): Promise<void>
+}
+
+export type OutboxInput = {
+  readonly api: Pick<BotApi, 'sendMessage' | 'editMessageText' | 'answerCallbackQuery'>
+  readonly clock: Pick<Clock, 'sleep'>
+  /** Something did not get there. */
+  readonly onUnsent: (detail: string) => void
+}
+
+const QUEUE_MAX = 20
+/** What was asked longer ago than this nobody waits for any more. */
+const AGE_MS_MAX = 120_000
+/** Telegram takes about one a second in a chat. */
+const PER_MINUTE = 30
+const MINUTE_MS = 60_000
+const TRIES = 2
+const RETRY_MS = 1_000
+
+type Waiting = { readonly outgoing: Outgoing; readonly atMs: number }
+
+/** At most 20 wait, the oldest gives way; at most 30 a minute go out, two tries each. */
+export function createOutbox({ api, clock, onUnsent }: OutboxInput): Outbox {
+  const stop = new AbortController()
+  const waiting: Waiting[] = []
+  const sentAtMs: number[] = []
+  let worker: Promise<void> | undefined
+  let isClosed = false
+
+  async function work(): Promise<void> {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      await untilAllowed()
+      if (stop.signal.aborted) return onUnsent('an answer was not sent before the end')
+      await deliver(next)
+    }
+    // Here and not when the promise settles: what is put in between would wait for the next one.
+    worker = undefined
+  }
+
+  async function untilAllowed(): Promise<void> {
+    const oldest = sentAtMs.length < PER_MINUTE ? undefined : sentAtMs.shift()
+    if (oldest === undefined) return
+    const restMs = oldest + MINUTE_MS - performance.now()
+    if (restMs > 0) await clock.sleep(restMs, stop.signal)
+  }
+
+  async function deliver({ outgoing, atMs }: Waiting): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const ageMs = performance.now() - atMs
+      if (ageMs > AGE_MS_MAX) return onUnsent('an answer was not sent: it had waited too long')
+      sentAtMs.push(performance.now())
+      const reply = await send(api, outgoing)
+      if (reply.ok) return
+      if (reply.final || tries >= TRIES || stop.signal.aborted)
+        return onUnsent(`an answer was not sent: ${reply.fault}`)
+      const restMs = Math.min(reply.retryAfterMs ?? RETRY_MS, AGE_MS_MAX)
+      await clock.sleep(restMs, stop.signal)
+    }
+  }
+
+  return {
+    put(outgoing) {
+      if (isClosed) return
+      if (waiting.length >= QUEUE_MAX) {
+        waiting.shift()
+        onUnsent('an answer was not sent: too many wait')
+      }
+      waiting.push({ outgoing, atMs: performance.now() })
+      worker ??= work()
+    },
+    async close(graceMs) {
+      isClosed = true
+      const done = new AbortController()
+      const grace = clock.sleep(graceMs, done.signal)
+      await Promise.race([worker, grace])
+      stop.abort()
+      done.abort()
+    },
+  }
+}
+
+function send(api: OutboxInput['api'], outgoing: Outgoing): Promise<BotReply<unknown>> {
+  switch (outgoing.tag) {
+    case 'message': {
+      const { chat: chat_id, text, buttons } = outgoing
+      return api.sendMessage({
+        chat_id,
+        text,
+        link_preview_options: { is_disabled: true },
+        ...(buttons === undefined ? {} : { reply_markup: { inline_keyboard: [keysOf(buttons)] } }),
+      })
+    }
+    case 'edit': {
+      const { chat: chat_id, messageId: message_id, text } = outgoing
+      return api.editMessageText({
+        chat_id,
+        message_id,
+        text,
+        link_preview_options: { is_disabled: true },
+      })
+    }
+    case 'press':
+      return api.answerCallbackQuery({
+        callback_query_id: outgoing.queryId,
+        text: outgoing.text.slice(0, PRESS_LENGTH_MAX),
+      })
+  }
+}
+
+/** Telegram refuses a longer line. */
+const PRESS_LENGTH_MAX = 200
+
+function keysOf(buttons: readonly Button[]): { text: string; callback_data: string }[] {
+  return buttons.map(({ text, data }) => ({ text, callback_data: data }))
+}

@@ -1,0 +1,182 @@
+import type { RemoteLink } from '../../domain/remote.ts'
+import type { Clock } from '../../ports.ts'
+import { type Incoming, readUpdate } from '../../wire/telegram.ts'
+import type { BotApi, BotReply } from './bot-api.ts'
+import type { Heard, HeardFile } from './heard-file.ts'
+
+/** What is done with each message, one after the other. */
+export type Hearing = {
+  /**
+   * `take` notes on disk that this message was heard, so that no later start hears it again, and says whether it could. What
+   * must not be done twice is done after it, what must not be lost before it. Never rejects.
+   */
+  hear(incoming: Incoming, take: () => Promise<boolean>): Promise<void>
+  /** It was heard before. */
+  passOver(incoming: Incoming): void
+  /** How it stands with Telegram, when that changes or goes on being bad. */
+  tell(link: RemoteLink, detail: string): void
+}
+
+export type UpdatesInput = {
+  readonly api: Pick<BotApi, 'getUpdates'>
+  readonly file: HeardFile
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly hearing: Hearing
+  /** How long Telegram may wait for news before it answers with none. Default 25 s. */
+  readonly pollSeconds?: number
+  /** Multiplies every pause of this loop, for tests. Default 1. */
+  readonly pace?: number
+}
+
+const POLL_SECONDS = 25
+/** At most so many in one answer. */
+const BATCH = 100
+const KINDS = ['message', 'callback_query'] as const
+/** Between answers that brought something: a flood is drained by a thousand a second and not as fast as the line goes. */
+const BUSY_MS = 100
+/** Between polls that brought nothing, so that a server which does not wait is not asked without end. */
+const IDLE_MS = 1_000
+const RETRY_MS_MIN = 1_000
+const RETRY_MS_MAX = 60_000
+/** However long Telegram wants to be left alone: a halt may be waiting there. */
+const RETRY_AFTER_MS_MAX = 300_000
+/** After so many failures in a row messages are asked for one by one: it may be the answer that is too much. */
+const SINGLY_AFTER = 3
+/** Telegram answers at most one of two in this time. */
+const CONFLICT_MS = 5_000
+/** Telegram knows no bot by this token. */
+const UNKNOWN_BOT: readonly number[] = [401, 404]
+const CONFLICT = 409
+
+/** Asks Telegram for messages until it is stopped, and asks again, ever less often, while nobody answers. */
+export class Updates {
+  readonly #input: UpdatesInput
+  readonly #stop = new AbortController()
+  /** What is asked for: all before it is forgotten by Telegram. */
+  #offset: number | undefined
+  #heard: Heard | undefined
+  #failures = 0
+  #isListening = false
+
+  constructor(input: UpdatesInput) {
+    this.#input = input
+  }
+
+  /** No message is heard from now on. The request under way is the client's to end. */
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  /** Resolves once it is stopped, or Telegram does not know the bot. Never rejects unless `hearing` throws. */
+  async run(): Promise<void> {
+    const { heard, fault } = await this.#input.file.read()
+    this.#heard = heard
+    this.#offset = heard?.next
+    if (fault !== undefined)
+      this.#input.hearing.tell('silent', `${fault}: what waits at Telegram may be heard again`)
+    while (!this.#stop.signal.aborted) {
+      const startedMs = performance.now()
+      const reply = await this.#poll()
+      if (this.#stop.signal.aborted) return
+      const restMs = reply.ok ? await this.#take(reply.value) : this.#fail(reply)
+      if (restMs === undefined) return
+      // A long poll that brought nothing has waited already.
+      const spentMs = restMs === IDLE_MS ? performance.now() - startedMs : 0
+      await this.#pause(restMs - spentMs)
+    }
+  }
+
+  #poll(): Promise<BotReply<readonly unknown[]>> {
+    const { api, pollSeconds = POLL_SECONDS } = this.#input
+    return api.getUpdates({
+      ...(this.#offset === undefined ? {} : { offset: this.#offset }),
+      limit: this.#failures >= SINGLY_AFTER ? 1 : BATCH,
+      // Whether Telegram answers at all is to be known at once, not when the first wait for news is over.
+      timeout: this.#isListening ? pollSeconds : 0,
+      allowed_updates: KINDS,
+    })
+  }
+
+  /** Gives how long to rest before the next poll. */
+  async #take(updates: readonly unknown[]): Promise<number> {
+    if (!this.#isListening) {
+      this.#isListening = true
+      this.#input.hearing.tell('listening', 'listening for messages to the Telegram bot')
+    }
+    this.#failures = 0
+    let numbered = 0
+    for (const raw of updates) {
+      const update = readUpdate(raw)
+      if (update === undefined) continue
+      numbered += 1
+      // Not the highest number so far: after a week without messages, and on another server, they begin anew, also below.
+      this.#offset = update.id + 1
+      await this.#hear(update)
+      if (this.#stop.signal.aborted) break
+    }
+    if (updates.length === 0) return IDLE_MS
+    // What has no number comes again and again.
+    return numbered > 0 ? BUSY_MS : RETRY_MS_MAX
+  }
+
+  async #hear({
+    id,
+    incoming,
+  }: {
+    readonly id: number
+    readonly incoming: Incoming
+  }): Promise<void> {
+    const { hearing } = this.#input
+    const dateSeconds = incoming.tag === 'message' ? incoming.dateSeconds : undefined
+    if (this.#wasHeard(id, dateSeconds)) return hearing.passOver(incoming)
+    await hearing.hear(incoming, async () => {
+      const heard = {
+        next: id + 1,
+        dateSeconds: Math.max(this.#heard?.dateSeconds ?? 0, dateSeconds ?? 0),
+      }
+      try {
+        await this.#input.file.write(heard)
+        this.#heard = heard
+        return true
+      } catch {
+        return false
+      }
+    })
+  }
+
+  /** A lower number is an old message, or the first of a new count: then it is later than all that was heard. */
+  #wasHeard(id: number, dateSeconds: number | undefined): boolean {
+    if (this.#heard === undefined || id >= this.#heard.next) return false
+    return dateSeconds === undefined || dateSeconds <= this.#heard.dateSeconds
+  }
+
+  /** Gives how long to rest; undefined where there is no sense in asking again. */
+  #fail(reply: Extract<BotReply<unknown>, { ok: false }>): number | undefined {
+    const { hearing } = this.#input
+    const { code, fault, retryAfterMs } = reply
+    this.#isListening = false
+    if (code !== undefined && UNKNOWN_BOT.includes(code)) {
+      hearing.tell(
+        'refused',
+        `Telegram does not accept the token of control.telegram (${fault}): nobody is listened to until a restart, the rest goes on`,
+      )
+      return undefined
+    }
+    if (code === CONFLICT) {
+      hearing.tell(
+        'conflict',
+        `somebody else listens for the bot of control.telegram, a second daemon or whoever has its token: messages may not get here (${fault})`,
+      )
+      return CONFLICT_MS
+    }
+    this.#failures += 1
+    const growing = Math.min(RETRY_MS_MIN * 2 ** (this.#failures - 1), RETRY_MS_MAX)
+    hearing.tell('silent', `Telegram cannot be asked for messages: ${fault}`)
+    return Math.max(growing, Math.min(retryAfterMs ?? 0, RETRY_AFTER_MS_MAX))
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const { clock, pace = 1 } = this.#input
+    if (ms > 0) await clock.sleep(ms * pace, this.#stop.signal)
+  }
+}

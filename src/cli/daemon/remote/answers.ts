@@ -1,0 +1,157 @@
+import type { DaemonState, Pause } from '../../../domain/book/state.ts'
+import type { Controlled } from '../../../engine/control.ts'
+import { durationText, instantText } from '../../describe.ts'
+import { QUESTION_MS } from './questions.ts'
+import { haltedText, orderLines, type RemoteSight, shortened, sinceText } from './status-text.ts'
+
+/** What the bot says, in words for a person with a phone. */
+
+const NAMES_SHOWN = 8
+const HELP = [
+  '/status  how everything stands',
+  '/why STRATEGY:SLOT  what the journal holds about one slot',
+  '/pause [STRATEGY]  no new slots, of one or of all',
+  '/halt  nothing new is signed by anybody',
+]
+const HELP_RESUME = '/resume [STRATEGY]  ends a pause, or all of it; I ask twice'
+const HELP_NO_RESUME = 'Only the machine can resume: tranched resume.'
+
+export function helpText(mayResume: boolean): string {
+  return [...HELP, mayResume ? HELP_RESUME : HELP_NO_RESUME].join('\n')
+}
+
+/** A command that was done, or was not. */
+export type Done = Extract<Controlled, { ok: true }>
+
+export function pausedText(
+  { changed, inFlight }: Done,
+  { strategy, nowMs }: { readonly strategy: string | undefined; readonly nowMs: number },
+): string {
+  const ends = strategy === undefined ? '/resume' : `/resume ${strategy}`
+  if (changed.length === 0) {
+    const what = strategy === undefined ? 'Everything' : strategy
+    return `${what} was paused already. ${ends} ends it.`
+  }
+  return [
+    `Paused ${listed(changed)}: no new slots, and nothing is signed that is not yet. ${ends} ends it.`,
+    ...orderLines(inFlight, nowMs),
+  ].join('\n')
+}
+
+/** `delayMs`: how long the message was on its way. */
+export function haltedNowText(
+  { changed, inFlight }: Done,
+  {
+    halted,
+    delayMs,
+    nowMs,
+  }: {
+    readonly halted: Pause | undefined
+    readonly delayMs: number
+    readonly nowMs: number
+  },
+): string {
+  const late =
+    delayMs > QUESTION_MS ? `Your /halt of ${durationText(delayMs)} ago got here only now. ` : ''
+  const said =
+    changed.length > 0 || halted === undefined
+      ? 'Halted: nothing new is signed, also after a restart, until it is resumed.'
+      : `It was halted already. ${haltedText(halted, nowMs)}`
+  return [`${late}${said}`, ...orderLines(inFlight, nowMs)].join('\n')
+}
+
+export function resumedText({ changed }: Done): string {
+  return changed.length === 0 ? 'Nothing was stopped any more.' : `Resumed ${listed(changed)}.`
+}
+
+/** What a `/resume` would end. */
+export type Lifting = {
+  readonly halted: Pause | undefined
+  /** What the file HALT says, where it stands. */
+  readonly file: string | undefined
+  readonly paused: readonly (readonly [strategy: string, pause: Pause])[]
+  readonly isNothing: boolean
+}
+
+export function liftingOf(
+  { state, haltFile }: Pick<RemoteSight, 'state' | 'haltFile'>,
+  strategy: string | undefined,
+): Lifting {
+  const paused = [...state.strategies].flatMap(([name, record]) =>
+    record.paused !== undefined && (strategy ?? name) === name
+      ? [[name, record.paused] as const]
+      : [],
+  )
+  const isAll = strategy === undefined
+  const halted = isAll ? state.halted : undefined
+  const file = isAll ? haltFile : undefined
+  const isNothing = halted === undefined && file === undefined && paused.length === 0
+  return { halted, file, paused, isNothing }
+}
+
+/** The same text for the same halt and the same pauses. */
+export function liftingKey({ halted, file, paused }: Lifting): string {
+  const keyOf = (pause: Pause): string => `${pause.atMs} ${pause.cause} ${pause.detail}`
+  const pauses = paused.map(([name, pause]) => `${name} ${keyOf(pause)}`)
+  return JSON.stringify([halted && keyOf(halted), file, ...pauses])
+}
+
+export function questionText(
+  { halted, file, paused }: Lifting,
+  {
+    code,
+    isHaltedBeyond,
+    nowMs,
+  }: {
+    readonly code: string
+    /** Everything stays halted although a pause ends. */
+    readonly isHaltedBeyond: boolean
+    readonly nowMs: number
+  },
+): string {
+  const lines = ['Resume?']
+  if (halted !== undefined) lines.push(haltedText(halted, nowMs))
+  else if (file !== undefined) lines.push(`HALTED: ${shortened(file)}`)
+  for (const [name, pause] of paused.slice(0, NAMES_SHOWN))
+    lines.push(`${name}: paused ${sinceText(pause, nowMs)}`)
+  if (paused.length > NAMES_SHOWN) lines.push(`and ${paused.length - NAMES_SHOWN} more pauses`)
+  if (isHaltedBeyond) lines.push('Everything stays halted until /resume alone.')
+  const seconds = QUESTION_MS / 1_000
+  return [...lines, `Press the button, or send ${code}, within ${seconds} s.`].join('\n')
+}
+
+/** Why there is nothing to ask. */
+export function nothingToResumeText(state: DaemonState, strategy: string | undefined): string {
+  if (strategy === undefined) return 'Nothing is halted or paused.'
+  if (!state.strategies.has(strategy)) return `No strategy is named ${strategy}.`
+  const halted = state.halted === undefined ? '' : ' Everything is halted: /resume alone ends that.'
+  return `${strategy} is not paused.${halted}`
+}
+
+/** A halt of this kind is not for a phone. */
+export function evidenceText(halted: Pause): string {
+  return `This halt says that records are lost or that somebody else uses the wallet: ${shortened(halted.detail)}\nSomebody has to look at the machine first; \`tranched resume\` there ends it.`
+}
+
+export function staleText(
+  command: string,
+  {
+    dateSeconds,
+    delayMs,
+  }: {
+    readonly dateSeconds: number
+    readonly delayMs: number
+  },
+): string {
+  const when =
+    delayMs < 0
+      ? 'is from the future by the clock of the machine, which is wrong'
+      : `of ${instantText(dateSeconds)} got here ${durationText(delayMs)} late`
+  return `Your ${command} ${when}: not obeyed. Send it again if it still holds; /halt is obeyed however late.`
+}
+
+function listed(names: readonly string[]): string {
+  const left = names.length - NAMES_SHOWN
+  const shown = names.slice(0, NAMES_SHOWN).join(', ')
+  return left > 0 ? `${shown} and ${left} more` : shown
+}

@@ -1,0 +1,115 @@
+import type { DaemonState, Pause } from '../../../domain/book/state.ts'
+import type { Mode } from '../../../domain/settings.ts'
+import { formatAmount } from '../../../domain/units.ts'
+import { type InFlight, inFlightOf } from '../../../engine/control.ts'
+import { durationText, instantText } from '../../describe.ts'
+import type { FundsSeen } from '../watch.ts'
+
+/** What a status is made of. */
+export type RemoteSight = {
+  readonly mode: Mode
+  readonly startedAtMs: number
+  readonly state: DaemonState
+  /** What the file HALT says, where it stands. */
+  readonly haltFile: string | undefined
+  /** Those that are attended now. */
+  readonly strategies: readonly string[]
+  readonly nextSlotOf: (strategy: string) => number | undefined
+  /** Undefined where there is no GasTank, or nobody has looked yet. */
+  readonly gasTank: FundsSeen | undefined
+  /** Since when changed files are not in force, epoch ms. */
+  readonly staleSinceMs: number | undefined
+}
+
+const STRATEGIES_SHOWN = 10
+const ORDERS_SHOWN = 4
+const DETAIL_LENGTH_MAX = 160
+const ETHER_DECIMALS = 18
+/** Of what is left in a GasTank. */
+const ETHER_DIGITS = 6
+
+/** How the daemon stands, on one screen of a phone. */
+export function statusText(sight: RemoteSight, nowMs: number): string {
+  const { state, haltFile, mode, startedAtMs } = sight
+  const lines = [`tranched (${mode}), up ${durationText(nowMs - startedAtMs)}`]
+  if (state.halted !== undefined) lines.push(haltedText(state.halted, nowMs))
+  else lines.push(haltFile === undefined ? 'Not halted.' : `HALTED: ${shortened(haltFile)}`)
+  lines.push(...orderLines(inFlightOf(state), nowMs))
+  if (sight.gasTank !== undefined) lines.push(fundsText(sight.gasTank))
+  if (sight.staleSinceMs !== undefined) {
+    const since = durationText(nowMs - sight.staleSinceMs)
+    lines.push(`Changed files were refused ${since} ago: the older ones are in force.`)
+  }
+  lines.push('', ...strategyLines(sight, nowMs))
+  return lines.join('\n')
+}
+
+/** A halt, for people. */
+export function haltedText(halted: Pause, nowMs: number): string {
+  return `HALTED ${sinceText(halted, nowMs)}`
+}
+
+/** Since when something is stopped, and why. */
+export function sinceText({ atMs, detail }: Pause, nowMs: number): string {
+  return `${durationText(nowMs - atMs)} ago: ${shortened(detail)}`
+}
+
+/** Orders whose end is not known, as many as fit. */
+export function orderLines(inFlight: readonly InFlight[], nowMs: number): readonly string[] {
+  if (inFlight.length === 0) return ['No order is in flight.']
+  const late = inFlight.filter((each) => isLate(each, nowMs)).length
+  const lateText = late === 0 ? '' : `, ${late} past the deadline and not resolved`
+  const shown = inFlight.slice(0, ORDERS_SHOWN).map(({ intentId, state, deadlineSeconds }) => {
+    const until = deadlineSeconds === undefined ? '' : `, until ${instantText(deadlineSeconds)}`
+    return `  ${intentId} (${state}${until})`
+  })
+  const left = inFlight.length - shown.length
+  const orders = inFlight.length === 1 ? '1 order' : `${inFlight.length} orders`
+  return [`${orders} in flight${lateText}:`, ...shown, ...(left > 0 ? [`  and ${left} more`] : [])]
+}
+
+function isLate({ deadlineSeconds }: InFlight, nowMs: number): boolean {
+  return deadlineSeconds !== undefined && deadlineSeconds * 1_000 < nowMs
+}
+
+function fundsText(funds: FundsSeen): string {
+  if (funds.tag === 'unknown') return `GasTank unknown: ${shortened(funds.why)}`
+  const [whole = '0', digits = ''] = formatAmount(funds.available, ETHER_DECIMALS).split('.')
+  const left = digits === '' ? whole : `${whole}.${digits.slice(0, ETHER_DIGITS)}`
+  const low = funds.isLow ? ', LOW' : ''
+  const { runwaySeconds } = funds
+  const lasts = runwaySeconds === undefined ? '' : `, lasts ${durationText(runwaySeconds * 1_000)}`
+  return `GasTank ${left} ETH${lasts}${low}`
+}
+
+/** What is stopped first, then what is due soonest. */
+function strategyLines(sight: RemoteSight, nowMs: number): readonly string[] {
+  const { state, strategies, nextSlotOf } = sight
+  const rows = strategies.map((name) => ({
+    name,
+    paused: state.strategies.get(name)?.paused,
+    next: nextSlotOf(name) ?? Number.POSITIVE_INFINITY,
+  }))
+  const paused = rows.filter((row) => row.paused !== undefined)
+  const others = rows.filter((row) => row.paused === undefined)
+  others.sort((a, b) => (a.next === b.next ? 0 : a.next - b.next))
+  const shown = [...paused, ...others].slice(0, STRATEGIES_SHOWN)
+  const left = rows.length - shown.length
+  const many = rows.length === 1 ? '1 strategy' : `${rows.length} strategies`
+  return [
+    `${many}, ${paused.length} paused`,
+    ...shown.map(({ name, paused: pause, next }) => {
+      if (pause !== undefined) return `${name}: PAUSED ${sinceText(pause, nowMs)}`
+      if (!Number.isFinite(next)) return `${name}: no slot to come`
+      const inMs = next * 1_000 - nowMs
+      return inMs <= 0 ? `${name}: due now` : `${name}: next in ${durationText(inMs)}`
+    }),
+    ...(left > 0 ? [`and ${left} more`] : []),
+  ]
+}
+
+/** One line that leaves room for others. */
+export function shortened(text: string, max = DETAIL_LENGTH_MAX): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length <= max ? line : `${line.slice(0, max - 3)}...`
+}

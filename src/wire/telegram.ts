@@ -1,0 +1,160 @@
+import * as z from 'zod'
+import { type Reading, readAs, readJson } from './reading.ts'
+
+/** What the Bot API of Telegram answers (core.telegram.org/bots/api, "Making requests"). Its own words, nothing of ours. */
+
+/** Numbers that it may leave out, and that nothing hangs on, never make an answer unreadable. */
+const seconds = z.number().nonnegative().optional().catch(undefined)
+
+const envelopeSchema = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), result: z.unknown() }),
+  z.object({
+    ok: z.literal(false),
+    error_code: z.int(),
+    description: z.string().catch(''),
+    parameters: z.object({ retry_after: seconds }).optional().catch(undefined),
+  }),
+])
+export type BotEnvelope = z.infer<typeof envelopeSchema>
+
+const sentSchema = z.object({ message_id: z.int() })
+const botSchema = z.object({ id: z.int(), username: z.string().optional().catch(undefined) })
+
+/** The envelope around every answer of the Bot API, refusals included. */
+export function readEnvelope(text: string): Reading<BotEnvelope> {
+  return readJson(envelopeSchema, text)
+}
+
+/** Result of `sendMessage`. */
+export function readSent(result: unknown): Reading<{ readonly messageId: number }> {
+  const sent = readAs(sentSchema, result)
+  return sent.ok ? { ok: true, value: { messageId: sent.value.message_id } } : sent
+}
+
+/** Result of `getMe`. */
+export function readBot(
+  result: unknown,
+): Reading<{ readonly id: number; readonly username: string | undefined }> {
+  const bot = readAs(botSchema, result)
+  return bot.ok ? { ok: true, value: { id: bot.value.id, username: bot.value.username } } : bot
+}
+
+/** Result of `getUpdates`. Each update is read on its own, so that one of a new kind spoils no other. */
+export function readUpdates(result: unknown): Reading<readonly unknown[]> {
+  return readAs(z.array(z.unknown()), result)
+}
+
+/** Result of methods that answer with `true`, or with something that nobody needs. */
+export function readDone(): Reading<undefined> {
+  return { ok: true, value: undefined }
+}
+
+const UPDATE_ID_MAX = 2 ** 31 - 1
+/** Longer than any command: the rest is not even looked at, but that there is more is. */
+const TEXT_LENGTH_MAX = 200
+
+/** What is not written by the one who sends it, or not to this bot: forwarded, made by another bot, said for a chat, sent for a business. */
+const SECOND_HAND = [
+  ...['forward_origin', 'forward_from', 'forward_from_chat', 'forward_sender_name', 'forward_date'],
+  ...['is_automatic_forward', 'via_bot', 'sender_chat', 'sender_business_bot'],
+  ...['business_connection_id', 'guest_query_id', 'guest_bot_caller_user', 'edit_date'],
+] as const
+
+const userSchema = z.object({ id: z.int(), is_bot: z.boolean() })
+const chatSchema = z.object({ id: z.int(), type: z.string() })
+const messageSchema = z.looseObject({
+  message_id: z.int(),
+  date: z.int().positive(),
+  from: userSchema.optional(),
+  chat: chatSchema,
+  text: z.string().optional(),
+})
+const pressSchema = z.object({
+  id: z.string().min(1).max(64),
+  from: userSchema,
+  message: z.object({ message_id: z.int(), chat: chatSchema }).optional(),
+  data: z.string().optional(),
+})
+const updateIdSchema = z.object({ update_id: z.int().positive().max(UPDATE_ID_MAX) })
+const updateSchema = updateIdSchema.extend({
+  message: messageSchema.optional(),
+  callback_query: pressSchema.optional(),
+})
+
+/** Who says something, and where. */
+export type Speaker = {
+  /** Undefined where nobody is named. */
+  readonly user: number | undefined
+  readonly isBot: boolean
+  /** The number of a private chat is that of its user. */
+  readonly chat: number
+  readonly isPrivate: boolean
+}
+
+/** What somebody sent to the bot. */
+export type Incoming =
+  | {
+      readonly tag: 'message'
+      readonly speaker: Speaker
+      readonly messageId: number
+      readonly dateSeconds: number
+      /** Cut short, with a word that says so, where it is longer than any command; undefined for a picture and the like. */
+      readonly text: string | undefined
+      readonly isSecondHand: boolean
+    }
+  | {
+      /** A button below one of the bot's messages was pressed. When is not told. */
+      readonly tag: 'press'
+      readonly speaker: Speaker
+      /** Of the message with the button. */
+      readonly messageId: number
+      readonly queryId: string
+      readonly data: string
+    }
+  /** Of another kind, or not readable: it can only be passed over. */
+  | { readonly tag: 'other' }
+
+/** One update, with its number; undefined for what has no number to go on from. */
+export function readUpdate(
+  raw: unknown,
+): { readonly id: number; readonly incoming: Incoming } | undefined {
+  const numbered = readAs(updateIdSchema, raw)
+  if (!numbered.ok) return undefined
+  const id = numbered.value.update_id
+  const update = readAs(updateSchema, raw)
+  if (!update.ok) return { id, incoming: { tag: 'other' } }
+  const { message, callback_query: press } = update.value
+  if (message !== undefined) return { id, incoming: messageOf(message) }
+  return { id, incoming: press === undefined ? { tag: 'other' } : pressOf(press) }
+}
+
+function messageOf(message: z.infer<typeof messageSchema>): Incoming {
+  return {
+    tag: 'message',
+    speaker: speakerOf(message.from, message.chat),
+    messageId: message.message_id,
+    dateSeconds: message.date,
+    text: message.text === undefined ? undefined : cut(message.text),
+    isSecondHand: SECOND_HAND.some((name) => message[name] !== undefined),
+  }
+}
+
+/** What follows must not be lost without a trace: a command without its argument means something else. */
+function cut(text: string): string {
+  return text.length <= TEXT_LENGTH_MAX ? text : `${text.slice(0, TEXT_LENGTH_MAX)} ...`
+}
+
+function pressOf({ id, from, message, data = '' }: z.infer<typeof pressSchema>): Incoming {
+  // One below a message that went elsewhere through the bot.
+  if (message === undefined) return { tag: 'other' }
+  const { message_id: messageId, chat } = message
+  const speaker = speakerOf(from, chat)
+  return { tag: 'press', speaker, messageId, queryId: id, data: data.slice(0, TEXT_LENGTH_MAX) }
+}
+
+function speakerOf(
+  from: z.infer<typeof userSchema> | undefined,
+  { id: chat, type }: z.infer<typeof chatSchema>,
+): Speaker {
+  return { user: from?.id, isBot: from?.is_bot === true, chat, isPrivate: type === 'private' }
+}

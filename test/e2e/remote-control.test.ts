@@ -1,0 +1,331 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
+import { type Running, run } from '../support/process/cli.ts'
+import { collect } from '../support/state/state-directory.ts'
+import { type BotApiServer, startBotApi } from '../support/telegram/bot-api-server.ts'
+import { forgeries, type Person, person, queue } from '../support/telegram/people.ts'
+import {
+  everySecond,
+  metricsOf,
+  metricsTextOf,
+  type Rehearsal,
+  sharedSandbox,
+} from './rehearsal.ts'
+
+const SECRET = 'CANARY-canary_CANARY-canary_CANARY1'
+const TOKEN = `987654321:${SECRET}`
+const ENV = { TRANCHED_BOT: TOKEN }
+const ALICE = 4_711
+const STRANGER = 666
+
+const rehearse = sharedSandbox()
+
+const servers: BotApiServer[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close()
+})
+
+type Stage = {
+  readonly rehearsal: Rehearsal
+  readonly telegram: BotApiServer
+  readonly alice: Person
+  daemon(): Running
+  /** The bot's first message that it has not said before, and that says this. */
+  hears(pattern: RegExp): Promise<BotApiServer['sent'][number]>
+}
+
+/** A rehearsal whose daemon obeys one person. */
+async function stage(): Promise<Stage> {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const telegram = await startBotApi({ token: TOKEN })
+  servers.push(telegram)
+  const settings = parse(readFileSync(rehearsal.config, 'utf8'))
+  const { apiRoot } = telegram
+  settings.control = { telegram: { token: `\${TRANCHED_BOT}`, chats: [ALICE], apiRoot } }
+  writeFileSync(rehearsal.config, stringify(settings))
+  let read = 0
+  return {
+    rehearsal,
+    telegram,
+    alice: person(telegram, ALICE),
+    daemon: () => rehearsal.daemon([], { env: ENV }),
+    async hears(pattern) {
+      let found = -1
+      await vi.waitFor(
+        () => {
+          found = telegram.sent.findIndex(({ text }, index) => index >= read && pattern.test(text))
+          if (found < 0)
+            throw new Error(`no ${pattern} in ${JSON.stringify(telegram.sent.slice(read))}`)
+        },
+        { timeout: 20_000, interval: 20 },
+      )
+      read = found + 1
+      const message = telegram.sent[found]
+      if (message === undefined) throw new Error('it was there')
+      return message
+    },
+  }
+}
+
+function fillsOf(daemon: Running): number {
+  return daemon.output().split('filled buy-weth').length - 1
+}
+
+async function fillsMore(daemon: Running, than: number): Promise<void> {
+  await vi.waitFor(() => expect(fillsOf(daemon)).toBeGreaterThan(than), {
+    timeout: 20_000,
+    interval: 50,
+  })
+}
+
+/** What was paused, halted and resumed, oldest first. No daemon may be running. */
+async function stopsOf({ stateDir }: Rehearsal): Promise<readonly JournalEvent[]> {
+  const view = await readJournal(stateDir)
+  const events = (await collect(view.records())).map(({ event }) => event)
+  return events.filter(({ type }) => /paused|resumed|halt/.test(type))
+}
+
+function filesBelow(dir: string): readonly string[] {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(dir, name))
+    .filter((file) => statSync(file).isFile())
+}
+
+/** Every command line of the machine. */
+function processList(): string {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      } catch {
+        return ''
+      }
+    })
+    .join('\n')
+}
+
+/** The token is nowhere but in the environment that it came from. */
+function expectNoToken({ rehearsal, telegram }: Stage, more = ''): void {
+  for (const daemon of rehearsal.daemons) expect(daemon.output()).not.toContain(SECRET)
+  for (const file of filesBelow(rehearsal.dir))
+    expect(readFileSync(file, 'latin1').includes(SECRET), file).toBe(false)
+  expect(processList()).not.toContain(SECRET)
+  expect(JSON.stringify(telegram.sent)).not.toContain(SECRET)
+  expect(more).not.toContain(SECRET)
+}
+
+test('a person afar looks, pauses, halts, and resumes after being asked twice', async () => {
+  const staged = await stage()
+  const { alice, hears, telegram, rehearsal } = staged
+  const daemon = staged.daemon()
+  await daemon.sees(/filled buy-weth/)
+  alice.says('/status')
+  expect((await hears(/^tranched \(live\), up/)).text).toMatch(
+    /Not halted\.\n[\s\S]*\n1 strategy, 0 paused\nbuy-weth: (?:due now|next in)/,
+  )
+
+  alice.says('/Pause buy-weth')
+  await hears(/^Paused buy-weth: no new slots/)
+  await daemon.sees(/skipped buy-weth .*paused by the operator, by Telegram \(user 4711\)/)
+  alice.says('/resume buy-weth')
+  const question = await hears(/^Resume\?\nbuy-weth: paused/)
+  expect((await metricsOf(daemon)).get('tranched_paused{strategy="buy-weth"}')).toBe(1)
+  const [data = ''] = question.buttons
+  const fills = fillsOf(daemon)
+  alice.presses(question.messageId, data)
+  await vi.waitFor(() => expect(question.text).toBe('Resumed buy-weth.'), 10_000)
+  expect(telegram.pressed).toEqual(['Resumed.'])
+  await fillsMore(daemon, fills)
+
+  alice.says('/halt')
+  await hears(/^Halted: nothing new is signed/)
+  await daemon.sees(/skipped buy-weth .*halted by the operator, by Telegram/)
+  // The old button is of no use, and the first /resume alone neither.
+  alice.presses(question.messageId, data)
+  alice.says('/resume')
+  const code = /send (\d{6})/.exec((await hears(/^Resume\?\nHALTED/)).text)?.[1] ?? ''
+  expect((await metricsOf(daemon)).get('tranched_halted')).toBe(1)
+  alice.says('/status')
+  await hears(/^tranched[\s\S]*HALTED/)
+  alice.says(code)
+  await hears(/^Nothing was asked, or it is over/)
+  expect((await metricsOf(daemon)).get('tranched_halted')).toBe(1)
+  alice.says('/resume')
+  const again = /send (\d{6})/.exec((await hears(/^Resume\?/)).text)?.[1] ?? ''
+  alice.says(again)
+  await hears(/^Resumed everything\.$/)
+
+  const [, slot = ''] = /"intentId":"(buy-weth:\d+)/.exec(daemon.output()) ?? []
+  alice.says(`/why ${slot}`)
+  expect((await hears(/^buy-weth:/)).text).toMatch(/\d\d:\d\d:\d\d filled: 25 USDC for /)
+  const metrics = await metricsTextOf(daemon)
+  expect((await metricsOf(daemon)).get('tranched_remote_listening{service="telegram"}')).toBe(1)
+  const startedAt = performance.now()
+  expect((await daemon.stop()).code).toBe(0)
+  expect(performance.now() - startedAt).toBeLessThan(15_000)
+
+  const by = 'by the operator, by Telegram (user 4711)'
+  const strategy = 'buy-weth'
+  expect(await stopsOf(rehearsal)).toEqual([
+    { type: 'strategy-paused', strategy, cause: 'operator', detail: `paused ${by}` },
+    { type: 'strategy-resumed', strategy, detail: `resumed ${by}` },
+    { type: 'halted', cause: 'operator', detail: `halted ${by}` },
+    { type: 'halt-lifted', detail: `resumed ${by}` },
+  ])
+  expectNoToken(staged, metrics)
+}, 120_000)
+
+test('strangers, forgeries and floods change nothing, are not answered, and do not keep a halt from being heard', async () => {
+  const staged = await stage()
+  const { alice, hears, telegram, rehearsal } = staged
+  const daemon = staged.daemon()
+  await daemon.sees(/filled buy-weth/)
+  const mallory = person(telegram, STRANGER)
+  for (const text of ['/start', '/status', '/halt', '/pause', '/resume']) mallory.says(text)
+  mallory.presses(1, 'resume 123456')
+  for (const forgery of Object.values(forgeries(ALICE)))
+    for (const text of ['/halt', '/pause']) alice.says(text, { message: forgery })
+  queue(telegram, { edited_message: { message_id: 1, text: '/halt' } })
+  for (const garbage of [null, 'x', { update_id: 'x' }, { update_id: 3, message: 7 }])
+    telegram.updates.addRaw(garbage)
+  for (let i = 0; i < 3_000; i += 1) mallory.says(`/halt ${'x'.repeat(4_000)}`)
+  for (let i = 0; i < 200; i += 1) alice.says(`/pause nobody-${i}`)
+  await hears(/^Too many at once/)
+  await vi.waitFor(
+    async () => {
+      const flood = (await metricsOf(daemon)).get('tranched_remote_messages_total{outcome="flood"}')
+      expect(flood).toBeGreaterThan(150)
+    },
+    { timeout: 10_000, interval: 200 },
+  )
+  const counts = await metricsOf(daemon)
+  expect(counts.get('tranched_halted')).toBe(0)
+  expect(counts.get('tranched_paused{strategy="buy-weth"}')).toBe(0)
+  expect(counts.get('tranched_remote_messages_total{outcome="obeyed"}')).toBe(0)
+  expect(counts.get('tranched_remote_messages_total{outcome="stranger"}')).toBeGreaterThan(3_000)
+  for (let i = 0; i < 500; i += 1) mallory.says('/start')
+  alice.says('/halt')
+  await hears(/^Halted/)
+  expect((await daemon.stop()).code).toBe(0)
+
+  expect(telegram.sent.every(({ chat }) => chat === ALICE)).toBe(true)
+  expect(telegram.sent.length).toBeLessThan(40)
+  const told = daemon
+    .output()
+    .split('\n')
+    .filter((line) => /remote-message|Telegram/.test(line))
+  expect(told.length).toBeLessThan(12)
+  expect(told.filter((line) => line.includes('not listened to: Telegram user 666'))).toHaveLength(1)
+  expect(daemon.output()).not.toContain('xxxx')
+  const detail = 'halted by the operator, by Telegram (user 4711)'
+  expect(await stopsOf(rehearsal)).toEqual([{ type: 'halted', cause: 'operator', detail }])
+  expectNoToken(staged)
+}, 120_000)
+
+test('of what was said while nobody listened a halt alone is obeyed, and once', async () => {
+  const staged = await stage()
+  const { alice, hears, telegram, rehearsal } = staged
+  const first = staged.daemon()
+  await first.sees(/filled buy-weth/)
+  alice.says('/resume')
+  await hears(/^Nothing is halted/)
+  await first.killHard()
+
+  const hoursAgo = (hours: number): number => Math.floor(Date.now() / 1_000) - hours * 3_600
+  alice.says('/pause', { dateSeconds: hoursAgo(3) })
+  alice.says('/halt', { dateSeconds: hoursAgo(2) })
+  alice.says('/resume', { dateSeconds: hoursAgo(1) })
+  alice.presses(1, 'resume 123456')
+  const second = staged.daemon()
+  await hears(/^Your \/pause of .* got here 3h.* late: not obeyed/)
+  await hears(/^Your \/halt of 2h.* ago got here only now\. Halted/)
+  await hears(/^Your \/resume of .* got here 1h.* late: not obeyed/)
+  await second.sees(/skipped buy-weth .*halted/)
+  const resumed = await run(['resume', '--config', rehearsal.config], { env: ENV })
+  expect(resumed.code).toBe(0)
+  await second.sees(/filled buy-weth/)
+  await second.killHard()
+
+  // Telegram gives all of it once more, as if nothing had ever been confirmed, and counts anew.
+  telegram.updates.restartAt(500)
+  const requests = telegram.requests.length
+  alice.says('/pause', { dateSeconds: hoursAgo(3) })
+  alice.says('/halt', { dateSeconds: hoursAgo(2) })
+  const third = staged.daemon()
+  await third.sees(/filled buy-weth/)
+  await vi.waitFor(() => expect(telegram.requests.length).toBeGreaterThan(requests + 1), 10_000)
+  const counts = await metricsOf(third)
+  expect(counts.get('tranched_remote_messages_total{outcome="replayed"}')).toBe(2)
+  expect(counts.get('tranched_halted')).toBe(0)
+  expect((await third.stop()).code).toBe(0)
+  expect((await stopsOf(rehearsal)).map(({ type }) => type)).toEqual(['halted', 'halt-lifted'])
+  expectNoToken(staged)
+}, 120_000)
+
+test('whatever becomes of Telegram, the daemon trades on and stops in time', async () => {
+  const staged = await stage()
+  const { alice, hears, telegram } = staged
+  telegram.setMood('bad gateway')
+  const daemon = staged.daemon()
+  await daemon.sees(/Telegram cannot be asked for messages/)
+  await fillsMore(daemon, 2)
+  telegram.setMood('well')
+  alice.says('/status')
+  await hears(/^tranched/)
+  // An answer that nobody takes holds up nothing.
+  telegram.setMood('silent', 'sending')
+  for (let i = 0; i < 10; i += 1) alice.says('/status')
+  alice.says('/pause')
+  await daemon.sees(/skipped buy-weth .*paused by the operator, by Telegram/)
+  telegram.revoke()
+  await daemon.sees(/Telegram does not accept the token of control\.telegram/)
+  expect((await metricsOf(daemon)).get('tranched_remote_listening{service="telegram"}')).toBe(0)
+  const resumed = await run(['resume', '--config', staged.rehearsal.config], { env: ENV })
+  expect(resumed.code).toBe(0)
+  await fillsMore(daemon, fillsOf(daemon))
+  const ended = await daemon.stop()
+  expect(ended.code).toBe(0)
+  expectNoToken(staged, ended.stdout + ended.stderr)
+}, 120_000)
+
+test('a daemon that ends waits neither for its poll nor for answers that nobody takes', async () => {
+  const { alice, telegram, ...staged } = await stage()
+  const daemon = staged.daemon()
+  await daemon.sees(/listening for messages to the Telegram bot/)
+  telegram.setMood('silent', 'sending')
+  alice.says('/pause')
+  await daemon.sees(/paused by the operator, by Telegram/)
+  const polls = telegram.offsets.length
+  await vi.waitFor(() => expect(telegram.offsets.length).toBeGreaterThan(polls), 10_000)
+  const stopping = daemon.stop()
+  await daemon.sees(/stopped, nothing left open/)
+  const drainedAt = performance.now()
+  expect((await stopping).code).toBe(0)
+  expect(performance.now() - drainedAt).toBeLessThan(2_000)
+}, 90_000)
+
+test('where nobody is named nothing of it is loaded, and a wrong config is refused without its token', async () => {
+  const staged = await stage()
+  const { rehearsal, telegram } = staged
+  const text = readFileSync(rehearsal.config, 'utf8')
+  const settings = parse(text)
+  settings.control.telegram.chats = [-100_123]
+  settings.control.telegram.token = TOKEN
+  writeFileSync(rehearsal.config, stringify(settings))
+  const refused = await run(['validate', '--config', rehearsal.config])
+  expect(refused.code).toBe(78)
+  expect(refused.stderr).toMatch(/control\.telegram\.chats\[0\]: this is a group or a channel/)
+  expect(refused.stdout + refused.stderr).not.toContain(SECRET)
+  delete settings.control
+  writeFileSync(rehearsal.config, stringify(settings))
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  expect(daemon.output()).not.toContain('Telegram')
+  expect(telegram.requests).toEqual([])
+  expect((await daemon.stop()).code).toBe(0)
+}, 90_000)

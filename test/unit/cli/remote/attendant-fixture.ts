@@ -1,0 +1,151 @@
+import { onTestFinished } from 'vitest'
+import type { Why } from '../../../../src/adapters/page/model.ts'
+import { openHaltFile } from '../../../../src/adapters/state/halt-file.ts'
+import { openJournal } from '../../../../src/adapters/state/journal-file.ts'
+import type { Outgoing } from '../../../../src/adapters/telegram/outbox.ts'
+import { Attendant, type AttendantInput } from '../../../../src/cli/daemon/remote/attendant.ts'
+import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
+import type { RemoteOutcome } from '../../../../src/domain/remote.ts'
+import { type ControlPorts, halt, pause, resume } from '../../../../src/engine/control.ts'
+import { readUpdate } from '../../../../src/wire/telegram.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+export const ALICE = 4_711
+export const BOB = 4_712
+const NOW = Date.UTC(2027, 2, 1, 12)
+const MESSAGE_ID = 77
+
+/** How long a message was on its way, and fields of it beside or instead of what it has anyway. */
+type Said = { readonly ageMs?: number; readonly [field: string]: unknown }
+
+type Options = {
+  readonly chats?: readonly number[]
+  readonly resume?: boolean
+  /** Takes the place of what the daemon does. */
+  readonly control?: Partial<AttendantInput['control']>
+  readonly haltByFile?: (words: string) => string | undefined
+  readonly why?: (slot: string) => Promise<Why | undefined>
+}
+
+/** An attendant over a real journal, with a clock that stands still and answers that are only kept. */
+export async function attendantRig(options: Options = {}) {
+  const { chats = [ALICE, BOB], resume: mayResume = true } = options
+  const dir = temporaryDirectory()
+  let nowMs = NOW
+  const clock = {
+    now: () => nowMs,
+    // Nothing that takes real time has to be waited for here.
+    sleep: (_ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
+  }
+  const opened = await openJournal({
+    dir,
+    clock,
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  onTestFinished(() => opened.close())
+  const { journal } = opened
+  const haltFile = openHaltFile(dir)
+  const ports: ControlPorts = { journal, haltFile }
+  for (const strategy of ['weekly-eth', 'dip'])
+    await journal.append({ type: 'strategy-scheduled', strategy, scheduleKey: 'x', fromSeconds: 0 })
+  const said: Outgoing[] = []
+  const notes: { outcome: RemoteOutcome; user: number | undefined; detail: string }[] = []
+  const taken: number[] = []
+  let canTake = true
+  let codes = 100_000
+  let updateId = 0
+  const attendant = new Attendant({
+    settings: { chats, resume: mayResume },
+    control: {
+      pause: (strategy, by) => pause(ports, strategy, by),
+      resume: (strategy, by) => resume(ports, strategy, by),
+      halt: (by) => halt(ports, by),
+      ...options.control,
+    },
+    haltByFile: options.haltByFile ?? (() => 'not in this test'),
+    sight: () => ({
+      mode: 'live',
+      startedAtMs: NOW - 90_000,
+      state: journal.state,
+      haltFile: haltFile.standing(),
+      strategies: [...journal.state.strategies.keys()],
+      nextSlotOf: () => NOW / 1_000 + 3_600,
+      gasTank: undefined,
+      staleSinceMs: undefined,
+    }),
+    why: options.why ?? (async () => undefined),
+    outbox: { put: (outgoing) => void said.push(outgoing) },
+    code() {
+      codes += 1
+      return String(codes)
+    },
+    clock,
+    observe(event) {
+      if (event.type === 'remote-message') notes.push(event)
+    },
+  })
+
+  async function hears(update: object): Promise<void> {
+    updateId += 1
+    const read = readUpdate({ update_id: updateId, ...update })
+    if (read === undefined) throw new Error('the test sent no update')
+    await attendant.hear(read.incoming, async () => {
+      if (canTake) taken.push(read.id)
+      return canTake
+    })
+  }
+
+  return {
+    dir,
+    journal,
+    haltFile,
+    said,
+    notes,
+    taken,
+    /** Everything that was appended since it began, without the strategies. */
+    async recorded(): Promise<readonly JournalEvent[]> {
+      const events: JournalEvent[] = []
+      for await (const { event } of journal.records()) events.push(event)
+      return events.slice(2)
+    },
+    /** Text of the last answer. */
+    lastSaid: (): string => said.at(-1)?.text ?? '',
+    /** The code that was asked for last. */
+    lastCode: (): string => String(codes),
+    outcomes: () => notes.map(({ outcome }) => outcome),
+    hears,
+    /** A message in the private chat of a user, `ageMs` ago. */
+    says: (text: string, from = ALICE, { ageMs = 0, ...message }: Said = {}) =>
+      hears({
+        message: {
+          message_id: 1,
+          from: { id: from, is_bot: false },
+          chat: { id: from, type: 'private' },
+          date: Math.floor((nowMs - ageMs) / 1_000),
+          text,
+          ...message,
+        },
+      }),
+    presses: (data: string, from = ALICE, press: object = {}) =>
+      hears({
+        callback_query: {
+          id: 'q1',
+          from: { id: from, is_bot: false },
+          message: { message_id: MESSAGE_ID, chat: { id: from, type: 'private' } },
+          data,
+          ...press,
+        },
+      }),
+    passes(ms: number): void {
+      nowMs += ms
+    },
+    diskFails(): void {
+      canTake = false
+    },
+  }
+}
+
+export type AttendantRig = Awaited<ReturnType<typeof attendantRig>>

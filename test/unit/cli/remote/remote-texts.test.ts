@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import type { Why } from '../../../../src/adapters/page/model.ts'
+import { type RemoteSight, statusText } from '../../../../src/cli/daemon/remote/status-text.ts'
+import { whyText } from '../../../../src/cli/daemon/remote/why-text.ts'
+import { emptyState } from '../../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../../src/domain/book/fold.ts'
+import type { DaemonState } from '../../../../src/domain/book/state.ts'
+import { anIntent, aPermit } from '../../../support/builders.ts'
+
+const NOW = Date.UTC(2027, 2, 1, 12)
+/** What fits a screen of a phone without scrolling for long. */
+const LINES_MAX = 30
+const MESSAGE_LENGTH_MAX = 4_096
+
+function stateWith(names: readonly string[]): DaemonState {
+  const state = emptyState()
+  for (const strategy of names)
+    applyEvent(
+      state,
+      { type: 'strategy-scheduled', strategy, scheduleKey: 'x', fromSeconds: 0 },
+      NOW,
+    )
+  return state
+}
+
+function sightOf(state: DaemonState, changes: Partial<RemoteSight> = {}): RemoteSight {
+  return {
+    mode: 'live',
+    startedAtMs: NOW - 3_600_000,
+    state,
+    haltFile: undefined,
+    strategies: [...state.strategies.keys()],
+    nextSlotOf: () => undefined,
+    gasTank: undefined,
+    staleSinceMs: undefined,
+    ...changes,
+  }
+}
+
+test('with a thousand strategies the ones that are stopped and the soonest are shown', () => {
+  const names = Array.from({ length: 1_000 }, (_, i) => `strategy-${i}`)
+  const state = stateWith(names)
+  const detail = 'x'.repeat(5_000)
+  applyEvent(
+    state,
+    { type: 'strategy-paused', strategy: 'strategy-999', cause: 'drawdown', detail },
+    NOW,
+  )
+  applyEvent(state, { type: 'halted', cause: 'operator', detail }, NOW)
+  const nextSlotOf = (name: string): number =>
+    NOW / 1_000 + (name === 'strategy-500' ? 1 : 60 + Number(name.slice('strategy-'.length)))
+  const text = statusText(sightOf(state, { nextSlotOf, staleSinceMs: NOW - 60_000 }), NOW + 1)
+  const lines = text.split('\n')
+  expect(lines.length).toBeLessThan(LINES_MAX)
+  expect(text.length).toBeLessThan(MESSAGE_LENGTH_MAX)
+  expect(lines).toContain('Changed files were refused 1m ago: the older ones are in force.')
+  expect(lines).toContain('1000 strategies, 1 paused')
+  const first = lines.indexOf('1000 strategies, 1 paused')
+  expect(lines[first + 1]).toMatch(/^strategy-999: PAUSED 0s ago: x{157}\.\.\.$/)
+  expect(lines[first + 2]).toBe('strategy-500: next in 1s')
+  expect(lines.at(-1)).toBe('and 990 more')
+})
+
+test('orders in flight are told with their deadline, and how many are past it', () => {
+  const intent = anIntent()
+  const state = stateWith([intent.strategy])
+  applyEvent(
+    state,
+    {
+      type: 'slot-opened',
+      strategy: intent.strategy,
+      slotSeconds: intent.slotSeconds,
+      intents: [intent],
+    },
+    NOW,
+  )
+  expect(statusText(sightOf(state), NOW)).toContain(`1 order in flight:\n  ${intent.id} (planned)`)
+  const permit = { ...aPermit(), attempt: 1, clientOrderId: `${intent.id}:1` }
+  applyEvent(state, { type: 'permit-recorded', intentId: intent.id, permit } as never, NOW)
+  const text = statusText(sightOf(state), (permit.deadlineSeconds + 1) * 1_000)
+  expect(text).toContain('1 order in flight, 1 past the deadline and not resolved:')
+})
+
+test.each([
+  [
+    {
+      tag: 'known',
+      available: 43_123_456_789_000_000n,
+      runwaySeconds: 432_000,
+      isLow: false,
+    } as const,
+    'GasTank 0.043123 ETH, lasts 5d',
+  ],
+  [
+    { tag: 'known', available: 0n, runwaySeconds: undefined, isLow: true } as const,
+    'GasTank 0 ETH, LOW',
+  ],
+  [{ tag: 'unknown', why: 'nobody says' } as const, 'GasTank unknown: nobody says'],
+])('what is left in the GasTank: %o', (gasTank, line) => {
+  expect(statusText(sightOf(stateWith([]), { gasTank }), NOW).split('\n')).toContain(line)
+})
+
+test('a slot is told a line a record, the middle left out where there are many', () => {
+  const line = (seconds: number, title: string): Why['lines'][number] => ({
+    atMs: NOW + seconds * 1_000,
+    title,
+    facts: [
+      ['permit.signature', 'never'],
+      ['outcome', 'skipped'],
+      ['detail', 'y'.repeat(900)],
+    ],
+  })
+  const lines = Array.from({ length: 300 }, (_, i) => line(i, `step ${i}`))
+  const text = whyText({ slot: 'weekly-eth:1', lines, whole: true })
+  expect(text.length).toBeLessThan(MESSAGE_LENGTH_MAX)
+  const told = text.split('\n')
+  expect(told[0]).toBe('weekly-eth:1, 2027-03-01 UTC')
+  expect(told[1]).toMatch(/^12:00:00 step 0: y{117}\.\.\.$/)
+  expect(told).toContain('... 276 more ...')
+  expect(told.at(-1)).toMatch(/^12:04:59 step 299/)
+  expect(text).not.toContain('never')
+})

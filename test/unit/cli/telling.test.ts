@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { openLog, openScrubber } from '../../../src/cli/compose/telling.ts'
+import type { Io } from '../../../src/cli/io.ts'
+import { CONFIG, settingsOf } from '../config/config-fixture.ts'
+
+const SECRET = 'CANARY-canary_CANARY-canary_CANARYc'
+const TOKEN = `987654321:${SECRET}`
+
+test('no token of a bot, nor its secret part, nor a secret in its address, gets through the log', async () => {
+  const text = `${CONFIG}control: { telegram: { token: "${TOKEN}", chats: [1], apiRoot: "https://bots.example/proxy/SECRETPATH123" } }\n`
+  const written: string[] = []
+  const stdout = { write: (line: string) => written.push(line) }
+  const io = { stdout, stderr: stdout } as unknown as Io
+  const scrubber = openScrubber()
+  const log = await openLog(settingsOf(text), { io, json: false, scrubber })
+  log.info(`POST /bot${TOKEN}/getUpdates`, { token: TOKEN, part: SECRET, at: 'SECRETPATH123' })
+  log.error('failed', { err: new Error(`no route to https://bots.example/bot${TOKEN}`) })
+  expect(written).toHaveLength(2)
+  expect(written.join()).not.toMatch(/CANARY|SECRETPATH/)
+  expect(scrubber.text(`bot ${SECRET}`)).toBe('bot ***')
+})
