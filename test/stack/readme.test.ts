@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process'
+import { cp, readFile, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findBinary } from './binary.ts'
+import { ROOT, runProcess, temporaryDirectory, until } from './process.ts'
+
+/** Not started by the commands for good: what they begin with goes on until it is stopped. */
+const LASTING = /^(node dist\/tranched\.js sandbox|prometheus) /
+const FILLS_MS = 90_000
+
+let directory: Awaited<ReturnType<typeof temporaryDirectory>>
+let clone: string
+const lasting: ReturnType<typeof spawn>[] = []
+
+beforeEach(async () => {
+  findBinary('prometheus')
+  directory = await temporaryDirectory()
+  clone = join(directory.path, 'tranched')
+  const cloned = await runProcess('git', ['clone', '--quiet', '--no-hardlinks', ROOT, clone])
+  expect(cloned.code, cloned.stderr).toBe(0)
+  // What `npm start` would install and build: that a bare clone does so itself is what `.ci/run` begins with.
+  await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
+  await cp(join(ROOT, 'dist'), join(clone, 'dist'), { recursive: true })
+  // Those of the tree that is tested, committed or not: by another lock file the packages would be installed anew.
+  for (const file of ['README.md', 'package.json', 'package-lock.json'])
+    await cp(join(ROOT, file), join(clone, file))
+})
+
+afterEach(async () => {
+  await run('npx pm2 kill')
+  await Promise.all(
+    lasting.splice(0).map(
+      (child) =>
+        new Promise((resolve) => {
+          child.once('close', resolve)
+          // Its shell and what that has started.
+          if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+        }),
+    ),
+  )
+  await directory?.remove()
+})
+
+const env = (): Record<string, string> => ({
+  PM2_HOME: join(directory.path, 'pm2'),
+  PM2_DISABLE_VERSION_CHECK: 'true',
+})
+
+function run(line: string): ReturnType<typeof runProcess> {
+  return runProcess('bash', ['-c', `cd '${clone}' && ${line}`], { env: env() })
+}
+
+function begin(line: string): void {
+  const child = spawn('bash', ['-c', line], {
+    cwd: clone,
+    env: { ...process.env, ...env() },
+    stdio: 'ignore',
+    detached: true,
+  })
+  lasting.push(child)
+}
+
+/** The commands of a section, as they stand there: one list for each terminal. */
+async function commandsOf(heading: string): Promise<readonly (readonly string[])[]> {
+  const text = await readFile(join(clone, 'README.md'), 'utf8')
+  const from = text.indexOf(`### ${heading}\n`)
+  const section = text.slice(from, text.indexOf('\n## ', from))
+  return section
+    .split(/\n(?! {4})/)
+    .map((part) => [...part.matchAll(/^ {4}(.+)$/gm)].map(([, line = '']) => line))
+    .filter((lines) => lines.length > 0)
+}
+
+test('the commands of the README lead from a clone to a Prometheus that shows fills of both venues', async () => {
+  const terminals = await commandsOf('From a clone to a Prometheus')
+  expect(terminals).toHaveLength(3)
+  const [first = [], second = [], third = []] = terminals
+  for (const line of [...first, ...second]) {
+    if (LASTING.test(line)) {
+      begin(line)
+      const config = join(clone, 'data/rehearsal/live.yaml')
+      await until('the config', () => readFile(config, 'utf8'), 30_000)
+      continue
+    }
+    const { code, stdout, stderr } = await run(line)
+    expect(code, `${line}\n${stdout}\n${stderr}`).toBe(0)
+  }
+  const [query = '', ...rest] = third
+  const shown = await until(
+    'fills of both venues',
+    async () => {
+      const { stdout } = await run(query)
+      return fillsOf(stdout)
+    },
+    FILLS_MS,
+  )
+  expect(shown['gasless']).toBeGreaterThan(0)
+  expect(shown['aggregated']).toBeGreaterThan(0)
+  for (const line of rest) {
+    const { code, stdout, stderr } = await run(line)
+    expect(code, `${line}\n${stdout}\n${stderr}`).toBe(0)
+  }
+})
+
+type Answer = {
+  readonly data: {
+    readonly result: readonly {
+      readonly metric: { venue: string }
+      readonly value: [number, string]
+    }[]
+  }
+}
+
+/** By venue; undefined before both have one. */
+function fillsOf(text: string): Readonly<Record<string, number>> | undefined {
+  const { result } = (JSON.parse(text) as Answer).data
+  const fills = Object.fromEntries(result.map(({ metric, value }) => [metric.venue, +value[1]]))
+  const { gasless = 0, aggregated = 0 } = fills
+  return gasless > 0 && aggregated > 0 ? fills : undefined
+}
