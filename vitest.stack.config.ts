@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** The built program among the real programs it lives with: Prometheus and pm2. One at a time: each takes a machine. */
+/** The built program among the real programs it lives with: Prometheus, pm2 and Chromium. One at a time: each takes a machine. */
 export default defineConfig({
   test: {
     include: ['test/stack/**/*.test.ts'],

@@ -1,6 +1,6 @@
 // Bundles src/cli/main.ts into dist/tranched.js with one chunk for each lazily loaded part, so that a command pays
 // only for what it uses. `--entry FILE --out DIR` build another program the same way.
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -73,9 +73,10 @@ try {
     logLevel: 'warning',
   })
   await buildRunner()
+  const page = await buildPage()
   chmodSync(join(fresh, 'tranched.js'), 0o755)
   swap()
-  report(metafile)
+  report(metafile, page.metafile)
 } finally {
   rmSync(fresh, { recursive: true, force: true })
 }
@@ -96,6 +97,29 @@ function buildRunner() {
   })
 }
 
+/** What a browser is given at `/`: small, because it may come through a tunnel from far away. */
+async function buildPage() {
+  const client = join(root, 'src/adapters/page/client')
+  const page = await build({
+    entryPoints: [
+      { in: join(client, 'main.tsx'), out: 'page' },
+      { in: join(client, 'page.css'), out: 'page' },
+    ],
+    outdir: join(fresh, 'page'),
+    bundle: true,
+    format: 'iife',
+    platform: 'browser',
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    minify: true,
+    legalComments: 'none',
+    metafile: true,
+    absWorkingDir: root,
+    logLevel: 'warning',
+  })
+  copyFileSync(join(client, 'index.html'), join(fresh, 'page/index.html'))
+  return page
+}
+
 /** The new folder takes the old one's place whole: no reader ever finds half of a build. */
 function swap() {
   const old = `${out}.old-${process.pid}`
@@ -113,11 +137,15 @@ function swap() {
   }
 }
 
-function report(metafile) {
-  const outputs = Object.entries(metafile.outputs).filter(([file]) => file.endsWith('.js'))
-  const bytes = outputs.reduce((sum, [, output]) => sum + output.bytes, 0)
+function report(program, page) {
+  const sizeOf = ({ outputs }, file) =>
+    Object.entries(outputs)
+      .filter(([name]) => file.test(name))
+      .map(([, { bytes }]) => bytes)
+  const kilobytes = (sizes) => Math.round(sizes.reduce((sum, bytes) => sum + bytes, 0) / 1024)
+  const files = sizeOf(program, /\.js$/)
   const took = Math.round(performance.now() - startedAt)
   console.error(
-    `build: ${outputs.length} files, ${Math.round(bytes / 1024)} KiB in ${took} ms -> ${values.out === out ? out : values.out}`,
+    `build: ${files.length} files, ${kilobytes(files)} KiB, and a page of ${kilobytes(sizeOf(page, /./))} KiB in ${took} ms -> ${values.out === out ? out : values.out}`,
   )
 }

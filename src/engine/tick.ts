@@ -183,8 +183,12 @@ class Attendant {
       context,
       isLook ? { tokens: this.#upcoming.tokens, feeds: this.#input.feeds } : { tokens, feeds },
     )
-    if (view === undefined) this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
-    else this.#report(view, { isLook, tokens, nowMs })
+    if (view !== undefined) this.#report(view, { isLook, tokens, nowMs })
+    else {
+      this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
+      // A feed that nothing of what is due goes by may be why: it must not keep that waiting.
+      if (isLook && owed.length > 0) this.#lookedAtMs = nowMs
+    }
     return view
   }
 

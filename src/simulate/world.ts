@@ -4,6 +4,7 @@ import type { DaemonState } from '../domain/book/state.ts'
 import { StateLockedError, WrongStateError } from '../domain/errors.ts'
 import type { GaslessRoute, Observation, Route } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
+import type { PriceFeed } from '../domain/price.ts'
 import { createPricePaths } from '../domain/price.ts'
 import { createRandom, type SeededRandom } from '../domain/random.ts'
 import type {
@@ -62,6 +63,8 @@ export type WorldOptions = {
   readonly seed: string
   readonly startMs?: number
   readonly strategies: readonly Strategy[]
+  /** Feeds of the config that nothing goes by. */
+  readonly idleFeeds?: readonly PriceFeed[]
   readonly account?: Partial<AccountLimits>
   readonly gasless?: Partial<GaslessSettings>
   readonly aggregator?: Partial<AggregatorSettings>
@@ -152,6 +155,7 @@ export class World {
   readonly #pace: WorldOptions['pace']
   /** How deep, and by how many nodes, something is final. */
   readonly rule: FinalityRule
+  readonly #idleFeeds: readonly PriceFeed[]
   readonly #isAnchored: boolean
   readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
   #run: Run | undefined
@@ -186,6 +190,7 @@ export class World {
       hashPermit: this.#hashPermit,
     })
     this.strategies = options.strategies
+    this.#idleFeeds = options.idleFeeds ?? []
     this.modules = new Map(Object.entries(options.modules ?? {}))
     this.account = { ...ACCOUNT, ...options.account }
     this.gasless = { ...GASLESS, ...options.gasless }
@@ -303,7 +308,7 @@ export class World {
       wallet: 'trader',
       context: this.#contextOf(ports, run, strategies),
       tokens: [USDC, WETH],
-      feeds: [WETH_USDC],
+      feeds: [WETH_USDC, ...this.#idleFeeds],
       strategies: this.strategies.filter(({ enabled }) => enabled),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,

@@ -1,6 +1,13 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
+const PACKAGES: Readonly<Record<string, string>> = {
+  prometheus: 'prometheus',
+  promtool: 'prometheus',
+  amtool: 'prometheus-alertmanager',
+  chromium: 'chromium',
+}
+
 /** Path of a program that the stack tests need. Throws with the remedy: a missing one must fail, not skip. */
 export function findBinary(name: string): string {
   const found = (process.env['PATH'] ?? '')
@@ -9,7 +16,7 @@ export function findBinary(name: string): string {
     .find(isExecutable)
   if (found === undefined)
     throw new Error(
-      `${name} is not on the PATH: install the Debian packages prometheus and prometheus-alertmanager, or run .ci/run, which unpacks them`,
+      `${name} is not on the PATH: install the Debian package ${PACKAGES[name] ?? name}, or run .ci/run, which sees to it`,
     )
   return found
 }

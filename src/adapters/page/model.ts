@@ -108,6 +108,7 @@ export type Holding = {
   readonly amount: string | null
   /** In the overview's `valueToken`; null where there is no usable price. */
   readonly value: string | null
+  /** How old the oldest price in it was when the wallet was last looked at, about once a minute. */
   readonly priceAgeSeconds: number | null
 }
 

@@ -1,4 +1,3 @@
-import type { Fact } from '../../domain/book/fact.ts'
 import type { PlacedFact } from '../state/journal-file.ts'
 import { type FillEntry, isFill } from './fill-rows.ts'
 
@@ -27,8 +26,10 @@ export class RecentFills {
 
   /** Whether it changes what is shown. */
   told({ seq, atMs, fact }: PlacedFact, revision: number): boolean {
-    if (fact.type === 'fill-reopened') return this.#undo(fact, revision)
-    if (!isFill(fact)) return false
+    if (fact.type === 'fill-reopened') return this.#undo(fact.intentId, { seq, revision })
+    // What is on disk may be read back just before it is told.
+    const newest = this.#fills.at(-1)?.entry.seq ?? 0
+    if (!isFill(fact) || seq <= newest) return false
     const entry = { seq, atMs, undone: false, fill: fact }
     this.#keep([...this.#fills, { entry, revision }])
     return true
@@ -70,8 +71,14 @@ export class RecentFills {
     return this.#undone.has(entry.fill.intentId) ? { ...entry, undone: true } : entry
   }
 
-  #undo({ intentId }: Extract<Fact, { type: 'fill-reopened' }>, revision: number): boolean {
-    const at = this.#fills.findLastIndex(({ entry }) => entry.fill.intentId === intentId)
+  #undo(
+    intentId: string,
+    { seq, revision }: { readonly seq: number; readonly revision: number },
+  ): boolean {
+    // It may have been proven again before this is told.
+    const at = this.#fills.findLastIndex(
+      ({ entry }) => entry.fill.intentId === intentId && entry.seq < seq,
+    )
     const fill = this.#fills[at]
     if (fill !== undefined) {
       this.#fills = this.#fills.with(at, { entry: { ...fill.entry, undone: true }, revision })

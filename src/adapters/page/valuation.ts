@@ -54,7 +54,7 @@ export function createValuation(files: ValuationFiles): (seen: SeenHoldings) => 
       valueToken: quote?.symbol ?? null,
       totalValue: quote === undefined ? null : totalOf(valued, quote),
       holdings: [
-        ...own.sort(byWorth).map((each) => ownHolding(each, quote, nowMs)),
+        ...own.sort(byWorth).map((each) => ownHolding(each, quote, portfolio?.atMs ?? nowMs)),
         ...otherHoldings(balances, { except: wallet, nowMs }),
       ],
     }
@@ -78,7 +78,8 @@ function totalOf(valued: readonly Own[], { decimals }: Token): string | null {
   return formatAmount(total, decimals)
 }
 
-function ownHolding({ held, value }: Own, quote: Token | undefined, nowMs: number): Holding {
+/** Ages are as of the look: one that grew by the second would be sent by the second. */
+function ownHolding({ held, value }: Own, quote: Token | undefined, lookedAtMs: number): Holding {
   const { token, decimals, amount, pricedAtSeconds } = held
   return {
     token,
@@ -87,7 +88,7 @@ function ownHolding({ held, value }: Own, quote: Token | undefined, nowMs: numbe
     priceAgeSeconds:
       pricedAtSeconds === undefined
         ? null
-        : Math.max(0, Math.floor(nowMs / 1000) - pricedAtSeconds),
+        : Math.max(0, Math.floor(lookedAtMs / 1000) - pricedAtSeconds),
   }
 }
 

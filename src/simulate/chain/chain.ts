@@ -48,6 +48,8 @@ export type ChainFaults = {
     allowances: readonly Address[]
     feeds: readonly Address[]
   }
+  /** Feeds that use up the gas of any batched read that asks for one of them: nothing of it is answered. */
+  breaking: readonly Address[]
 }
 
 export function noChainFaults(): ChainFaults {
@@ -64,6 +66,7 @@ export function noChainFaults(): ChainFaults {
     feeTimes: 1n,
     subReadFails: 0,
     unreadable: { balances: [], allowances: [], feeds: [] },
+    breaking: [],
   }
 }
 
@@ -116,6 +119,8 @@ export function createSimulatedChain(options: NodeOptions): Chain {
       })),
     view: (query) =>
       ask(() => {
+        if (query.feeds.some(({ feed }) => faults.breaking.includes(feed)))
+          return fault('unavailable', 'out of gas')
         const view = partOf(viewAt(ledger, query, visible()), query, options)
         return { ok: true, value: { ...view, blockTimeSeconds: timeOf(visible()) } }
       }),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Observation } from '../../../src/domain/observation.ts'
+import { WETH_USDC } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aCallStrategy } from '../../support/aggregator/call-world.ts'
 import { aSchedule, aStrategy, MINUTE } from '../../support/builders.ts'
@@ -24,5 +25,17 @@ test('the whole wallet and its feeds are read once a minute, whatever else is du
     expect(times).toBeGreaterThanOrEqual(9)
     expect(times).toBeLessThanOrEqual(12)
   }
+  expectSound(world)
+})
+
+test('a feed that breaks every read which asks for it keeps no slot waiting that does not go by it', async () => {
+  const broken = { ...WETH_USDC, pair: 'OLD/USDC', feed: `0x${'0b'.repeat(20)}` } as const
+  const strategy = aStrategy({ schedule: aSchedule('*/5 * * * *', { maxLatenessMs: 30_000 }) })
+  const world = new World({ seed: 'broken feed', strategies: [strategy], idleFeeds: [broken] })
+  Object.assign(world.chainFaults, { breaking: [broken.feed] })
+  world.start()
+  await world.runFor(31 * MINUTE)
+  const filled = timesRead(world, (each) => each.type === 'filled')
+  expect(filled).toBe(6)
   expectSound(world)
 })

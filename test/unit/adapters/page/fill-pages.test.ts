@@ -174,6 +174,15 @@ test('fills that are told while older ones are read come in their place, and non
   expect(slotsOf(await pagesOf(daemon, { limit: 5 }))).toEqual(range(2_001, 2_022).reverse())
 })
 
+test('a fill that was read back just before it is told is one fill', async () => {
+  const daemon = await restarted((each) => fillSlots(each, [2_001, 2_002]))
+  await daemon.page.overview()
+  const [filled] = (await said<FillsPage>(daemon.page.fills(NEWEST))).fills
+  const fact = { type: 'filled', strategy: STRATEGY, intentId: filled?.intentId } as never
+  daemon.page.told({ seq: 12, atMs: 5, fact })
+  expect(slotsOf(await pagesOf(daemon, { limit: 5 }))).toEqual([2_002, 2_001])
+})
+
 test('more fills than are remembered are still all found', async () => {
   const daemon = await restarted((each) => fillSlots(each, range(2_001, 2_100)))
   await daemon.page.overview()

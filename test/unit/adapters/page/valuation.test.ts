@@ -73,6 +73,12 @@ test('what was read too long ago is unread, and never zero', () => {
   })
 })
 
+test('the age of a price is as of the look, so that it is no news by the second', () => {
+  const looked = seen([WETH_HELD])
+  const later = { ...looked, nowMs: NOW_MS + 30_000 }
+  expect(value(later)).toEqual(value(looked))
+})
+
 test('before anything was read nothing is said', () => {
   const nothing = { portfolio: undefined, balances: new Map(), nowMs: NOW_MS }
   expect(value(nothing)).toEqual({ valueToken: null, totalValue: null, holdings: [] })

@@ -1,0 +1,135 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Panel } from '../panels/panel.tsx'
+import { Ago } from '../parts/words.tsx'
+import { Fills } from '../views/fills.tsx'
+import { HoldingsView } from '../views/holdings.tsx'
+import { Limits } from '../views/limits.tsx'
+import { Orders } from '../views/orders.tsx'
+import { Overview } from '../views/overview.tsx'
+import { Strategies } from '../views/strategies.tsx'
+import { Banners } from './banners.tsx'
+import { Clock } from './clock.tsx'
+import { Header, VIEW_NAMES } from './header.tsx'
+import { type Page, PageProvider, usePage } from './page-context.ts'
+import { Router, type Shown } from './router.ts'
+import { ThemeProvider } from './theme.tsx'
+
+/** The whole page. Drawn anew whenever the store has changed, and not at all while nobody sees it. */
+export function App({ page }: { page: Page }) {
+  const [, draw] = useState(0)
+  useEffect(() => {
+    const drawIfSeen = () => {
+      if (!document.hidden) draw((drawn) => drawn + 1)
+    }
+    const unsubscribe = page.store.subscribe(drawIfSeen)
+    document.addEventListener('visibilitychange', drawIfSeen)
+    return () => {
+      unsubscribe()
+      document.removeEventListener('visibilitychange', drawIfSeen)
+    }
+  }, [page])
+  return (
+    <PageProvider value={page}>
+      <ThemeProvider>
+        <Clock>
+          <Views />
+        </Clock>
+      </ThemeProvider>
+    </PageProvider>
+  )
+}
+
+function Views() {
+  const { store } = usePage()
+  const { shown, closePanel, heading } = useRouter()
+  const { overview } = store
+  return (
+    <div class="page" data-link={store.link.tag} data-mode={overview?.mode}>
+      {/* biome-ignore lint/a11y/useValidAnchor: it goes to the content, and leaves the address, which is the view's. */}
+      <a class="skip-link" href="#content" onClick={(event) => skipTo(event, heading.current)}>
+        Skip to the content
+      </a>
+      <Header view={shown.view} />
+      <main id="content">
+        <Banners />
+        <h2 class={shown.view === 'overview' ? 'unseen' : 'view-title'} tabIndex={-1} ref={heading}>
+          {VIEW_NAMES[shown.view]}
+          {shown.strategy === undefined ? '' : ` of ${shown.strategy}`}
+        </h2>
+        {overview === undefined ? <Waiting /> : <View shown={shown} />}
+      </main>
+      <Footer />
+      <p class="unseen" role="status">
+        {store.said}
+      </p>
+      <Panel panel={shown.panel} close={closePanel} />
+    </div>
+  )
+}
+
+function View({ shown: { view, strategy } }: { shown: Shown }): ComponentChildren {
+  switch (view) {
+    case 'overview':
+      return <Overview />
+    case 'strategies':
+      return <Strategies />
+    case 'orders':
+      return <Orders />
+    case 'fills':
+      return <Fills strategy={strategy} />
+    case 'holdings':
+      return <HoldingsView />
+    case 'limits':
+      return <Limits key={strategy} strategy={strategy} />
+  }
+}
+
+/** A view begins at its top, or where one left it; its heading takes the focus, so that the keyboard goes on from there. */
+function useRouter() {
+  const [, draw] = useState(0)
+  const heading = useRef<HTMLHeadingElement>(null)
+  const places = useRef(new Map<string, number>())
+  const [router] = useState(
+    () =>
+      new Router((before) => {
+        places.current.set(before.view, scrollY)
+        draw((drawn) => drawn + 1)
+      }),
+  )
+  const { view, strategy } = router.shown
+  const wasShown = useRef(`${view}=${strategy}`)
+  useLayoutEffect(() => {
+    const shown = `${view}=${strategy}`
+    if (wasShown.current === shown) return
+    wasShown.current = shown
+    scrollTo({ top: places.current.get(view) ?? 0, behavior: 'instant' })
+    heading.current?.focus({ preventScroll: true })
+  }, [view, strategy])
+  return { shown: router.shown, closePanel: () => router.closePanel(), heading }
+}
+
+/** The address is the view's: a skip link must not change it. */
+function skipTo(event: Event, heading: HTMLElement | null): void {
+  event.preventDefault()
+  heading?.focus()
+  heading?.scrollIntoView()
+}
+
+function Waiting() {
+  return <p class="empty waiting">Asking the daemon.</p>
+}
+
+function Footer() {
+  const { store } = usePage()
+  const { overview } = store
+  if (overview === undefined) return null
+  return (
+    <footer class="bottom">
+      <p>
+        tranched {overview.version}, started <Ago atMs={overview.startedAtMs} />
+      </p>
+      <p>This page only shows. What changes anything is said in a terminal.</p>
+    </footer>
+  )
+}

@@ -1,0 +1,136 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  barriers,
+  goTo,
+  isTooWide,
+  NARROW,
+  openPage,
+  picture,
+  startBrowser,
+  styleOf,
+  WIDE,
+} from '../support/page/browser.ts'
+import { PageServer } from '../support/page/page-server.ts'
+import { EMPTY, HOSTILE, NORMAL, ToldWorld } from '../support/page/told-world.ts'
+import { findBinary } from './binary.ts'
+
+const VIEWS = ['overview', 'strategies', 'orders', 'fills', 'holdings', 'limits']
+const PANELS = ['strategy=balance-aero', 'why=weekly-eth:1795438800']
+
+let browser: Browser
+const servers = {
+  normal: new PageServer(new ToldWorld(NORMAL)),
+  halted: new PageServer(new ToldWorld(NORMAL)),
+  sandbox: new PageServer(new ToldWorld({ ...NORMAL, mode: 'sandbox' })),
+  empty: new PageServer(new ToldWorld(EMPTY)),
+  hostile: new PageServer(new ToldWorld(HOSTILE)),
+}
+
+beforeAll(async () => {
+  browser = await startBrowser(findBinary('chromium'))
+  await Promise.all(Object.values(servers).map((server) => server.start()))
+  const { world } = servers.halted
+  world.change({
+    halted: {
+      sinceMs: world.now() - 4_000,
+      cause: 'evidence',
+      detail: 'wallet 0x5290… has sent 2 transactions that no record explains: nonces 41 and 42',
+    },
+    ready: { ok: false, reasons: ['halted'] },
+    stale: { files: 1, detail: 'strategies/weekly-eth.yaml:12:3 schedule.timezon: unknown key' },
+  })
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await Promise.all(Object.values(servers).map((server) => server.stop()))
+})
+
+const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [WIDE, NARROW].map((viewport) => ({ colorScheme, viewport, width: viewport.width })),
+)
+/** Of what differs in a few places only, each colour and each width once. */
+const TWO_LOOKS = LOOKS.filter(
+  ({ colorScheme, viewport }) => (colorScheme === 'light') === (viewport === WIDE),
+)
+
+describe.each(LOOKS)('$colorScheme, $width px wide', ({ colorScheme, viewport, width }) => {
+  test('every view and panel is accessible, and no wider than the screen', async () => {
+    const { page, faults, close } = await openPage(browser, servers.normal.url, {
+      colorScheme,
+      viewport,
+    })
+    for (const hash of [...VIEWS, ...PANELS]) {
+      await goTo(page, hash)
+      await page
+        .locator(hash.startsWith('why') ? '.story' : '.card, .rows')
+        .first()
+        .waitFor()
+      expect(await barriers(page), hash).toEqual([])
+      expect(await isTooWide(page), hash).toBe(false)
+      await picture(page, `normal-${hash.replace(/\W.*/, '')}-${width}-${colorScheme}`)
+    }
+    expect(faults).toEqual([])
+    await close()
+  })
+})
+
+describe.each(TWO_LOOKS)('$colorScheme, $width px wide', ({ colorScheme, viewport, width }) => {
+  const open = (server: PageServer) => openPage(browser, server.url, { colorScheme, viewport })
+
+  test.each(['halted', 'empty', 'sandbox'] as const)(
+    'a daemon that is %s is told so',
+    async (state) => {
+      const { page, faults, close } = await open(servers[state])
+      expect(await barriers(page)).toEqual([])
+      expect(await isTooWide(page)).toBe(false)
+      await picture(page, `${state}-overview-${width}-${colorScheme}`)
+      expect(faults).toEqual([])
+      await close()
+    },
+  )
+
+  test('what is hostile stays text, and breaks nothing', async () => {
+    const { page, faults, close } = await open(servers.hostile)
+    const name = servers.hostile.world.strategies()[0]?.name ?? ''
+    const panels = [
+      `strategy=${encodeURIComponent(name)}`,
+      `why=${encodeURIComponent(name)}:1893488400`,
+    ]
+    for (const hash of [...VIEWS, ...panels]) {
+      await goTo(page, hash)
+      await page.getByText('onerror=').first().waitFor({ state: 'attached' })
+      expect(await page.locator('img, #root script, #root iframe').count(), hash).toBe(0)
+      expect(await page.locator('a[href^="javascript"]').count(), hash).toBe(0)
+      expect(await isTooWide(page), hash).toBe(false)
+    }
+    expect(await page.title()).not.toContain('owned')
+    expect(faults).toEqual([])
+    await close()
+  })
+})
+
+test('the commands to type are whole, and say what to do about each trouble', async () => {
+  const { page, close } = await openPage(browser, servers.halted.url)
+  const commands = await page.locator('.banner .command').allTextContents()
+  expect(commands).toEqual(['tranched resume', 'tranched validate', 'tranched reload'])
+  await close()
+})
+
+test.each([
+  ['live', 'normal'],
+  ['dry-run', 'empty'],
+  ['sandbox', 'sandbox'],
+] as const)('the mode %s is named on every view', async (mode, state) => {
+  const { page, close } = await openPage(browser, servers[state].url)
+  const colours = new Set<string>()
+  for (const view of VIEWS) {
+    await goTo(page, view)
+    expect(await page.locator('.mode .word').textContent()).toBe(mode)
+    colours.add(await styleOf(page, '.mode', 'backgroundColor'))
+  }
+  expect(colours.size).toBe(1)
+  expect(await page.title()).toContain(mode)
+  await close()
+})

@@ -1,0 +1,105 @@
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Where pictures and figures are put, for people to look at. */
+export const PICTURES = process.env['TRANCHED_PICTURES'] ?? join(tmpdir(), 'tranched-page')
+
+export const WIDE = { width: 1_280, height: 900 }
+export const NARROW = { width: 360, height: 740 }
+
+/** Debian's Chromium, with a new and empty profile. */
+export function startBrowser(executablePath: string): Promise<Browser> {
+  return chromium.launch({ executablePath, headless: true, args: FLAGS })
+}
+
+/** A page, and everything that it should not do. */
+export type WatchedPage = {
+  readonly page: Page
+  /** Errors, violations of the policy, and requests to anything else than its server. */
+  readonly faults: string[]
+  close(): Promise<void>
+}
+
+/** Opens a page in a profile of its own and waits until it shows something. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    viewport: WIDE,
+    timezoneId: 'Europe/Berlin',
+    ...options,
+  })
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('request', (request) => {
+    const asked = request.url()
+    if (!asked.startsWith(new URL(url).origin) && !asked.startsWith('data:'))
+      faults.push(`asked ${asked}`)
+  })
+  await page.goto(url)
+  await page.locator('.page[data-link=live]').waitFor()
+  return { page, faults, close: () => context.close() }
+}
+
+/** Until what was changed is on the screen. */
+export async function drawn(page: Page): Promise<void> {
+  const frames = 'requestAnimationFrame(() => requestAnimationFrame(done))'
+  await page.evaluate(`new Promise((done) => ${frames})`)
+}
+
+/** Goes to a part of the page by its address, as a link does. */
+export async function goTo(page: Page, hash: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  await drawn(page)
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
+  await mkdir(PICTURES, { recursive: true })
+  await page.screenshot({ path: join(PICTURES, `${name}.png`) })
+}
+
+type Violation = {
+  readonly id: string
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
+}
+
+/** What axe finds on the page as it is now: rules and the places that break them. */
+export async function barriers(page: Page): Promise<readonly string[]> {
+  await page.evaluate(`window.axe ?? (() => { ${axe.source} })()`)
+  const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
+    "axe.run({ resultTypes: ['violations'] })",
+  )
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
+  )
+}
+
+/** Whether the page has to be scrolled sideways. */
+export function isTooWide(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
+}
+
+/** What an element's style comes to. */
+export function styleOf(page: Page, selector: string, property: string): Promise<string> {
+  const element = `document.querySelector(${JSON.stringify(selector)})`
+  return page.evaluate<string>(`getComputedStyle(${element})[${JSON.stringify(property)}]`)
+}

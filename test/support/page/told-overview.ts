@@ -1,0 +1,90 @@
+import type { Overview, StrategyRow } from '../../../src/adapters/page/model.ts'
+import type { SeededRandom } from '../../../src/domain/random.ts'
+import { orderRows } from './told-fills.ts'
+import { limitRows } from './told-strategies.ts'
+
+const TRADER = '0x52908400098527886E0F7030069857D2E4169EE7'
+const OPERATOR = '0x8617E340B3D01FA5F11F306F4090FD50E238070D'
+
+/** A daemon that was started a moment ago, in a new folder. */
+export function emptyOverview(nowMs: number): Overview {
+  return {
+    revision: 1,
+    atMs: nowMs,
+    version: '0.1.0',
+    mode: 'dry-run',
+    startedAtMs: nowMs - 2_000,
+    ready: {
+      ok: false,
+      reasons: ['the swap service has not answered yet', 'the chain has not been compared yet'],
+    },
+    halted: null,
+    stale: null,
+    wallets: [{ name: 'trader', address: TRADER, explorerUrl: null }],
+    valueToken: null,
+    totalValue: null,
+    holdings: [],
+    gasTank: null,
+    limits: [],
+    orders: [],
+    counts: { strategies: 0, active: 0, paused: 0, fills: 0, unresolved: 0, overdue: 0 },
+  }
+}
+
+type Known = {
+  readonly strategies: readonly StrategyRow[]
+  readonly nowMs: number
+  readonly random: SeededRandom
+}
+
+/** One that has been trading for two days. */
+export function fullOverview(
+  options: { readonly mode?: string; readonly fills: number; readonly orders: number },
+  { strategies, nowMs, random }: Known,
+): Overview {
+  const orders = orderRows(options.orders, strategies, nowMs)
+  const inState = (wanted: StrategyRow['state']) =>
+    strategies.filter(({ state }) => state === wanted).length
+  return {
+    ...emptyOverview(nowMs),
+    mode: options.mode ?? 'live',
+    startedAtMs: nowMs - 190_000_000,
+    ready: { ok: true, reasons: [] },
+    wallets: [
+      {
+        name: 'trader',
+        address: TRADER,
+        explorerUrl: `https://explorer.example/address/${TRADER}`,
+      },
+      { name: 'operator', address: OPERATOR, explorerUrl: null },
+    ],
+    valueToken: 'USDC',
+    totalValue: '12048.331905',
+    holdings: [
+      { token: 'USDC', amount: '5651.201188', value: '5651.201188', priceAgeSeconds: 0 },
+      { token: 'WETH', amount: '2.052113890421990172', value: '6179.672103', priceAgeSeconds: 41 },
+      { token: 'AERO', amount: '1250.25', value: '217.458614', priceAgeSeconds: 5_400 },
+      { token: 'DAI', amount: '0.000000000000000031', value: null, priceAgeSeconds: null },
+      { token: 'cbBTC', amount: null, value: null, priceAgeSeconds: null },
+    ],
+    gasTank: {
+      account: OPERATOR,
+      balance: '0.0512',
+      outstanding: '0.00213',
+      available: '0.04907',
+      runwaySeconds: 1_980_000,
+      alertBelow: '0.02',
+      unknown: null,
+    },
+    limits: limitRows(strategies, nowMs, random).slice(0, 60),
+    orders,
+    counts: {
+      strategies: strategies.length,
+      active: inState('active'),
+      paused: inState('paused'),
+      fills: options.fills,
+      unresolved: orders.length,
+      overdue: orders.filter(({ overdue }) => overdue).length,
+    },
+  }
+}

@@ -1,0 +1,205 @@
+import type {
+  Change,
+  FillRow,
+  FillsPage,
+  HoldingsRange,
+  HoldingsSeries,
+  Overview,
+  StrategyRow,
+  Why,
+} from '../../../src/adapters/page/model.ts'
+import { createRandom, type SeededRandom } from '../../../src/domain/random.ts'
+import { poisonedFill, poisonedOverview, poisonedStory, poisonedStrategy } from './poison.ts'
+import { fillRow, fillRows, holdingsSeries } from './told-fills.ts'
+import { emptyOverview, fullOverview } from './told-overview.ts'
+import { strategyRows } from './told-strategies.ts'
+
+/** What a page is told by a daemon that there is not: seeded, and only as true to life as a picture of it has to be. */
+export type TellOptions = {
+  readonly seed?: string
+  readonly mode?: string
+  readonly strategies: number
+  readonly fills: number
+  readonly orders: number
+  /** Every text is an attempt to become markup. */
+  readonly hostile?: boolean
+}
+
+export const NORMAL: TellOptions = { strategies: 9, fills: 240, orders: 6 }
+/** Just started, in a new folder. */
+export const EMPTY: TellOptions = { strategies: 0, fills: 0, orders: 0, mode: 'dry-run' }
+export const BIG: TellOptions = { strategies: 1_000, fills: 100_000, orders: 60 }
+export const HOSTILE: TellOptions = { ...NORMAL, hostile: true }
+
+/** A Monday afternoon. Its time passes as ours does. */
+const BEGAN_MS = Date.UTC(2026, 10, 23, 13, 4, 52)
+
+export class ToldWorld {
+  readonly options: TellOptions
+  readonly #strategies: StrategyRow[]
+  readonly #fills: FillRow[]
+  #overview: Overview
+  readonly #random: SeededRandom
+  readonly #startedAt = performance.now()
+
+  constructor(options: TellOptions) {
+    this.options = options
+    this.#random = createRandom(options.seed ?? 'page')
+    const nowMs = this.now()
+    const strategies = strategyRows(options.strategies, nowMs, this.#random)
+    this.#strategies = options.hostile ? strategies.map(poisonedStrategy) : strategies
+    const fills = fillRows({
+      count: options.fills,
+      strategies: this.#strategies,
+      nowMs,
+      random: this.#random,
+      paper: options.mode === 'dry-run',
+    })
+    this.#fills = options.hostile ? fills.map(poisonedFill) : fills
+    this.#overview = this.#firstOverview(nowMs)
+  }
+
+  now(): number {
+    return BEGAN_MS + Math.round(performance.now() - this.#startedAt)
+  }
+
+  overview(): Overview {
+    return { ...this.#overview, atMs: this.now() }
+  }
+
+  strategies(): readonly StrategyRow[] {
+    return this.#strategies
+  }
+
+  fills(query: { limit: number; before: string | null; strategy: string | null }): FillsPage {
+    const { strategy, before, limit } = query
+    const of =
+      strategy === null ? this.#fills : this.#fills.filter((fill) => fill.strategy === strategy)
+    const from = before === null ? 0 : of.findIndex(({ intentId }) => intentId === before) + 1
+    const fills = of.slice(from, from + limit)
+    const last = fills.at(-1)
+    return { fills, next: last === undefined || from + limit >= of.length ? null : last.intentId }
+  }
+
+  holdings(range: HoldingsRange): HoldingsSeries {
+    if (this.options.fills === 0)
+      return { valueToken: 'USDC', atSeconds: [], value: [], tokens: [] }
+    return holdingsSeries(range, this.now(), createRandom(`${range}`))
+  }
+
+  why(slot: string): Why | undefined {
+    const [name, seconds] = slot.split(':')
+    if (!this.#strategies.some((row) => row.name === name)) return undefined
+    const atMs = Number(seconds) * 1_000
+    const lines = storyOf(slot, atMs)
+    return {
+      slot,
+      whole: !this.options.hostile,
+      lines: this.options.hostile ? poisonedStory(lines) : lines,
+    }
+  }
+
+  /** Changes what is told, and says the change. */
+  change(part: Partial<Overview>): Change {
+    this.#overview = { ...this.#overview, ...part, revision: this.#overview.revision + 1 }
+    return { overview: this.overview(), strategies: [], fills: [] }
+  }
+
+  /** Some fills come in, and their strategies' rows go on. */
+  tick(fills = 1): Change {
+    const nowMs = this.now()
+    const fresh: FillRow[] = []
+    const changed: StrategyRow[] = []
+    for (let done = 0; done < fills; done += 1) {
+      const index = this.#random.between(0, this.#strategies.length - 1)
+      const row = this.#strategies[index]
+      if (row === undefined) break
+      const fill = {
+        ...fillRow(row, nowMs, this.#random, this.options.mode === 'dry-run'),
+        undone: false,
+      }
+      const next = {
+        ...row,
+        fills: row.fills + 1,
+        lastFillAtMs: nowMs,
+        lastSlot: { slotSeconds: fill.slotSeconds, outcome: 'filled', reason: null, detail: null },
+      }
+      this.#strategies[index] = next
+      changed.push(next)
+      fresh.unshift(fill)
+    }
+    this.#fills.unshift(...fresh)
+    const counts = { ...this.#overview.counts, fills: this.#overview.counts.fills + fresh.length }
+    return { ...this.change({ counts }), strategies: changed, fills: fresh }
+  }
+
+  /** A reorganisation takes the newest fill back. */
+  undo(): Change {
+    const [newest] = this.#fills
+    if (newest === undefined) throw new Error('there is no fill')
+    this.#fills[0] = { ...newest, undone: true }
+    return { ...this.change({}), fills: [this.#fills[0]] }
+  }
+
+  #firstOverview(nowMs: number): Overview {
+    const { options } = this
+    const known = { strategies: this.#strategies, nowMs, random: this.#random }
+    const told = options.strategies === 0 ? emptyOverview(nowMs) : fullOverview(options, known)
+    return options.hostile ? poisonedOverview(told) : told
+  }
+}
+
+function storyOf(slot: string, atMs: number): Why['lines'] {
+  return [
+    {
+      atMs,
+      title: 'Slot opened',
+      facts: [
+        ['lateness', '120 ms'],
+        ['WETH/USDC', '3,011.37, read 41 s before'],
+        ['balance', '5,676.20 USDC'],
+        ...Array.from(
+          { length: 12 },
+          (_, leg) => [`intents.${leg}.sell.token.address`, '0x52…'] as const,
+        ),
+      ],
+    },
+    {
+      atMs: atMs + 90,
+      title: 'Intent planned',
+      facts: [
+        ['intent', `${slot}:0`],
+        ['sells', '25 USDC'],
+        ['for at least', '0.008261 WETH'],
+      ],
+    },
+    {
+      atMs: atMs + 480,
+      title: 'Quote verified',
+      facts: [
+        ['quote', '0.008303 WETH'],
+        ['against feed', '+1.4 bps'],
+        ['expires', 'in 30 s'],
+      ],
+    },
+    {
+      atMs: atMs + 510,
+      title: 'Permit recorded',
+      facts: [
+        ['nonce', '83076749736557242056487941267521535'],
+        ['deadline', '14:08:11'],
+        ['digest', '0x1f6a0a8f0b6f5c0d1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7081'],
+      ],
+    },
+    { atMs: atMs + 1_900, title: 'Order accepted', facts: [['orderId', 'b1f0c7a4']] },
+    {
+      atMs: atMs + 5_200,
+      title: 'Fill proven',
+      facts: [
+        ['paid', '25 USDC'],
+        ['received', '0.008303 WETH'],
+        ['took', '5.1 s'],
+      ],
+    },
+  ]
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import {
+  agoText,
+  calendarOf,
+  durationText,
+  spanText,
+  untilText,
+} from '../../../../src/adapters/page/client/words/times.ts'
+
+const NOW = Date.UTC(2026, 10, 23, 13, 4, 52)
+
+test.each([
+  [0, '0 s'],
+  [999, '0 s'],
+  [4_000, '4 s'],
+  [185_000, '3 m 5 s'],
+  [7_200_000, '2 h'],
+  [209_000_000, '2 d 10 h'],
+])('%s ms are %s', (ms, text) => {
+  expect(durationText(ms)).toBe(text)
+})
+
+test('a slot is not due before its moment, and is due from it on', () => {
+  expect(untilText(NOW + 1, NOW)).toBe('in 1 s')
+  expect(untilText(NOW + 59_001, NOW)).toBe('in 1 m')
+  expect(untilText(NOW, NOW)).toBe('now')
+  expect(untilText(NOW - 5_000, NOW)).toBe('now')
+})
+
+test('what lies in the past, or a little ahead of a clock, was just now', () => {
+  expect(agoText(NOW - 130_000, NOW)).toBe('2 m ago')
+  expect(agoText(NOW + 300, NOW)).toBe('just now')
+})
+
+test('a moment tells its day only where that is not today, by the zone of the reader', () => {
+  const berlin = calendarOf('Europe/Berlin')
+  expect(berlin.moment(NOW, NOW)).toBe('14:04:52')
+  expect(berlin.moment(NOW + 86_400_000, NOW)).toBe('Tue 24 Nov 14:04')
+  expect(berlin.moment(NOW + 60 * 86_400_000, NOW)).toBe('Fri 22 Jan 2027 14:04')
+  expect(calendarOf('Asia/Tokyo').moment(NOW, NOW)).toBe('22:04:52')
+})
+
+test('the zone is named as people there name it, and changes with the season', () => {
+  const july = Date.UTC(2026, 6, 1)
+  expect(calendarOf('Europe/Berlin').zone(NOW)).toBe('CET')
+  expect(calendarOf('Europe/Berlin').zone(july)).toBe('CEST')
+  expect(calendarOf('America/New_York').zone(NOW)).toBe('EST')
+  expect(calendarOf('UTC').zone(NOW)).toBe('UTC')
+  expect(calendarOf('Asia/Kathmandu').full(NOW)).toBe('Mon 23 Nov 2026 18:49:52 GMT+5:45')
+})
+
+test('up to two days are told in hours', () => {
+  expect([999, 59_000, 3_600_000, 130_000_000, 200_000_000].map(spanText)).toEqual([
+    '0 s',
+    '59 s',
+    '1 h',
+    '36 h',
+    '2 d',
+  ])
+})

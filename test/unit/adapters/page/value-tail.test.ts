@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { ValueTail, withTail } from '../../../../src/adapters/page/client/data/value-tail.ts'
+import type { Overview } from '../../../../src/adapters/page/model.ts'
+import { createRandom } from '../../../../src/domain/random.ts'
+import { fullOverview } from '../../../support/page/told-overview.ts'
+
+const SEEN = fullOverview(
+  { fills: 0, orders: 0 },
+  { strategies: [], nowMs: 0, random: createRandom('tail') },
+)
+
+function seen(atSeconds: number, part: Partial<Overview> = {}): Overview {
+  return { ...SEEN, atMs: atSeconds * 1_000, ...part }
+}
+
+const SERIES = {
+  valueToken: 'USDC',
+  atSeconds: [100, 700],
+  value: [10, null],
+  tokens: [
+    { token: 'USDC', amounts: [1, 2] },
+    { token: 'GONE', amounts: [5, 6] },
+  ],
+}
+
+test('what was seen after the last sample goes on with the curve, and nothing is told twice', () => {
+  const tail = new ValueTail()
+  for (const atSeconds of [690, 700, 710]) tail.add(seen(atSeconds))
+  const { atSeconds, value, tokens } = withTail(SERIES, tail.points)
+  expect(atSeconds).toEqual([100, 700, 710])
+  expect(value).toEqual([10, null, 12_048.331905])
+  const amounts = Object.fromEntries(tokens.map((one) => [one.token, one.amounts]))
+  expect(amounts['USDC']).toEqual([1, 2, 5_651.201188])
+  expect(amounts['GONE']).toEqual([5, 6, null])
+  expect(amounts['AERO']).toEqual([null, null, 1_250.25])
+})
+
+test('a point is taken in ten seconds, and two hours of them are kept', () => {
+  const tail = new ValueTail()
+  for (let atSeconds = 0; atSeconds < 20_000; atSeconds += 1) tail.add(seen(atSeconds))
+  expect(tail.points).toHaveLength(720)
+  expect(tail.points.at(-1)?.atSeconds).toBe(19_990)
+})
+
+test('what is not known is no point of zero', () => {
+  const tail = new ValueTail()
+  tail.add(seen(0, { holdings: [] }))
+  expect(tail.points).toEqual([])
+  tail.add(seen(0, { totalValue: null }))
+  expect(tail.points[0]?.value).toBeNull()
+})
+
+test('a curve is left as it is while nothing was seen after it', () => {
+  expect(withTail(SERIES, [])).toBe(SERIES)
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import {
+  coursesOf,
+  extentOf,
+  nextKnown,
+  spread,
+} from '../../../../src/adapters/page/client/chart/course.ts'
+import { statusOf, titleOf } from '../../../../src/adapters/page/client/shell/status.ts'
+import { shortHash, webAddress } from '../../../../src/adapters/page/client/words/phrases.ts'
+import { createRandom } from '../../../../src/domain/random.ts'
+import { fullOverview } from '../../../support/page/told-overview.ts'
+
+const WELL = fullOverview(
+  { fills: 0, orders: 0 },
+  { strategies: [], nowMs: 1_000, random: createRandom('words') },
+)
+
+test('only addresses of the web become links', () => {
+  expect(webAddress('https://explorer.example/tx/0x1')).toBe('https://explorer.example/tx/0x1')
+  expect(webAddress('http://127.0.0.1:4000/tx')).toBe('http://127.0.0.1:4000/tx')
+  for (const text of [
+    'javascript:alert(1)',
+    ' JAVASCRIPT:alert(1)',
+    'data:text/html,x',
+    '//evil',
+    'tx/0x1',
+    '',
+    null,
+  ])
+    expect(webAddress(text), String(text)).toBeUndefined()
+})
+
+test('a hash is shortened in its middle', () => {
+  expect(shortHash(`0x${'ab'.repeat(32)}`)).toBe('0xabab…abab')
+  expect(shortHash('0x1234')).toBe('0x1234')
+})
+
+test('what is worst is the status, and nothing is ready that is not connected', () => {
+  const halted = { sinceMs: 1, cause: 'operator', detail: '' }
+  const lost = { tag: 'lost', sinceMs: 1, attempts: 1 } as const
+  const live = { tag: 'live' } as const
+  expect(statusOf(lost, WELL).text).toBe('Not connected')
+  expect(statusOf({ tag: 'connecting' }, undefined).text).toBe('Connecting')
+  expect(statusOf(live, { ...WELL, halted, ready: { ok: false, reasons: [] } }).text).toBe('Halted')
+  expect(statusOf(live, { ...WELL, ready: { ok: false, reasons: ['x'] } }).text).toBe('Not ready')
+  expect(statusOf(live, WELL)).toEqual({ tone: 'good', text: 'Ready' })
+  expect(titleOf(live, WELL)).toBe('tranched · live')
+  expect(titleOf(live, { ...WELL, halted })).toBe('Halted · tranched · live')
+})
+
+const SERIES = {
+  valueToken: 'USDC',
+  atSeconds: [10, 20, 30, 40],
+  value: [null, 5, 3, null],
+  tokens: [
+    { token: 'WETH', amounts: [1, 2, 3, 4] },
+    { token: 'GONE', amounts: [null, null, null, null] },
+  ],
+}
+
+test('a figure that was never known has no course', () => {
+  expect(coursesOf(SERIES).map(({ name, unit }) => [name, unit])).toEqual([
+    ['Total value', 'USDC'],
+    ['WETH', 'WETH'],
+  ])
+})
+
+test('the ends of a course are those of what is known of it', () => {
+  const [total] = coursesOf(SERIES)
+  expect(total && extentOf(total)).toEqual({
+    first: 5,
+    last: 3,
+    lowest: 3,
+    highest: 5,
+    fromSeconds: 20,
+    toSeconds: 30,
+  })
+})
+
+test('the keyboard goes from one known point to the next, and stays at the last', () => {
+  expect(nextKnown(SERIES.value, -1, 1)).toBe(1)
+  expect(nextKnown(SERIES.value, 2, 1)).toBe(2)
+  expect(nextKnown(SERIES.value, 4, -1)).toBe(2)
+})
+
+test('a table of a long course has its first and its last point', () => {
+  expect(spread(3, 60)).toEqual([0, 1, 2])
+  const rows = spread(100_000, 60)
+  expect([rows.length, rows[0], rows.at(-1)]).toEqual([60, 0, 99_999])
+})
