@@ -454,9 +454,15 @@ export type Journal = {
   append(...events: readonly JournalEvent[]): Promise<void>
   /** Whether the newest record of that name is on disk, or none was appended; see `recordName` of `book/journal.ts`. */
   isOnDisk(name: string): boolean
-  /** Records in order, oldest first; those that were moved to an archive are not among them. */
-  records(): AsyncIterable<JournalRecord>
+  /**
+   * Records in order, oldest first; those that were moved to an archive are not among them. With `from` they are, and files that
+   * lie wholly before it are not read, but for the last of them: what goes on after it was mostly begun there.
+   */
+  records(from?: RecordsFrom): AsyncIterable<JournalRecord>
 }
+
+/** Where somebody begins to read who needs no more: a record's number, or a time, epoch ms. */
+export type RecordsFrom = { readonly seq?: number; readonly atMs?: number }
 
 /** What bars signatures beside the journal. */
 export type Guard = {

@@ -14,7 +14,6 @@ import { createScrubber } from '../../src/adapters/tell/scrubber.ts'
 import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
 import { createKey } from '../../src/adapters/keys/key.ts'
 import { acquireLock } from '../../src/adapters/state/state-lock.ts'
-import { createWebhooks } from '../../src/adapters/tell/webhooks.ts'
 import { openAnchors } from '../../src/cli/compose/anchors.ts'
 import { composeGuard } from '../../src/cli/compose/guard.ts'
 import { compose } from '../../src/cli/compose/services.ts'
@@ -145,9 +144,8 @@ async function main() {
   const clock = createClock()
   const metrics = createMetrics({ version: 'bench' })
   metrics.registerStrategies(strategies.map(({ name }) => name))
-  const webhooks = createWebhooks({ webhooks: [], clock, log, scrubber })
   const watch = createWatch(clock)
-  const tell = createObserver({ log, metrics, notify: webhooks.notify })
+  const tell = createObserver({ log, metrics })
   const surprises = new Map()
   const observe = (event) => {
     watch.saw(event)

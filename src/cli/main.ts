@@ -132,6 +132,7 @@ function program(): Command {
   walletCommand(root)
   gastankCommand(root)
   delegationCommand(root)
+  notifyCommand(root)
   stateCommand(root)
   return root
 }
@@ -276,6 +277,16 @@ function delegationCommand(root: Command): void {
     .option('--direct', DIRECT)
     .action((options) => {
       exitCode = loaded().then(({ delegationClear }) => delegationClear(options, io))
+    })
+}
+
+function notifyCommand(root: Command): void {
+  const notify = root.command('notify').description('the receivers of messages under `notify`')
+  configured(notify.command('test'))
+    .description('send one test message to each receiver of the config, beside whatever daemon')
+    .option('--channel <name>', 'only this one, such as telegram-1: its kind and its place')
+    .action((options) => {
+      exitCode = import('./commands/notify.ts').then(({ notifyTest }) => notifyTest(options, io))
     })
 }
 

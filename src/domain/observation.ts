@@ -40,6 +40,16 @@ type Subject = { readonly strategy: string; readonly intentId: IntentId }
 /** What is told to the log, the metrics and the webhooks: facts of the journal, and what happens beside them. */
 export type Observation = Fact | Occurrence
 
+const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other)$/
+
+/** Whether the status of a request is no answer of the service itself; a refusal, whatever its words, is one. */
+export function isNoAnswer(status: string): boolean {
+  return NO_ANSWER.test(status)
+}
+
+/** Which record of the journal a fact was told by. */
+export type RecordPlace = { readonly seq: number; readonly atMs: number }
+
 /** What is no fact of the journal, told where it happens. */
 type Occurrence =
   | {

@@ -1,3 +1,4 @@
+import type { NotifySettings } from './notify.ts'
 import type { PriceFeed } from './price.ts'
 import type { SpendingCaps } from './strategy.ts'
 import type { Pair, Token } from './token.ts'
@@ -116,8 +117,6 @@ export type AccountLimits = SpendingCaps & {
   readonly maxFailures: number | undefined
 }
 
-export type WebhookEvent = 'filled' | 'failed' | 'refused' | 'missed' | 'halted' | 'low-funds'
-
 /** Who may look, pause and halt from a phone. */
 export type TelegramControl = {
   /** Of the bot: whoever has it can send in its name, and read or hold back what is sent to it. */
@@ -159,5 +158,5 @@ export type Settings = {
   readonly prices: ReadonlyMap<Pair, PriceFeed>
   readonly limits: AccountLimits
   readonly control: { readonly telegram: TelegramControl | undefined }
-  readonly notify: { readonly webhooks: readonly { url: string; on: readonly WebhookEvent[] }[] }
+  readonly notify: NotifySettings
 }

@@ -19,7 +19,7 @@ test('promtool finds nothing wrong with an exposition that holds values of every
   const metrics = createMetrics({ version: '1.0.0-rc.1+"quoted\\"' })
   metrics.registerStrategies(NAMES.map((name) => ({ name, kind: 'dca' })))
   const { log } = await captureLog({ level: 'error' })
-  const observe = createObserver({ log, metrics, notify: () => {} })
+  const observe = createObserver({ log, metrics })
   for (const strategy of NAMES) for (const event of dayOf(strategy)) observe(event)
   const text = await metrics.render()
   expect(text).toContain('tranched_fills_total{strategy="weekly-eth",venue="gasless"} 1')

@@ -4,15 +4,15 @@ import { applyEvent } from '../../domain/book/fold.ts'
 import { type JournalEvent, type JournalRecord, recordName } from '../../domain/book/journal.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import { applyAndTell } from '../../domain/book/tell.ts'
-import type { Observation } from '../../domain/observation.ts'
-import type { Clock, Journal } from '../../ports.ts'
+import type { Observation, RecordPlace } from '../../domain/observation.ts'
+import type { Clock, Journal, RecordsFrom } from '../../ports.ts'
 import type { JournalKey } from '../keys/journal-key.ts'
 import { type ArchiveRule, archiveFinished } from './archiving.ts'
 import { createFile, ensureDirectory, removeLeftovers, truncateFile } from './durable-file.ts'
 import { upgradeFormer } from './former-format.ts'
 import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
 import { decodeRecords, encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
-import { type MissingRecords, readRecords } from './journal-reader.ts'
+import { type MissingRecords, readRecords, segmentsSince } from './journal-reader.ts'
 import { type Recovered, recover, requireSameAuthor, warningsOf } from './journal-recovery.ts'
 import { SegmentLog } from './segment-log.ts'
 import { listSegments, type Segment, segmentFile, withArchive } from './segments.ts'
@@ -33,10 +33,8 @@ export type JournalOptions = {
   readonly key?: JournalKey | undefined
   /** Whether a journal of format 1, which nobody signed, may still be believed; default true. */
   readonly mayUpgrade?: boolean | undefined
-  /** Told each fact once it is on disk, and how long the disk took. */
-  readonly observe?: (event: Observation) => void
-  /** The same with where each stands in the journal. It must not throw. */
-  readonly onTold?: ((told: PlacedFact) => void) | undefined
+  /** Told each fact once it is on disk, in the order of the records, with which one it was; and how long the disk took. */
+  readonly observe?: (event: Observation, record?: RecordPlace) => void
   /** Called once, when the disk fails. Stop the daemon: what is in memory can be ahead of what is on disk. */
   readonly onFatal: (error: Error) => void
   /** Records between snapshots, at least 1, default 1,000; a long snapshot waits for a journal that is longer still. */
@@ -78,6 +76,8 @@ export type OpenedJournal = {
   readonly warnings: readonly string[]
   /** The journal has no record yet. */
   readonly firstStart: boolean
+  /** The last record that was there. */
+  readonly lastSeq: number
   /** Waits for what was appended, takes a snapshot, closes the file. Later appends reject. May be called again. */
   close(): Promise<void>
 }
@@ -133,6 +133,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
       ...unprovenWarnings(files, recovered, fence?.positions ?? []),
     ],
     firstStart: head.seq === 0,
+    lastSeq: head.seq,
     close: () => journal.close(),
   }
 }
@@ -220,8 +221,7 @@ class JournalFile implements Journal {
   readonly #log: GroupCommit
   readonly #key: JournalKey | undefined
   readonly #clock: Pick<Clock, 'now'>
-  readonly #observe: (event: Observation) => void
-  readonly #onTold: (told: PlacedFact) => void
+  readonly #observe: (event: Observation, record?: RecordPlace) => void
   readonly #snapshotEvery: number
   readonly #fence: JournalFence | undefined
   readonly #archive: ArchiveRule | undefined
@@ -254,7 +254,6 @@ class JournalFile implements Journal {
     this.#key = options.key
     this.#clock = options.clock
     this.#observe = options.observe ?? (() => undefined)
-    this.#onTold = options.onTold ?? (() => undefined)
     this.#fence = options.fence
     this.#archive = options.archive
     this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
@@ -276,10 +275,8 @@ class JournalFile implements Journal {
     const after = this.#fence?.afterFlush?.(head, events)
     this.#lastAppend = this.#log.append(text, events.length, head, after).then(() => {
       for (const name of names) this.#written(name)
-      for (const [index, fact] of facts.entries()) {
-        this.#observe(fact)
-        this.#onTold({ seq: firstSeq + index, atMs, fact })
-      }
+      for (const [index, fact] of facts.entries())
+        this.#observe(fact, { seq: firstSeq + index, atMs })
     })
     this.#snapshotWhenDue()
     return this.#lastAppend
@@ -295,15 +292,22 @@ class JournalFile implements Journal {
     else this.#unwritten.delete(name)
   }
 
-  async *records(): AsyncGenerator<JournalRecord> {
+  async *records(from?: RecordsFrom): AsyncGenerator<JournalRecord> {
     await this.#lastAppend
-    const { segment, bytes } = this.#file.end
-    const segments = await listSegments(this.#files.journal)
-    const own = segments.filter(({ firstSeq }) => firstSeq <= segment.firstSeq)
-    const onMissing = (): void => undefined
     this.#readers += 1
     try {
-      yield* readRecords(own, { key: this.#key, start: GENESIS, bytes, onMissing })
+      const { segment, bytes } = this.#file.end
+      const segments = await listSegments(this.#files.journal)
+      const own = segments.filter(({ firstSeq }) => firstSeq <= segment.firstSeq)
+      const wanted =
+        from === undefined
+          ? own
+          : await segmentsSince(await withArchive(own, this.#archive?.dir), from)
+      const onMissing = (): void => undefined
+      yield* readRecords(wanted, {
+        ...{ key: this.#key, start: GENESIS, bytes, onMissing },
+        isBeside: true,
+      })
     } finally {
       this.#readers -= 1
     }

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { StateCorruptError } from '../../domain/errors.ts'
 import type { JournalKey } from '../keys/journal-key.ts'
@@ -17,6 +18,8 @@ import type { Segment } from './segments.ts'
 import { damagedJournal, foreignJournal } from './state-faults.ts'
 
 const CHUNK_BYTES = 1024 * 1024
+/** For whoever reads beside orders: checking what is read at once takes two milliseconds, and not thirty. */
+const SLICE_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
 /** Where a file of the journal begins. */
@@ -134,6 +137,8 @@ export type WalkOptions = ChainOptions & {
   readonly onMissing?: ((missing: MissingRecords) => void) | undefined
   /** How much of the last file is read; the rest is being written. */
   readonly lastBytes?: number | undefined
+  /** Reads in small slices, so that the loop turns in between. */
+  readonly isBeside?: boolean | undefined
 }
 
 /** How far a walk came in its last file. */
@@ -179,12 +184,13 @@ export class JournalWalk {
     for (const [index, segment] of this.#segments.entries()) {
       this.#step(segment)
       const isLast = index === this.#segments.length - 1
-      const { key } = this.#options
+      const { key, isBeside } = this.#options
       const reader = new ChainReader(segment, this.#head, { key, hasMacs: this.#hasMacs })
       let fileBytes = 0
       for await (const chunk of readChunks(
         segment.file,
         isLast ? this.#options.lastBytes : undefined,
+        isBeside === true ? SLICE_BYTES : CHUNK_BYTES,
       )) {
         fileBytes += chunk.length
         const { lines, fault } = reader.push(chunk)
@@ -223,9 +229,13 @@ export class JournalWalk {
 }
 
 /** A file's bytes in chunks, up to `bytes` or to its end. */
-export async function* readChunks(file: string, bytes = Infinity): AsyncGenerator<Buffer> {
+async function* readChunks(
+  file: string,
+  bytes = Infinity,
+  highWaterMark = CHUNK_BYTES,
+): AsyncGenerator<Buffer> {
   if (bytes === 0) return
-  yield* createReadStream(file, { highWaterMark: CHUNK_BYTES, end: bytes - 1 })
+  yield* createReadStream(file, { highWaterMark, end: bytes - 1 })
 }
 
 /**
@@ -236,7 +246,7 @@ export async function* readRecords(
   {
     bytes,
     ...options
-  }: ChainOptions & Pick<WalkOptions, 'onMissing' | 'start'> & { bytes: number },
+  }: ChainOptions & Pick<WalkOptions, 'onMissing' | 'start' | 'isBeside'> & { bytes: number },
 ): AsyncGenerator<JournalRecord> {
   const walk = new JournalWalk(segments, { ...options, lastBytes: bytes })
   for await (const lines of walk.lines()) {
@@ -248,4 +258,38 @@ export async function* readRecords(
       end.segment.file,
       `it ends at byte ${end.bytes} of ${bytes} that were read before`,
     )
+}
+
+/** Enough for the number and the time of a record, which begin its line. */
+const LINE_HEAD_BYTES = 64
+const LINE_HEAD = /^\{"seq":\d+,"atMs":(\d+),/
+
+/**
+ * Those of some segments, oldest first, that may hold records from a number or a time on, and the one before them: what they go on
+ * with was mostly begun there. By time the files are asked from the newest back: clocks are set, and one that was ahead for a while
+ * must not hide what came before it.
+ */
+export async function segmentsSince(
+  segments: readonly Segment[],
+  { seq, atMs }: { readonly seq?: number; readonly atMs?: number },
+): Promise<readonly Segment[]> {
+  const bySeq =
+    seq === undefined ? 0 : segments.findLastIndex(({ firstSeq }) => firstSeq <= Math.max(seq, 1))
+  let first = segments.length - 1
+  if (atMs === undefined) first = 0
+  else while (first > 0 && !(await beginsBefore(segments[first], atMs))) first -= 1
+  return segments.slice(Math.max(0, Math.max(bySeq, first) - 1))
+}
+
+/** Whether the first record of a file was made before some time; false for a file that has none yet. */
+async function beginsBefore(segment: Segment | undefined, atMs: number): Promise<boolean> {
+  if (segment === undefined) return false
+  const handle = await open(segment.file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(LINE_HEAD_BYTES))
+    const made = LINE_HEAD.exec(buffer.toString('latin1', 0, bytesRead))?.[1]
+    return made !== undefined && Number(made) < atMs
+  } finally {
+    await handle.close()
+  }
 }

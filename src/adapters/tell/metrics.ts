@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Family } from './metrics/family.ts'
 import { fundsMetrics } from './metrics/funds.ts'
 import { makerIn } from './metrics/make.ts'
+import { notifyingMetrics } from './metrics/notifying.ts'
 import { remoteMetrics } from './metrics/remote.ts'
 import { serviceMetrics } from './metrics/services.ts'
 import { stateMetrics } from './metrics/state.ts'
@@ -26,7 +27,11 @@ export type Metrics = ReturnType<typeof createMetrics>
  * from the operator's files, reasons and outcomes from `domain/`, the rest through `closedLabels`. Amounts are floats
  * here and nowhere else.
  */
-export function createMetrics(options: { readonly version: string }) {
+export function createMetrics(options: {
+  readonly version: string
+  /** Receivers of messages, by their names. */
+  readonly channels?: readonly string[]
+}) {
   const registry = new Registry()
   collectDefaultMetrics({
     register: registry,
@@ -53,6 +58,7 @@ export function createMetrics(options: { readonly version: string }) {
     ...serviceMetrics(make),
     ...fundsMetrics(make),
     ...stateMetrics(make),
+    ...notifyingMetrics(make, options.channels ?? []),
     ...remoteMetrics(make),
 
     /** Starts the strategies' counters at 0, so that the first fill, lost slot, failure or refusal is already an increase. */

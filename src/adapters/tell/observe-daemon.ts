@@ -1,5 +1,7 @@
+import type { Outcome } from '../../domain/intent.ts'
 import { formatAmount } from '../../domain/units.ts'
-import { instantText, type Observed, type Observers, seconds, type Tellers } from './observers.ts'
+import { instantText, seconds, type Tellers } from './observers.ts'
+import { pauseSentence, programSentence, slotSentence } from './sentences.ts'
 
 /** The daemon, its strategies and their slots. */
 export const DAEMON = {
@@ -65,21 +67,13 @@ export const DAEMON = {
     log.warn(`went on at an operator's word although records are lost: ${detail}`, { event: type })
   },
 
-  pause(event, to) {
+  pause(event, { log, metrics }) {
     const { type, strategy, paused, cause, detail } = event
-    const what = strategy ?? 'everything'
-    const fields = { event: type, strategy, paused, cause, detail }
-    if (strategy === undefined) to.metrics.halted.set(paused ? 1 : 0)
-    else to.metrics.paused.set({ strategy }, paused ? 1 : 0)
-    if (!paused) {
-      const told = detail === 'resumed' ? '' : `: ${detail}`
-      to.log.info(`resumed ${what}${told}`, fields)
-      return
-    }
-    const text = strategy === undefined ? `halted ${what}: ${detail}` : `paused ${what}: ${detail}`
-    to.log.warn(text, fields)
-    const named = strategy === undefined ? {} : { strategy }
-    to.notify({ event: 'halted', text, ...named, details: { cause, detail } })
+    if (strategy === undefined) metrics.halted.set(paused ? 1 : 0)
+    else metrics.paused.set({ strategy }, paused ? 1 : 0)
+    log[paused ? 'warn' : 'info'](pauseSentence(event).text, {
+      ...{ event: type, strategy, paused, cause, detail },
+    })
   },
 
   'files-stale'({ type, files, detail }, { log, metrics }) {
@@ -108,20 +102,11 @@ export const DAEMON = {
     if (lastFillAtMs !== undefined) lastFill.set({ strategy }, lastFillAtMs / 1_000)
   },
 
-  /** What did not add up: an alarm where it was to, and told where the file gives it up. */
-  'program-ended'(event, to) {
-    const { type, strategy, slotSeconds, token, rule } = event
-    const [unsold, total] = [event.unsold, event.total].map((amount) =>
-      formatAmount(amount, token.decimals),
-    )
-    const then =
-      rule === 'drop'
-        ? 'which `unsold: drop` gives up'
-        : `and no slice is left; \`tranched trigger ${strategy}\` sells it now`
-    const text = `${strategy} is over: ${unsold} of ${total} ${token.symbol} are not sold, ${then}`
-    const details = { slotSeconds, token: token.symbol, unsold: `${unsold}`, total: `${total}` }
-    to.log.warn(text, { event: type, strategy, ...details, rule })
-    if (rule === 'spread') to.notify({ event: 'failed', text, strategy, details })
+  /** What did not add up. */
+  'program-ended'(event, { log }) {
+    const { type, strategy, rule } = event
+    const { text, details } = programSentence(event)
+    log.warn(text, { event: type, strategy, ...details, rule })
   },
 
   unsold({ strategy, token, amount, decimals }, { metrics }) {
@@ -145,36 +130,19 @@ export const DAEMON = {
   },
 
   /** A slot, or a run of missed ones, has its outcome. Such a run goes by its last slot. */
-  'slot-closed'(event, to) {
+  'slot-closed'(event, { log, metrics }) {
     const { type, strategy, lastSeconds: slotSeconds, outcome, reason, detail } = event
     const count = event.count ?? 1
     const fields = { event: type, strategy, slotSeconds, outcome, reason, detail, count }
-    const text = slotClosedText(event)
-    if (outcome === 'filled') to.log.debug(text, fields)
-    else if (outcome === 'skipped') to.log.info(text, fields)
-    else to.log.warn(text, fields)
-    to.metrics.slots.inc({ strategy, outcome }, count)
-    if (outcome === 'skipped') to.metrics.skips.inc({ strategy, reason }, count)
-    to.metrics.slotWaiting.set({ strategy }, 0)
-    for (const alarm of alarmsOf(event))
-      to.notify({ event: alarm, text, strategy, details: { slotSeconds, reason, count } })
+    log[SLOT_LEVELS[outcome] ?? 'warn'](slotSentence(event).text, fields)
+    metrics.slots.inc({ strategy, outcome }, count)
+    if (outcome === 'skipped') metrics.skips.inc({ strategy, reason }, count)
+    metrics.slotWaiting.set({ strategy }, 0)
   },
 } satisfies Partial<Tellers>
 
-function alarmsOf({
-  outcome,
-  reason,
-}: Observed<'slot-closed'>): readonly Parameters<Observers['notify']>[0]['event'][] {
-  if (outcome === 'missed') return ['missed']
-  if (reason === 'halted') return ['halted']
-  return outcome === 'skipped' && reason === 'insufficient-balance' ? ['low-funds'] : []
-}
-
-function slotClosedText(event: Observed<'slot-closed'>): string {
-  const { strategy, slotSeconds, lastSeconds, outcome, reason, detail, count } = event
-  const why = reason === outcome ? '' : ` (${reason})`
-  const first = instantText(slotSeconds)
-  const which =
-    count === 1 ? first : `${count ?? 'many'} slots from ${first} to ${instantText(lastSeconds)}`
-  return `${outcome} ${strategy} ${which}${why}${detail === undefined ? '' : `: ${detail}`}`
+/** Of what is told by its order, or is no trouble. */
+const SLOT_LEVELS: Partial<Record<Outcome, 'debug' | 'info'>> = {
+  filled: 'debug',
+  skipped: 'info',
 }

@@ -1,12 +1,17 @@
-import { costWords, savedOf } from '../../domain/book/costs.ts'
-import type { Moved } from '../../domain/book/orders.ts'
 import type { IntentId } from '../../domain/intent.ts'
-import type { Token } from '../../domain/token.ts'
-import { type BaseUnits, formatAmount, formatBrief } from '../../domain/units.ts'
+import { ETHER, type Token } from '../../domain/token.ts'
+import { type BaseUnits, formatAmount } from '../../domain/units.ts'
 import { wordText } from '../../domain/word.ts'
 import { instantText, type Observed, type Observers, seconds, type Tellers } from './observers.ts'
-
-const ETHER_DECIMALS = 18
+import {
+  executedSentence,
+  failedSentence,
+  filledSentence,
+  paperSentence,
+  refusedSentence,
+  reopenedSentence,
+  type Sentence,
+} from './sentences.ts'
 
 /** One order, from its quote to its end, and the transactions made for it. */
 export const ORDERS = {
@@ -101,37 +106,16 @@ export const ORDERS = {
     log[level](`fill of ${strategy} not proven by the chain: ${detail}`, fields)
   },
 
-  /** Proven on chain. Amounts are exact in the fields and short in the text. */
+  /** Proven on chain. */
   filled(event, to) {
-    const { strategy, venue, sell, buy, txHash, durationMs } = event
-    const paid = formatAmount(event.paid, sell.decimals)
-    const received = formatAmount(event.received, buy.decimals)
-    const moved = `${amountText(event.paid, sell)} -> ${amountText(event.received, buy)}`
-    const text = `filled ${strategy}: ${moved} in ${tookText(durationMs)}`
-    const details = { venue, sell: sell.symbol, buy: buy.symbol, paid, received, txHash }
     countSwap(event, event, to.metrics)
-    tellFill(event, { text, details: { ...details, durationMs } }, to)
+    tellFill(event, filledSentence(event), to)
   },
 
-  /** A call that the chain shows. What it cost is told even when sharing saved nothing. */
+  /** A call that the chain shows. */
   executed(event, to) {
-    const { strategy, venue, label, txHash, durationMs, costs } = event
-    const { charged, blob } = costs
-    const saved = savedOf(costs)
-    const cost = costWords(costs)
-    const text = `executed ${strategy}: ${label} (${venue}) in ${tookText(durationMs)}${cost === undefined ? '' : `, ${cost}`}`
-    const ether = (wei: bigint): string => formatAmount(wei, ETHER_DECIMALS)
-    const details = {
-      venue,
-      label,
-      txHash,
-      durationMs,
-      ...(charged === undefined ? {} : { chargedEther: ether(charged) }),
-      ...(saved === undefined ? {} : { savedEther: ether(saved) }),
-      ...(blob === undefined ? {} : { blobEther: ether(blob) }),
-    }
     countCosts(event, to.metrics)
-    tellFill(event, { text, details }, to)
+    tellFill(event, executedSentence(event), to)
   },
 
   'fills-final'({ type, orders, blockNumber }, { log }) {
@@ -141,43 +125,34 @@ export const ORDERS = {
   },
 
   /** Loud: what was told as filled may not have happened. */
-  'fill-reopened'(event, to) {
-    const { strategy, intentId, venue, attempt, moved, blockNumber } = event
-    const text = `a reorganisation undid ${strategy}: ${movedText(moved)}; it is open again, and nothing is signed for it`
-    to.log.error(text, { ...subject(event), venue, attempt, blockNumber })
-    to.metrics.disbelieved.inc({ service: 'rpc', what: 'reorganised' })
-    const details = { venue, attempt }
-    to.notify({ event: 'failed', text, strategy, intentId, details })
+  'fill-reopened'(event, { log, metrics }) {
+    const { venue, attempt, blockNumber } = event
+    log.error(reopenedSentence(event).text, { ...subject(event), venue, attempt, blockNumber })
+    metrics.disbelieved.inc({ service: 'rpc', what: 'reorganised' })
   },
 
   /** Dry-run: counted like a fill, and told as what it is. */
   'paper-filled'(event, to) {
-    const { strategy, venue, moved, durationMs } = event
-    const text = `paper filled ${strategy}: ${movedText(moved)}, at the quote; nothing was signed`
-    const fields = { venue, durationMs, paper: true }
+    const { venue, durationMs } = event
     if (event.swap !== undefined) countSwap(event, event.swap, to.metrics)
-    tellFill(event, { text, details: { venue, paper: 'yes' }, fields }, to)
+    const { text } = paperSentence(event)
+    tellFill(event, { text, details: { venue, durationMs }, isPaper: true }, to)
   },
 
   /** The firewall would not sign. */
-  refused(event, to) {
-    const { strategy, intentId, reason, detail } = event
-    const text = `refused ${strategy}: ${reason}, ${detail}`
-    to.log.warn(text, { ...subject(event), reason, detail })
-    to.metrics.refusals.inc({ strategy, reason })
-    to.notify({ event: 'refused', text, strategy, intentId, details: { reason, detail } })
+  refused(event, { log, metrics }) {
+    const { strategy, reason } = event
+    const { text, details } = refusedSentence(event)
+    log.warn(text, { ...subject(event), ...details })
+    metrics.refusals.inc({ strategy, reason })
   },
 
   /** An intent ended without a fill. */
-  failed(event, to) {
-    const { strategy, intentId, venue, reason, detail } = event
-    const text = `failed ${strategy}: ${reason}, ${detail}`
-    to.log.error(text, { ...subject(event), venue, reason, detail })
-    to.metrics.failures.inc({ strategy, venue, reason })
-    const notice = { text, strategy, intentId, details: { venue, reason, detail } }
-    to.notify({ event: 'failed', ...notice })
-    if (reason === 'insufficient-balance' || reason === 'insufficient-gas')
-      to.notify({ event: 'low-funds', ...notice })
+  failed(event, { log, metrics }) {
+    const { strategy, venue, reason } = event
+    const { text, details } = failedSentence(event)
+    log.error(text, { ...subject(event), ...details })
+    metrics.failures.inc({ strategy, venue, reason })
   },
 
   'intent-closed'(event, { log }) {
@@ -203,21 +178,18 @@ export const ORDERS = {
 /** Steps of a transaction that are told of for those who look closely: they are followed by others at once. */
 const QUIET: ReadonlySet<string> = new Set(['recorded', 'signed'])
 
-type Details = Readonly<Record<string, string | number>>
 type FillEvent = Observed<'filled'> | Observed<'executed'> | Observed<'paper-filled'>
 
 function tellFill(
   event: FillEvent,
-  told: { readonly text: string; readonly details: Details; readonly fields?: object },
-  { log, metrics, notify }: Observers,
+  { text, details, isPaper = false }: Sentence & { readonly isPaper?: boolean },
+  { log, metrics }: Observers,
 ): void {
-  const { strategy, intentId, venue, durationMs } = event
-  const { text, details, fields = details } = told
-  log.info(text, { ...subject(event), ...fields })
+  const { strategy, venue, durationMs } = event
+  log.info(text, { ...subject(event), ...details, ...(isPaper ? { paper: true } : {}) })
   metrics.fills.inc({ strategy, venue })
   metrics.orderDuration.observe({ venue }, seconds(durationMs))
   metrics.lastFill.setToCurrentTime({ strategy })
-  notify({ event: 'filled', text, strategy, intentId, details })
 }
 
 /** The venue that an own transaction makes possible. */
@@ -252,7 +224,7 @@ function countCosts({ venue, costs }: Observed<'executed'>, { fees }: Observers[
 }
 
 function inEther(wei: bigint): number {
-  return Math.max(0, Number(formatAmount(wei, ETHER_DECIMALS)))
+  return Math.max(0, Number(formatAmount(wei, ETHER.decimals)))
 }
 
 function tellTransaction(
@@ -277,14 +249,6 @@ function subject(event: OrderEvent): { event: string; strategy: string; intentId
   return { event: event.type, strategy: event.strategy, intentId: event.intentId }
 }
 
-function movedText(moved: Moved): string {
-  return 'call' in moved ? moved.call : `${moved.paid} -> ${moved.received}`
-}
-
 function tookText(durationMs: number): string {
   return `${(durationMs / 1_000).toFixed(1)} s`
-}
-
-function amountText(amount: BaseUnits, { decimals, symbol }: Token): string {
-  return `${formatBrief(amount, decimals)} ${symbol}`
 }

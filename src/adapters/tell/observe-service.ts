@@ -1,9 +1,16 @@
 import { formatAmount } from '../../domain/units.ts'
 import { seconds, type Tellers } from './observers.ts'
+import {
+  disbelievedSentence,
+  fundsUnknownSentence,
+  gasTankLowSentence,
+  topUpBarredSentence,
+  topUpCappedSentence,
+} from './sentences.ts'
 
 const ETHER_DECIMALS = 18
-/** What lasts for days is not notified every minute. */
-const NOTIFIED_AGAIN_MS = 3_600_000
+/** What lasts for days is not told every minute. */
+const TOLD_AGAIN_MS = 3_600_000
 
 /** What is asked of services, chains and the disk, and what they say of funds. */
 export const SERVICES = {
@@ -58,7 +65,7 @@ export const SERVICES = {
 
   /** The journal grows on: told now and then. */
   'archive-trouble'({ type, dir, message }, { log }, { isNews }) {
-    const level = isNews('archive', NOTIFIED_AGAIN_MS) ? 'warn' : 'debug'
+    const level = isNews('archive', TOLD_AGAIN_MS) ? 'warn' : 'debug'
     log[level](`finished files of the journal could not be moved to ${dir}: ${message}`, {
       ...{ event: type, dir },
     })
@@ -103,18 +110,14 @@ export const SERVICES = {
     log.info(`the ${service} service ${note}`, { event: type, service })
   },
 
-  /** What a service said or left unsaid. Each is counted, the first of a minute told, and what waits for it notified. */
-  disbelieved(event, { log, metrics, notify }, { isNews }) {
-    const { type, service, what, strategy, intentId, detail, moneyWaits } = event
+  /** What a service said or left unsaid. Each is counted, the first of a minute told. */
+  disbelieved(event, { log, metrics }, { isNews }) {
+    const { type, service, what, strategy, intentId } = event
     metrics.disbelieved.inc({ service, what })
-    const whose = intentId ?? 'the service'
-    const text = `not believed of ${whose}: ${detail}`
-    const topic = `${service} ${what} ${intentId}`
-    log[isNews(topic) ? 'warn' : 'debug'](text, { event: type, service, what, strategy, intentId })
-    if (!moneyWaits || !isNews(`notified ${topic}`, NOTIFIED_AGAIN_MS)) return
-    const named = strategy === undefined ? {} : { strategy }
-    const order = intentId === undefined ? {} : { intentId }
-    notify({ event: 'failed', text, ...named, ...order, details: { service, what } })
+    const level = isNews(`${service} ${what} ${intentId}`) ? 'warn' : 'debug'
+    log[level](disbelievedSentence(event).text, {
+      ...{ event: type, service, what, strategy, intentId },
+    })
   },
 
   /** The chain could not be asked. */
@@ -151,7 +154,8 @@ export const SERVICES = {
   },
 
   /** What was shown last would only seem to hold still: a figure that nobody knows is none. */
-  'gas-tank-unknown'({ type, account, isLogin, message }, { log, metrics, notify }, { isNews }) {
+  'gas-tank-unknown'(event, { log, metrics }, { isNews }) {
+    const { type, account, isLogin } = event
     for (const gauge of [
       metrics.gasTankBalance,
       metrics.gasTankOutstanding,
@@ -159,38 +163,27 @@ export const SERVICES = {
     ])
       gauge.remove({ account })
     metrics.runway.remove({ resource: 'gastank' })
-    const why = isLogin ? 'the service does not accept the login of its wallet' : 'no answer'
     const level = isNews(`funds of ${account}`) ? 'warn' : 'debug'
-    const text = `the funds of ${account} in the GasTank are unknown, ${why}: ${message}`
-    log[level](text, { event: type, account })
-    if (!isLogin) return
-    metrics.disbelieved.inc({ service: 'aggregator', what: 'login' })
-    // Nothing is topped up, and no call is costed, until somebody has looked.
-    if (isNews(`notified login of ${account}`, NOTIFIED_AGAIN_MS))
-      notify({ event: 'low-funds', text, details: { account } })
+    log[level](fundsUnknownSentence(event).text, { event: type, account })
+    if (isLogin) metrics.disbelieved.inc({ service: 'aggregator', what: 'login' })
   },
 
   /** The deposit has fallen below the operator's threshold. */
-  'gas-tank-low'(event, { log, notify }) {
-    const { type, account } = event
-    const available = formatAmount(event.available, ETHER_DECIMALS)
-    const text = `the GasTank of ${account} has ${available} ETH left, below gasTank.alertBelow`
-    log.warn(text, { event: type, account, available })
-    notify({ event: 'low-funds', text, details: { account, available } })
+  'gas-tank-low'(event, { log }) {
+    const { text, details } = gasTankLowSentence(event)
+    log.warn(text, { event: event.type, ...details })
   },
 
   /** A top-up that the daily cap does not allow. */
-  'top-up-capped'({ type, account }, { log, notify }) {
-    const text = `the GasTank of ${account} is not topped up: gasTank.topUp.maxPerDay is reached`
-    log.warn(text, { event: type, account })
-    notify({ event: 'low-funds', text, details: { account } })
+  'top-up-capped'(event, { log }) {
+    const { text, details } = topUpCappedSentence(event)
+    log.warn(text, { event: event.type, ...details })
   },
 
   /** A top-up that is not made for a reason that somebody has to look at. */
-  'top-up-barred'({ type, account, message }, { log, notify }) {
-    const text = `the GasTank of ${account} is not topped up: ${message}`
-    log.warn(text, { event: type, account })
-    notify({ event: 'low-funds', text, details: { account } })
+  'top-up-barred'(event, { log }) {
+    const { text, details } = topUpBarredSentence(event)
+    log.warn(text, { event: event.type, ...details })
   },
 
   /** A deposit has arrived in the service's own figure. */

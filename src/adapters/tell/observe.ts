@@ -9,7 +9,7 @@ import { createMemory, type Memory, type Observers, type Tellers } from './obser
 const TELLERS: Tellers = { ...DAEMON, ...ORDERS, ...SERVICES, ...REMOTE }
 
 /**
- * Tells the log, the metrics and the webhooks what happened. Returns at once and never throws: a fault in the telling
+ * Tells the log and the metrics what happened. Returns at once and never throws: a fault in the telling
  * must not stop an order half-way, so it becomes a log line of its own.
  */
 export function createObserver(to: Observers): (event: Observation) => void {

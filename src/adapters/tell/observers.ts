@@ -2,14 +2,11 @@ import type { Observation } from '../../domain/observation.ts'
 import type { Log } from './log.ts'
 import { closedLabels } from './metrics/closed-labels.ts'
 import type { Metrics } from './metrics.ts'
-import type { Notification } from './webhooks.ts'
 
 /** Where an observation goes. */
 export type Observers = {
   readonly log: Log
   readonly metrics: Metrics
-  /** Must return at once. */
-  readonly notify: (notification: Notification) => void
 }
 
 /** What outlives one event: the closed label sets, and the troubles that were told lately. */

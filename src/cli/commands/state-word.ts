@@ -59,7 +59,11 @@ export async function withState(
     whileHeld(settings.stateDir, { io, command, clock }, async (lock) => {
       const anchors = await openAnchors(settings, wallets, clock)
       requireStopped(anchors?.otherDirectories ?? [])
-      const telling = openTelling(settings, { log, scrubber, clock, saw: () => undefined })
+      const telling = await openTelling(settings, {
+        ...{ log, scrubber, clock, saw: () => undefined },
+        mayWrite: () => lock.lostLately() === undefined,
+        ailments: () => [],
+      })
       const confirmed = (lines: readonly string[], question: string): Promise<boolean> => {
         for (const line of lines) io.stderr.write(`${line}\n`)
         return isWanted(question, { options, io })
@@ -69,7 +73,7 @@ export async function withState(
           overrule({ settings, lock, clock, journalKey, telling, anchors }, write)
         return await task({ settings, clock, anchors, confirmed, overruled })
       } finally {
-        await telling.flush()
+        await telling.notifying.close()
       }
     }),
   )
@@ -93,6 +97,7 @@ async function overrule(
     observe: telling.observe,
     onFatal: (error) => telling.log.error(error.message),
   })
+  telling.notifying.tellFrom(opened.journal, opened.lastSeq)
   try {
     await write(opened.journal)
     await anchors?.remake(opened.journal)

@@ -1,11 +1,15 @@
 import { relative } from 'node:path'
 import { peekMode } from '../../config/settings/load.ts'
+import { unmatchedStrategies } from '../../config/settings/notify.ts'
+import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import { receiversOf } from '../../domain/notify.ts'
 import { scheduleWarnings } from '../../domain/schedule/calendar.ts'
+import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
 import { withModules } from '../compose/modules.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, loadAll, renderAll, reportProblems } from '../load.ts'
+import { type ConfigOptions, type Loaded, loadAll, renderAll, reportProblems } from '../load.ts'
 
 /** `tranched validate`: reads everything a run would read and says all that is wrong with it. Touches nothing. */
 export async function validate(
@@ -18,7 +22,8 @@ export async function validate(
   const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
   const loaded = await withModules((modules) => loadAll(options, io, modules, sandbox))
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  const { settings, strategies, warnings } = loaded
+  const { settings, strategies } = loaded
+  const warnings = [...loaded.warnings, ...unheardOf(loaded)]
   const schedules = strategies.flatMap((strategy) => scheduleNotes(strategy, nowSeconds))
   if (options.json) {
     printJson(io, {
@@ -30,6 +35,10 @@ export async function validate(
         enabled,
         file,
       })),
+      receivers: receiversOf(settings.notify).map(({ name, routing }) => ({
+        name,
+        on: routing.on,
+      })),
       warnings,
       schedules,
     })
@@ -39,10 +48,38 @@ export async function validate(
   for (const note of schedules) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
   const enabled = strategies.filter((strategy) => strategy.enabled).length
   const count = strategies.length === 1 ? '1 strategy' : `${strategies.length} strategies`
+  for (const line of receiverLines(settings)) io.stdout.write(`${line}\n`)
   io.stdout.write(
     `${options.config}: ok (mode ${settings.mode}, ${count} of ${relative('', settings.strategiesDir)}, ${enabled} enabled)\n`,
   )
   return EXIT.done
+}
+
+/** Receivers that wait for strategies of which there are none. */
+function unheardOf({ settings, strategies }: Extract<Loaded, { ok: true }>): readonly Problem[] {
+  const names = strategies.map(({ name }) => name)
+  return unmatchedStrategies(settings.notify, names).map(({ path, glob }) =>
+    problemOf({
+      file: settings.file,
+      path,
+      message: `no strategy is called ${glob}: the receiver hears of none`,
+      expected: names.length === 0 ? 'a strategy file' : `one of: ${names.join(', ')}`,
+    }),
+  )
+}
+
+/** Who is told of what, and what is not set up. */
+function receiverLines({ mode, notify }: Settings): readonly string[] {
+  const receivers = receiversOf(notify)
+  if (receivers.length === 0 && mode !== 'live') return []
+  if (receivers.length === 0)
+    return ['notifications: nobody is told of anything; docs/notifications.md shows how']
+  const missing = [
+    ...(notify.heartbeat === undefined ? ['no heartbeat, so that nobody hears of silence'] : []),
+    ...(notify.digest === undefined ? ['no digest'] : []),
+  ]
+  const names = receivers.map(({ name, routing }) => `${name} (${routing.on.length} events)`)
+  return [`notifications: ${[names.join(', '), ...missing].join('; ')}`]
 }
 
 function scheduleNotes(

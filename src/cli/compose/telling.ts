@@ -10,16 +10,22 @@ import { type ReadingsInput, stateReadings } from '../../adapters/tell/metrics/r
 import { createMetrics } from '../../adapters/tell/metrics.ts'
 import { createObserver } from '../../adapters/tell/observe.ts'
 import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
-import { createWebhooks } from '../../adapters/tell/webhooks.ts'
-import type { Observation } from '../../domain/observation.ts'
+import { receiversOf } from '../../domain/notify.ts'
+import type { Observation, RecordPlace } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { assetsOf, type Strategy } from '../../domain/strategy.ts'
 import { ETHER } from '../../domain/token.ts'
-import type { Clock } from '../../ports.ts'
 import type { Io } from '../io.ts'
 import { VERSION } from '../version.ts'
+import {
+  addressSecret,
+  type Notifying,
+  type NotifyingParts,
+  notifySecrets,
+  openNotifying,
+  secretsOfToken,
+} from './notifying.ts'
 
-const WEBHOOK_FLUSH_MS = 3_000
 const SIZE_FRESH_MS = 10_000
 
 /** What is read of a running daemon whenever its metrics are asked for. */
@@ -28,15 +34,16 @@ export type Watched = Omit<ReadingsInput, 'tokens' | 'stateBytes' | 'feedUpdated
 /** Where a daemon tells what happens. */
 export type Telling = {
   readonly log: Log
-  readonly observe: (event: Observation) => void
+  /** Facts come with the record that tells them. */
+  readonly observe: (event: Observation, record?: RecordPlace) => void
   /** Starts the counters of strategies at 0. */
   readonly registerStrategies: (strategies: readonly Strategy[]) => void
   /** Serves what only the state and the running daemon know, from now on. */
   readonly watchState: (watched: Watched) => void
   /** Serves the metrics and the probes, and the page where there is one. */
   serve(probes: { health(): Probe; ready(): Probe }, site: Site | undefined): Promise<HttpServer>
-  /** Sends what is still to be sent, for a few seconds. */
-  flush(): Promise<void>
+  /** Messages to people. */
+  readonly notifying: Omit<Notifying, 'observe'>
 }
 
 /** A log that hides what may be secret in the settings, and what `scrubber` is told later. */
@@ -49,25 +56,25 @@ export async function openLog(
   return createLog({ level, format, destination: json ? io.stderr : io.stdout, scrubber })
 }
 
-/** Log, metrics and webhooks of a daemon. `saw` hears of everything first. */
-export function openTelling(
+/** Log, metrics and messages of a daemon. `saw` hears of everything first. */
+export async function openTelling(
   settings: Settings,
-  parts: {
-    readonly log: Log
-    readonly scrubber: Scrubber
-    readonly clock: Clock
-    readonly saw: (event: Observation) => void
+  parts: Omit<NotifyingParts, 'metrics'> & {
+    readonly saw: (event: Observation, record?: RecordPlace) => void
   },
-): Telling {
-  const { log, scrubber, clock, saw } = parts
-  const metrics = createMetrics({ version: VERSION })
-  const webhooks = createWebhooks({ webhooks: settings.notify.webhooks, clock, log, scrubber })
-  const tell = createObserver({ log, metrics, notify: webhooks.notify })
+): Promise<Telling> {
+  const { log, clock, saw } = parts
+  const channels = receiversOf(settings.notify).map(({ name }) => name)
+  const metrics = createMetrics({ version: VERSION, channels })
+  const notifying = await openNotifying(settings, { ...parts, metrics })
+  const tell = createObserver({ log, metrics })
   return {
     log,
-    observe(event) {
-      saw(event)
+    notifying,
+    observe(event, record) {
+      saw(event, record)
       tell(event)
+      notifying.observe(event, record)
     },
     registerStrategies: (strategies) =>
       metrics.registerStrategies(
@@ -87,7 +94,6 @@ export function openTelling(
       const { host, port, hosts } = settings.http
       return createHttpServer({ host, port, hosts, metrics, ...probes, site })
     },
-    flush: () => webhooks.flush(clock.now() + WEBHOOK_FLUSH_MS),
   }
 }
 
@@ -116,23 +122,12 @@ export function openScrubber(): Scrubber {
 
 /** Tokens, and addresses that may carry tokens of their own. */
 async function secretsOf(settings: Settings): Promise<readonly string[]> {
-  const rpc = [...settings.chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
-  const hooks = settings.notify.webhooks.map(({ url }) => url)
-  const services = [settings.gasless.baseUrl, settings.aggregator?.rpcUrl ?? []].flat()
-  const { telegram } = settings.control
+  const { chains, gasless, aggregator, control, notify } = settings
+  const rpc = [...chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
+  const services = [gasless.baseUrl, aggregator?.rpcUrl ?? []].flat()
+  const { telegram } = control
   const roots = telegram === undefined ? [] : [telegram.apiRoot]
   const tokens = telegram === undefined ? [] : await secretsOfToken(telegram.token)
-  return [...tokens, ...[...rpc, ...hooks, ...services, ...roots].filter(carriesSecret)]
-}
-
-/** The client of the bot is loaded only where there is one. */
-async function secretsOfToken(token: string): Promise<readonly string[]> {
-  const { tokenSecrets } = await import('../../adapters/telegram/bot-api.ts')
-  return tokenSecrets(token)
-}
-
-/** A bare origin is no secret; a path, a query or credentials may be. */
-function carriesSecret(url: string): boolean {
-  const { pathname, search, username } = new URL(url)
-  return pathname.length > 1 || search !== '' || username !== ''
+  const addresses = [...rpc, ...services, ...roots].flatMap(addressSecret)
+  return [...tokens, ...addresses, ...(await notifySecrets(notify))]
 }

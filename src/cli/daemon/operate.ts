@@ -5,8 +5,9 @@ import type { HeldLock } from '../../adapters/state/state-lock.ts'
 import type { Log } from '../../adapters/tell/log.ts'
 import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import type { Fact } from '../../domain/book/fact.ts'
 import { OperatorError, StateLockedError } from '../../domain/errors.ts'
-import type { Observation } from '../../domain/observation.ts'
+import type { Observation, RecordPlace } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { Address } from '../../domain/units.ts'
@@ -78,6 +79,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   if (shared !== undefined) return reportProblems([shared], io, options)
   const clock = openClock()
   let opened: OpenedJournal | undefined
+  let telling: Telling | undefined
   let fault: Error | undefined
   const stopFor = (error: Error, cause: string): void => {
     fault ??= error
@@ -87,11 +89,17 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   try {
     const watch = createWatch(clock)
     const page = openPage(settings, { strategies: input.strategies, clock, log, scrubber })
-    const saw = (event: Observation): void => {
+    const saw = (event: Observation, record?: RecordPlace): void => {
       watch.saw(event)
       page?.saw(event)
+      // What comes with its record is a fact.
+      if (record !== undefined) page?.told({ ...record, fact: event as Fact })
     }
-    const telling = openTelling(settings, { log, scrubber, clock, saw })
+    telling = await openTelling(settings, {
+      ...{ log, scrubber, clock, saw },
+      mayWrite: () => lock.lostLately() === undefined,
+      ailments: () => watch.probes.health().reasons,
+    })
     telling.registerStrategies(input.strategies)
     const addresses = { trader: trader.key.address, operator: operator?.key.address }
     const anchors = await openAnchors(settings, addresses, clock)
@@ -103,11 +111,10 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       key: trader.journalKey,
       archive: archiveOf(settings),
       observe: telling.observe,
-      onTold: (placed) => page?.told(placed),
       onFatal: (error) => stopFor(error, `the journal failed: ${error.message}`),
     })
     for (const warning of opened.warnings) log.warn(warning)
-    const { journal } = opened
+    const { journal, lastSeq } = opened
     page?.begin({
       state: journal.state,
       wallets: namedWallets(settings, addresses),
@@ -116,11 +123,10 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     const server = await telling.serve(watch.probes, await siteOf(page))
     try {
       const keys = { trader: trader.key, operator: operator?.key }
-      const parts = { anchors, clock, journal, telling, shutdown, server, watch, page }
+      const parts = { anchors, clock, journal, lastSeq, telling, shutdown, server, watch, page }
       await trade({ ...input, ...keys, ...parts })
     } finally {
       await server.close()
-      await telling.flush()
     }
     // The last records and the snapshot may find the disk full as well.
     await opened.close()
@@ -128,16 +134,23 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     return EXIT.done
   } catch (error) {
     // Whatever else has failed since, this is what somebody has to mend.
-    if (fault === undefined) throw error
-    if (isOfDisk(fault))
+    const cause = fault ?? error
+    telling?.notifying.crashed({ message: messageOf(cause), wasRunning: opened !== undefined })
+    if (fault !== undefined && isOfDisk(fault))
       log.error(fault.message, { event: 'disk-failed', stateDir: settings.stateDir })
-    throw fault
+    throw cause
   } finally {
     unwatch()
     offSignal()
-    await opened?.close()
+    // What it could not close has ended the run already.
+    await opened?.close().catch(() => undefined)
+    await telling?.notifying.close()
     await clock.close()
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** Addresses by wallet name: the one that trades first. */
@@ -177,6 +190,7 @@ function sharedKey(
 type Trading = LockedRun & {
   readonly clock: Clock
   readonly journal: OpenedJournal['journal']
+  readonly lastSeq: number
   readonly telling: Telling
   readonly shutdown: AbortController
   readonly trader: Key
@@ -216,10 +230,15 @@ async function trade(input: Trading): Promise<void> {
   const startedAtMs = clock.now()
   const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })
   const { account, strategies: attendedNow } = composed.context
-  telling.watchState({
+  const seen = {
     state: input.journal.state,
     strategies: () => attendedNow.values(),
     account,
+  }
+  telling.notifying.tellFrom(input.journal, input.lastSeq)
+  telling.notifying.attend(seen, input.journal)
+  telling.watchState({
+    ...seen,
     bars: {
       lock: () => lock.lostLately(),
       anchor: () => anchors?.lost(),

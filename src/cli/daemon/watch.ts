@@ -1,12 +1,9 @@
 import type { Probe } from '../../adapters/control/http-server.ts'
-import type { Observation } from '../../domain/observation.ts'
+import { isNoAnswer, type Observation } from '../../domain/observation.ts'
 import type { Clock } from '../../ports.ts'
 
 /** The loop turns at least every second, but for a turn that waits on a silent node with all its retries. */
 const TICK_AGE_MS_MAX = 120_000
-
-/** Request statuses that are no answer of the service itself; a refusal, whatever its words, is one. */
-const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|unavailable|other)$/
 
 /** What was last told of the funds in the GasTank. */
 export type FundsSeen =
@@ -73,7 +70,7 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
       sawDaemon(event)
       sawFunds(event)
       if (event.type !== 'request') return
-      if (NO_ANSWER.test(event.status)) failing.set(event.service, event.status)
+      if (isNoAnswer(event.status)) failing.set(event.service, event.status)
       else failing.delete(event.service)
     },
   }

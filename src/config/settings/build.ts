@@ -9,6 +9,7 @@ import { nearest } from '../yaml/nearest.ts'
 import type { Path } from '../yaml/problem.ts'
 import { anchorsOf } from './anchors.ts'
 import { checkChains } from './chains.ts'
+import { buildNotify } from './notify.ts'
 import type { SettingsInput } from './schema.ts'
 
 /** The gasless service settles on Base alone. */
@@ -71,7 +72,7 @@ export function buildSettings(
       maxFailures: input.limits.maxFailures,
     },
     control: { telegram: input.control.telegram },
-    notify: input.notify,
+    notify: buildNotify(input, report),
   }
   return { settings, faults }
 }

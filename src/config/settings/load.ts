@@ -7,6 +7,8 @@ import { byPosition, type Path, type Problem } from '../yaml/problem.ts'
 import { parseConfigText } from '../yaml/tree.ts'
 import { buildSettings } from './build.ts'
 import { type Environment, interpolate } from './interpolate.ts'
+import { isLoopback } from './loopback.ts'
+import { notifyAddresses, notifyWarnings, writtenSecretFaults } from './notify.ts'
 import { applyOverrides, modeVariableProblem, type Overrides } from './overrides.ts'
 import { privateKeyFaults } from './private-keys.ts'
 import { completeSandbox, sandboxFaults } from './sandbox-settings.ts'
@@ -24,8 +26,6 @@ export type LoadSettingsOptions = {
 export type SettingsLoaded =
   | { readonly ok: true; readonly settings: Settings; readonly warnings: readonly Problem[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
-
-const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/
 
 /** Reads and validates a config file. Reports everything that is wrong with it at once, in the order of the file. */
 export function loadSettings(options: LoadSettingsOptions): SettingsLoaded {
@@ -50,6 +50,8 @@ export function loadSettings(options: LoadSettingsOptions): SettingsLoaded {
   if (checked.settings === undefined || faults.length > 0 || modeProblem !== undefined)
     return failed(document, faults, modeProblem)
   const { settings } = checked
+  const exposed = writtenSecretFaults(written.tree, settings.notify)
+  if (exposed.length > 0) return failed(document, exposed)
   const plain = plainHttpFaults(settings)
   if (settings.mode === 'live' && plain.length > 0) return failed(document, plain)
   const warnings = [...warningFaults(settings), ...plain].map((fault) => locate(document, fault))
@@ -117,8 +119,7 @@ function plainHttpFaults(settings: Settings): Fault[] {
       addresses.push([['chains', name, 'rpcUrls', index], url])
   if (control.telegram !== undefined)
     addresses.push([['control', 'telegram', 'apiRoot'], control.telegram.apiRoot])
-  for (const [index, { url }] of notify.webhooks.entries())
-    addresses.push([['notify', 'webhooks', index, 'url'], url])
+  addresses.push(...notifyAddresses(notify))
   return addresses
     .filter(([, url]) => isPlainElsewhere(url))
     .map(([path]) => ({
@@ -130,12 +131,12 @@ function plainHttpFaults(settings: Settings): Fault[] {
 
 function isPlainElsewhere(url: string): boolean {
   const { protocol, hostname } = new URL(url)
-  return protocol === 'http:' && !LOOPBACK.test(hostname.replace(/^\[|\]$/g, ''))
+  return protocol === 'http:' && !isLoopback(hostname)
 }
 
 function warningFaults(settings: Settings): Fault[] {
-  const warnings: Fault[] = []
-  if (!LOOPBACK.test(settings.http.host)) {
+  const warnings: Fault[] = [...notifyWarnings(settings.notify)]
+  if (!isLoopback(settings.http.host)) {
     const what = settings.http.page ? 'metrics, health and the page' : 'metrics and health'
     const message = `${what} are open to the network: this host is not loopback`
     warnings.push({ path: ['http', 'host'], message, expected: '127.0.0.1 behind a proxy' })

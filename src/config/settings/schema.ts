@@ -20,11 +20,11 @@ import {
   webAddress,
 } from '../scalars.ts'
 import { aggregatorSchema } from './aggregator-schema.ts'
+import { notifySchema } from './notify-schema.ts'
 
 /** Permit2 has this address on every chain that it was deployed to. */
 const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
-const WEBHOOK_EVENTS = ['filled', 'failed', 'refused', 'missed', 'halted', 'low-funds'] as const
 const ONE_SOURCE =
   'exactly one of: keystore (with passwordFile), privateKeyFile, privateKeyEnv; or address, in mode: dry-run'
 
@@ -163,20 +163,6 @@ const limits = section({
     .describe('Slots in a row that may come to nothing before everything is halted'),
 })
 
-const notify = section({
-  webhooks: z
-    .array(
-      section({
-        url: webAddress.describe('Receives a POST for each event'),
-        on: listOf(oneOf(WEBHOOK_EVENTS), `a list of: ${WEBHOOK_EVENTS.join(', ')}`)
-          .prefault([...WEBHOOK_EVENTS])
-          .describe('Events that are sent'),
-      }),
-      { error: 'a list of webhooks' },
-    )
-    .prefault([]),
-})
-
 const CHATS_MAX = 20
 
 const control = section({
@@ -248,7 +234,7 @@ export const settingsSchema = section({
     .describe('Independent prices that quotes are held against'),
   limits: limits.prefault({}),
   control: control.prefault({}).describe('From afar; off unless something is given here'),
-  notify: notify.prefault({}),
+  notify: notifySchema.prefault({}).describe('Who is told of what happens'),
 })
 
 export type SettingsInput = z.output<typeof settingsSchema>

@@ -39,6 +39,8 @@ export type Fault = {
   readonly at?: 'key' | undefined
   /** The part of a scalar's text that is wrong. */
   readonly part?: { readonly offset: number; readonly length: number } | undefined
+  /** The line is not shown: something in it gives access to something, and need not look like it. */
+  readonly isSecret?: true | undefined
   /** Overrides the place for faults of the text that have no path. */
   readonly range?: Range | undefined
 }
@@ -100,7 +102,7 @@ export function locate(document: ConfigDocument, fault: Fault): Problem {
     file: document.source.file,
     ...positionOf(document.source, range[0]),
     ...words,
-    frame: codeFrame(document.source, range),
+    frame: fault.isSecret === true ? '' : codeFrame(document.source, range),
   }
 }
 

@@ -2,8 +2,9 @@
 const KEY_LIKE = /(?:0x)?[0-9a-fA-F]{56,}/g
 /** What BotFather gives: the bot's number, and a secret. */
 const BOT_TOKEN = /\b\d{5,20}:[\w-]{25,}/g
+/** `token` as a key alone: sentences about tokens go on after a colon as well. */
 const SECRET_NAMES =
-  /\b((?:\w*(?:private_?key|password|passphrase|mnemonic|secret|seed|api_?key))["']?[ \t]*:[ \t]*)([|>][^\n]*(?:\n[ \t]+[^\n]*|\n[ \t]*(?=\n))*|"[^"\n]*"?|'[^'\n]*'?|[^\n,}]+)/gi
+  /\b((?:\w*(?:private_?key|password|passphrase|mnemonic|secret|seed|api_?key)|(?<=(?:^|\n)[ \t"'-]*|[{,][ \t]*["']?)token)["']?[ \t]*:[ \t]*)([|>][^\n]*(?:\n[ \t]+[^\n]*|\n[ \t]*(?=\n))*|"[^"\n]*"?|'[^'\n]*'?|[^\n,}]+)/gi
 const WEB_ADDRESS = /[a-z][a-z0-9+.-]{0,19}:\/\/[^\s"'#]+/gi
 const USER_INFO = /(?<=:\/\/)[^/@]+(?=@)/
 /** Inside a web address: a variable (kept, it is only a name), the value of a query key, a long word. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { Page, type PageInput } from '../../../src/adapters/page/page.ts'
 import type { JournalOptions, OpenedJournal } from '../../../src/adapters/state/journal-file.ts'
+import type { Fact } from '../../../src/domain/book/fact.ts'
 import type { Settings } from '../../../src/domain/settings.ts'
 import { NO_CAPS, type Strategy } from '../../../src/domain/strategy.ts'
 import { USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
@@ -78,8 +79,10 @@ export async function aPage(
   page.take({ strategies, account: settings.limits })
   const opened = await openForTest(dir, {
     clock: { now: () => clock.nowMs },
-    observe: (event) => page.saw(event),
-    onTold: (placed) => page.told(placed),
+    observe(event, record) {
+      page.saw(event)
+      if (record !== undefined) page.told({ ...record, fact: event as Fact })
+    },
     ...options.journal,
   })
   page.begin({

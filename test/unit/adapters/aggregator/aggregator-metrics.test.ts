@@ -48,7 +48,7 @@ async function rig(replyTo: (method: keyof typeof results, asked: number) => Scr
   const composed = composeAggregator({
     settings: { aggregator, chains } as Partial<Settings> as Settings,
     clock,
-    observe: createObserver({ log, metrics, notify: () => undefined }),
+    observe: createObserver({ log, metrics }),
     operator: createKey(Buffer.from('11'.repeat(32), 'hex')),
     journal: { state: emptyState(), isOnDisk: () => false },
     guard: { barred: () => undefined },

@@ -8,7 +8,7 @@ import { captureLog } from '../../../support/capture-log.ts'
 async function rig() {
   const captured = await captureLog()
   const metrics = createMetrics({ version: '1' })
-  const observe = createObserver({ log: captured.log, metrics, notify: () => undefined })
+  const observe = createObserver({ log: captured.log, metrics })
   return { observe, metrics, ...captured }
 }
 

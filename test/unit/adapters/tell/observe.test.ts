@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { noticesOf } from '../../../../src/adapters/notify/notices.ts'
 import { createMetrics } from '../../../../src/adapters/tell/metrics.ts'
 import { createObserver } from '../../../../src/adapters/tell/observe.ts'
-import type { Notification } from '../../../../src/adapters/tell/webhooks.ts'
 import type { Observation } from '../../../../src/domain/observation.ts'
 import type { Token } from '../../../../src/domain/token.ts'
 import { type BaseUnits, baseUnits } from '../../../../src/domain/units.ts'
@@ -11,6 +11,11 @@ const SLOT = 1_700_000_000
 const HASH = `0x${'ab'.repeat(32)}` as const
 const usdc = token('USDC', 6)
 const weth = token('WETH', 18)
+const CONTEXT = {
+  timezone: 'UTC',
+  swapChain: { name: 'base', explorer: undefined },
+  callChain: undefined,
+}
 const EXECUTED = { as: 'executed', txHash: undefined } as const
 const SEEN = { evidence: 'its nonce is used', token: usdc } as const
 const subject = { strategy: 'weekly-eth', intentId: `weekly-eth:${SLOT}:0` } as const
@@ -37,12 +42,18 @@ function fill(paid: bigint, received: bigint): Observation {
 async function rig(level = 'info') {
   const captured = await captureLog({ level })
   const metrics = createMetrics({ version: '1' })
-  const notices: Notification[] = []
-  const observe = createObserver({
-    log: captured.log,
-    metrics,
-    notify: (notice) => void notices.push(notice),
-  })
+  const notices: { readonly event: string; readonly details?: object }[] = []
+  const tell = createObserver({ log: captured.log, metrics })
+  const observe = (event: Observation): void => {
+    tell(event)
+    for (const { event: word, strategy, intentId, sentence } of noticesOf(event, CONTEXT))
+      notices.push({
+        event: word,
+        ...sentence,
+        ...(strategy && { strategy }),
+        ...(intentId && { intentId }),
+      })
+  }
   return { observe, metrics, notices, ...captured }
 }
 
@@ -273,7 +284,7 @@ test.each([
   [
     'spread',
     /are not sold, and no slice is left; `tranched trigger slices` sells it now$/,
-    ['failed'],
+    ['unsold'],
   ],
   ['drop', /are not sold, which `unsold: drop` gives up$/, []],
 ] as const)(
@@ -453,13 +464,11 @@ test.each(others)('is told as "%s"', async (message, event) => {
 
 test('a fault in a receiver is logged and never reaches the caller', async () => {
   const { log, lines } = await captureLog()
-  const observe = createObserver({
-    log,
-    metrics: createMetrics({ version: '1' }),
-    notify: () => {
-      throw new Error('queue broken')
-    },
-  })
+  const metrics = createMetrics({ version: '1' })
+  metrics.fills.inc = () => {
+    throw new Error('queue broken')
+  }
+  const observe = createObserver({ log, metrics })
   expect(() => observe(fill(1n, 1n))).not.toThrow()
   expect(lines().at(-1)).toMatchObject({
     level: 'error',
@@ -545,10 +554,10 @@ test('what is not believed is counted each time, told once a minute, and notifie
     'tranched_disbelieved_total{service="gasless",what="filled"} 4',
   )
   expect(lines()).toHaveLength(1)
-  expect(notices).toMatchObject([{ event: 'failed', ...subject }])
+  expect(new Set(notices.map(({ event }) => event))).toEqual(new Set(['disbelieved']))
 })
 
-test('a refused login is counted as not believed, and notified once', async () => {
+test('a refused login is counted as not believed, and notified', async () => {
   const { observe, metrics, notices } = await rig()
   const refused = { type: 'gas-tank-unknown', account: 'operator', message: 'no' } as const
   observe({ ...refused, isLogin: false })
@@ -556,5 +565,6 @@ test('a refused login is counted as not believed, and notified once', async () =
   expect(await metrics.render()).toContain(
     'tranched_disbelieved_total{service="aggregator",what="login"} 3',
   )
-  expect(notices).toMatchObject([{ event: 'low-funds', details: { account: 'operator' } }])
+  for (const notice of notices)
+    expect(notice).toMatchObject({ event: 'low-funds', details: { account: 'operator' } })
 })

@@ -1,0 +1,184 @@
+import { hearsOf } from '../../../domain/notify.ts'
+import { formatBrief } from '../../../domain/units.ts'
+import { reasonText } from '../texts/reasons.ts'
+import { amountText, etherText, priceText, said, type Text } from '../texts/text.ts'
+import { lastingText, localTime, localTimeInZone } from '../texts/time.ts'
+import type { Figures, StrategyFigures } from './figures.ts'
+import type { Standing } from './standing.ts'
+
+/** All that a digest is made of. */
+export type DigestInput = {
+  readonly title: 'Daily digest' | 'Weekly digest'
+  readonly fromSeconds: number
+  readonly untilSeconds: number
+  readonly timezone: string
+  /** Undefined where the journal could not be read. */
+  readonly figures: Figures | undefined
+  readonly standing: Standing
+  readonly nowMs: number
+  /** For whom: those who hear of these strategies alone, or of all. */
+  readonly strategies: readonly string[] | undefined
+}
+
+const STRATEGIES_MAX = 20
+const LATE_MS = 10 * 60_000
+
+/** What a digest tells, one after the other; each gives its lines, or none where there is nothing to tell. */
+const SECTIONS: readonly ((input: DigestInput) => readonly string[])[] = [
+  periodLines,
+  fillLines,
+  unfilledLines,
+  stoppedLines,
+  openLines,
+  fundsLines,
+  capLines,
+]
+
+export function digestText(input: DigestInput): Text {
+  return { subject: subjectOf(input), lines: SECTIONS.flatMap((section) => section(input)) }
+}
+
+function subjectOf(input: DigestInput): string {
+  const { title, figures } = input
+  if (figures === undefined) return `${title}: the journal could not be read`
+  let [fills, calls, failed] = [0, 0, 0]
+  for (const [, own] of shown(input)) {
+    fills += own.fills
+    calls += own.calls
+    for (const outcome of ['failed', 'expired', 'refused'] as const)
+      failed += sumOf(own.unfilled.get(outcome))
+  }
+  const parts = [
+    ...(fills > 0 ? [counted(fills, 'fill')] : []),
+    ...(calls > 0 ? [counted(calls, 'call')] : []),
+    ...(failed > 0 ? [`${failed} came to nothing`] : []),
+  ]
+  return `${title}: ${parts.length === 0 ? 'nothing was traded' : parts.join(', ')}`
+}
+
+/** Strategies that this is for, by name. */
+function shown({
+  figures,
+  strategies,
+}: DigestInput): readonly (readonly [string, StrategyFigures])[] {
+  return [...(figures?.strategies ?? [])]
+    .filter(([name]) => hearsOf({ strategies }, name))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function periodLines(input: DigestInput): readonly string[] {
+  const { fromSeconds, untilSeconds, timezone, nowMs } = input
+  const from = localTime(fromSeconds * 1_000, timezone)
+  const until = localTimeInZone(untilSeconds * 1_000, timezone)
+  const isLate = nowMs - untilSeconds * 1_000 > LATE_MS
+  return [`From ${from} to ${until}${isLate ? '; late, as the daemon was not running' : ''}.`]
+}
+
+function fillLines(input: DigestInput): readonly string[] {
+  return bounded(
+    shown(input).filter(([, { fills, calls, undone }]) => fills + calls + undone > 0),
+    ([name, own]) => `${name}: ${fillsOf(own).join('; ')}`,
+  )
+}
+
+function fillsOf({ fills, calls, charged, undone, trades }: StrategyFigures): readonly string[] {
+  const traded = [...trades.values()].map((each) => {
+    const price = priceText(each)
+    const average = price === undefined ? '' : `, ${price} on average`
+    return `sold ${amountText(each.paid, each.sell)}, bought ${amountText(each.received, each.buy)}${average}`
+  })
+  return [
+    ...(fills > 0 ? [[counted(fills, 'fill'), ...traded].join(', ')] : []),
+    ...(calls > 0
+      ? [`${counted(calls, 'call')}${charged > 0n ? `, charged ${etherText(charged)}` : ''}`]
+      : []),
+    ...(undone > 0 ? [`${counted(undone, 'fill')} taken back by the chain`] : []),
+  ]
+}
+
+function unfilledLines(input: DigestInput): readonly string[] {
+  return bounded(
+    shown(input).filter(([, { unfilled }]) => unfilled.size > 0),
+    ([name, { unfilled }]) => {
+      const parts = [...unfilled].map(([outcome, reasons]) => {
+        const most = mostFrequent(reasons)
+        const why = most === undefined || most === outcome ? '' : ` (${reasonText(most)})`
+        return `${sumOf(reasons)} ${outcome}${why}`
+      })
+      return `${name}: ${parts.join(', ')}`
+    },
+  )
+}
+
+function stoppedLines({ standing, strategies, timezone }: DigestInput): readonly string[] {
+  const { halted, paused } = standing
+  const since = (atMs: number): string => localTime(atMs, timezone)
+  return [
+    ...(halted === undefined
+      ? []
+      : [
+          `Halted since ${since(halted.atMs)}: ${said(halted.detail)}. \`tranched resume\` goes on.`,
+        ]),
+    ...bounded(
+      paused.filter(([name]) => hearsOf({ strategies }, name)),
+      ([name, { atMs, detail }]) => `${name} is paused since ${since(atMs)}: ${said(detail)}`,
+    ),
+  ]
+}
+
+function openLines({ standing, strategies, nowMs }: DigestInput): readonly string[] {
+  const open = standing.open.filter(({ strategy }) => hearsOf({ strategies }, strategy))
+  if (open.length === 0) return []
+  const oldestMs = Math.min(...open.map(({ sinceMs }) => sinceMs))
+  const lasting = lastingText(nowMs - oldestMs)
+  return [`${counted(open.length, 'order')} open, the oldest for ${lasting}: \`tranched status\``]
+}
+
+function fundsLines({ standing }: DigestInput): readonly string[] {
+  const { balances, gasTank } = standing
+  const wallets = [...balances].flatMap(([wallet, own]) => {
+    const held = own.map(
+      ({ amount, decimals, token }) => `${formatBrief(amount, decimals)} ${token}`,
+    )
+    return held.length === 0 ? [] : [`Wallet ${wallet}: ${held.join(', ')}`]
+  })
+  if (gasTank === undefined) return wallets
+  const { available, runwaySeconds } = gasTank
+  const lasts =
+    runwaySeconds === undefined ? '' : `, enough for about ${lastingText(runwaySeconds * 1_000)}`
+  return [...wallets, `GasTank: ${etherText(available)}${lasts}`]
+}
+
+const WINDOWS = { hour: 'an hour', day: 'a day', week: 'a week', total: 'in total' } as const
+
+function capLines({ standing, strategies }: DigestInput): readonly string[] {
+  return bounded(
+    standing.fullCaps.filter(
+      ({ strategy }) => strategy === undefined || hearsOf({ strategies }, strategy),
+    ),
+    ({ strategy, token, window, used, cap }) => {
+      const percent = cap === 0n ? 100n : (used * 100n) / cap
+      const amounts = `${formatBrief(used, token.decimals)} of ${amountText(cap, token)}`
+      return `Cap of ${strategy ?? 'the account'}, ${WINDOWS[window]}: ${amounts} is used (${percent} %)`
+    },
+  )
+}
+
+/** As many as a person reads. */
+function bounded<Item>(items: readonly Item[], line: (item: Item) => string): readonly string[] {
+  const lines = items.slice(0, STRATEGIES_MAX).map(line)
+  const more = items.length - lines.length
+  return more > 0 ? [...lines, `and ${more} more: \`tranched history\``] : lines
+}
+
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`
+}
+
+function sumOf(reasons: ReadonlyMap<string, number> | undefined): number {
+  return [...(reasons?.values() ?? [])].reduce((sum, count) => sum + count, 0)
+}
+
+function mostFrequent(reasons: ReadonlyMap<string, number>): string | undefined {
+  return [...reasons].sort(([, a], [, b]) => b - a)[0]?.[0]
+}

@@ -1,0 +1,98 @@
+import type { ChainSettings } from '../../../domain/settings.ts'
+import type { Token } from '../../../domain/token.ts'
+import { formatAmount, formatBrief } from '../../../domain/units.ts'
+import { outsideText } from '../../../wire/outside-text.ts'
+
+/**
+ * What a person reads: the subject alone on a locked phone, then two or three short lines (what it means, what the daemon does now,
+ * what is to be done). Commands stand between backticks.
+ */
+export type Text = {
+  readonly subject: string
+  readonly lines: readonly string[]
+  /** The transaction in the chain's explorer. */
+  readonly link?: string | undefined
+}
+
+/** What a text needs to know beside what has happened. */
+export type TextContext = {
+  /** IANA zone that times are told in. */
+  readonly timezone: string
+  readonly swapChain: Pick<ChainSettings, 'name' | 'explorer'>
+  /** Of calls; undefined where the config has no aggregator. */
+  readonly callChain: Pick<ChainSettings, 'name' | 'explorer'> | undefined
+}
+
+const SAID_LENGTH_MAX = 240
+/** Whoever writes to a phone must not be able to put an address there that is tapped. */
+const WEB_ADDRESS = /(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)[^\s"'<>]+/gi
+
+/** Words that came from elsewhere, or may hold such: one line, cut, without web addresses. */
+export function said(detail: string): string {
+  return outsideText(detail.replace(WEB_ADDRESS, '[address]').replace(/\s+/g, ' '), SAID_LENGTH_MAX)
+}
+
+/** The same as a sentence of its own; nothing where nothing was said. */
+export function sentence(detail: string): readonly string[] {
+  const words = said(detail)
+  if (words === '') return []
+  const start = words.charAt(0).toUpperCase() + words.slice(1)
+  return [/[.!?]$/.test(start) ? start : `${start}.`]
+}
+
+export function amountText(amount: bigint, { decimals, symbol }: Token): string {
+  return `${formatBrief(amount, decimals)} ${symbol}`
+}
+
+type Sides = {
+  readonly sell: Token
+  readonly buy: Token
+  readonly paid: bigint
+  readonly received: bigint
+}
+
+const PRICE_DECIMALS = 18
+const ONE = 10n ** 18n
+
+/** The price of what was traded, in the direction in which it is more than one; undefined where nothing moved. */
+export function priceText({ sell, buy, paid, received }: Sides): string | undefined {
+  if (paid === 0n || received === 0n) return undefined
+  const paidScaled = paid * 10n ** BigInt(buy.decimals)
+  const receivedScaled = received * 10n ** BigInt(sell.decimals)
+  const isSellPerBuy = paidScaled >= receivedScaled
+  const price = isSellPerBuy
+    ? (paidScaled * ONE) / receivedScaled
+    : (receivedScaled * ONE) / paidScaled
+  const unit = isSellPerBuy
+    ? `${sell.symbol} per ${buy.symbol}`
+    : `${buy.symbol} per ${sell.symbol}`
+  return `${formatBrief(price, PRICE_DECIMALS)} ${unit}`
+}
+
+const ETHER_DECIMALS = 18
+const TRANSACTION = /^0x[0-9a-f]{64}$/i
+
+export function etherText(wei: bigint): string {
+  return `${formatBrief(wei, ETHER_DECIMALS)} ETH`
+}
+
+/** Exact, for what a person compares with a setting. */
+export function etherExact(wei: bigint): string {
+  return `${formatAmount(wei, ETHER_DECIMALS)} ETH`
+}
+
+/** A transaction's page in an explorer; none in one whose address holds more than a place, which could be a credential. */
+export function transactionLink(
+  chain: Pick<ChainSettings, 'explorer'> | undefined,
+  hash: string,
+): string | undefined {
+  if (chain?.explorer === undefined || !TRANSACTION.test(hash)) return undefined
+  const { origin, pathname, search, hash: fragment, username } = new URL(chain.explorer)
+  if (search !== '' || fragment !== '' || username !== '') return undefined
+  return `${origin}${pathname.replace(/\/+$/, '')}/tx/${hash}`
+}
+
+/** The command that tells everything about the slot of an order. */
+export function whyCommand(intentId: string): string {
+  return `\`tranched why ${intentId.slice(0, intentId.lastIndexOf(':'))}\``
+}

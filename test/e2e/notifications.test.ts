@@ -1,0 +1,184 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { outboxFileOf } from '../../src/adapters/notify/outbox-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { tellAll } from '../../src/domain/book/tell.ts'
+import { run } from '../support/process/cli.ts'
+import { type RecordedRequest, startScriptedServer } from '../support/process/scripted-server.ts'
+import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
+
+const SECRET = `whsec_${Buffer.from('CANARY-CANARY-CANARY-CANARY').toString('base64')}`
+const ENV = { TRANCHED_HOOK_SECRET: SECRET }
+
+const rehearse = sharedSandbox()
+
+/** Puts a section into the config of a rehearsal. */
+function notifying({ config }: Rehearsal, notify: object): void {
+  const settings = parse(readFileSync(config, 'utf8'))
+  writeFileSync(config, stringify({ ...settings, notify }))
+}
+
+async function receiver() {
+  const server = await startScriptedServer()
+  onTestFinished(() => server.close())
+  const taken: RecordedRequest[] = []
+  let isUp = true
+  server.answerWith((request) => {
+    if (!isUp) return { drop: 'before-headers' }
+    taken.push(request)
+    return { status: 200 }
+  })
+  return {
+    server,
+    taken,
+    down: () => {
+      isUp = false
+    },
+    up: () => {
+      isUp = true
+    },
+    ids: () => taken.map(({ body }) => String(JSON.parse(body).id)),
+  }
+}
+
+/** Names of the messages that the journal's fills have, with when each was recorded. */
+async function fillsIn({ stateDir }: Rehearsal): Promise<ReadonlyMap<string, number>> {
+  const view = await readJournal(stateDir)
+  const fills = new Map<string, number>()
+  for await (const { record, fact } of tellAll(view.records(), view.state)) {
+    if (fact?.type === 'filled') fills.set(`${record.atMs}-${record.seq}`, record.atMs)
+  }
+  return fills
+}
+
+function untilFills(rehearsal: Rehearsal, count: number): Promise<void> {
+  return vi.waitFor(
+    async () => expect((await fillsIn(rehearsal)).size).toBeGreaterThanOrEqual(count),
+    { timeout: 40_000, interval: 250 },
+  )
+}
+
+test('a daemon that is killed while its receiver is down tells every fill once, signed and with its time, when both are back', async () => {
+  const rehearsal = await rehearse(everySecond('every-second'))
+  const hook = await receiver()
+  const url = `${hook.server.url}/services/T0CANARY/B0CANARY`
+  notifying(rehearsal, {
+    webhooks: [{ url, on: ['filled'], secret: `\${TRANCHED_HOOK_SECRET}` }],
+  })
+  hook.down()
+  const first = rehearsal.daemon([], { env: ENV })
+  await untilFills(rehearsal, 3)
+  await vi.waitFor(() => expect(hook.server.requests.length).toBeGreaterThan(1), 10_000)
+  await first.killHard()
+  expect(hook.taken).toEqual([])
+  const before = await fillsIn(rehearsal)
+
+  hook.up()
+  const second = rehearsal.daemon([], { env: ENV })
+  await untilFills(rehearsal, before.size + 2)
+  await vi.waitFor(() => expect(hook.taken.length).toBeGreaterThan(before.size), 20_000)
+  const metrics = await metricsOf(second)
+  expect(
+    metrics.get('tranched_notifications_total{channel="webhook-1",result="delivered"}'),
+  ).toBeGreaterThan(0)
+  expect(metrics.get('tranched_notifications_total{channel="webhook-1",result="expired"}')).toBe(0)
+  expect((await second.stop()).code).toBe(0)
+
+  const fills = await fillsIn(rehearsal)
+  expect(hook.ids().toSorted()).toEqual([...fills.keys()].toSorted())
+  for (const { body, headers } of hook.taken) {
+    const payload = new Webhook(SECRET).verify(body, headers as Record<string, string>)
+    expect(payload).toMatchObject({ version: 1, event: 'filled', strategy: 'every-second' })
+    const { id, at } = payload as { id: string; at: string }
+    expect(Date.parse(at)).toBe(fills.get(id))
+  }
+
+  const outbox = readFileSync(outboxFileOf(rehearsal.stateDir), 'utf8')
+  for (const text of [first.output(), second.output(), outbox])
+    expect(text).not.toMatch(/CANARY|T0CANARY/)
+}, 120_000)
+
+test('a daemon that is killed again and again names each fill once', async () => {
+  const rehearsal = await rehearse(everySecond('every-second'))
+  const hook = await receiver()
+  notifying(rehearsal, { webhooks: [{ url: `${hook.server.url}/hook`, on: ['filled'] }] })
+  for (let starts = 1; starts <= 4; starts += 1) {
+    const daemon = rehearsal.daemon()
+    await untilFills(rehearsal, starts * 2)
+    await daemon.killHard()
+  }
+  const last = rehearsal.daemon()
+  await untilFills(rehearsal, 9)
+  expect((await last.stop()).code).toBe(0)
+  const fills = await fillsIn(rehearsal)
+  expect([...new Set(hook.ids())].toSorted()).toEqual([...fills.keys()].toSorted())
+  // A repeat is one whose answer died with the daemon, and goes by the same name.
+  expect(hook.ids().length - fills.size).toBeLessThanOrEqual(4)
+}, 120_000)
+
+test('`notify test` says of each receiver whether it took its message, and what to do', async () => {
+  const rehearsal = await rehearse(everySecond('own'))
+  const up = await receiver()
+  const down = await receiver()
+  down.server.answerWith(() => ({ status: 404 }))
+  notifying(rehearsal, {
+    webhooks: [{ url: `${up.server.url}/a`, strategies: ['ow?', 'others-*'] }],
+    slack: [{ url: `${down.server.url}/services/CANARY` }],
+    email: [{ smtp: 'smtp://127.0.0.1:1', from: 'bot@example.com', to: ['me@example.com'] }],
+  })
+  const { config } = rehearsal
+  const all = await run(['notify', 'test', '--config', config])
+  expect(all.code).toBe(1)
+  expect(all.stdout).toBe('webhook-1: sent\n')
+  expect(all.stderr.split('\n').slice(0, 2)).toEqual([
+    'slack-1: NOT SENT, HTTP 404. The webhook or its channel is gone: add another one in the settings of the app.',
+    'email-1: NOT SENT, ESOCKET. Check the address and the port of the mail server.',
+  ])
+  expect(JSON.parse(up.taken[0]?.body ?? '')).toMatchObject({ event: 'test' })
+
+  const one = await run(['notify', 'test', '--channel', 'webhook-1', '--json', '--config', config])
+  expect(one.code).toBe(0)
+  expect(JSON.parse(one.stdout)).toEqual({
+    ok: true,
+    receivers: [{ channel: 'webhook-1', ok: true, fault: null, remedy: null }],
+  })
+  const none = await run(['notify', 'test', '--channel', 'telegram-1', '--config', config])
+  expect(none.code).toBe(1)
+  expect(none.stderr).toContain(
+    'no receiver is called telegram-1; there are: webhook-1, slack-1, email-1',
+  )
+  expect(all.stdout + all.stderr).not.toContain('CANARY')
+
+  const validated = await run(['validate', '--config', config])
+  expect(validated.stdout).toMatch(
+    /^notifications: webhook-1 \(6 events\), slack-1 \(\d+ events\), email-1 \(\d+ events\); no heartbeat, so that nobody hears of silence; no digest$/m,
+  )
+  expect(validated.stderr).toContain(
+    'notify.webhooks[0].strategies[1]: no strategy is called others-*: the receiver hears of none',
+  )
+}, 60_000)
+
+test('a daemon that cannot go on says so to people and to its monitor', async () => {
+  const rehearsal = await rehearse(everySecond('every-second'))
+  const hook = await receiver()
+  const monitor = await receiver()
+  notifying(rehearsal, {
+    webhooks: [{ url: `${hook.server.url}/a`, on: ['crashed', 'started', 'stopped'] }],
+    heartbeat: { url: `${monitor.server.url}/ping`, every: '10s', startAndFail: true },
+  })
+  const daemon = rehearsal.daemon()
+  await vi.waitFor(() => expect(monitor.taken.length).toBeGreaterThanOrEqual(2), 30_000)
+  await untilFills(rehearsal, 1)
+  // Somebody takes the journal away.
+  rmSync(join(rehearsal.stateDir, 'journal'), { recursive: true })
+  expect((await daemon.ended()).code).not.toBe(0)
+  const told = hook.taken.map(({ body }) => JSON.parse(body))
+  expect(told.map(({ event }) => event)).toEqual(['started', 'crashed'])
+  expect(told[1].text).toContain('The daemon has stopped because of a fault')
+  const paths = monitor.taken.map(({ path }) => path)
+  expect(paths.slice(0, 2)).toEqual(['/ping/start', '/ping'])
+  expect(paths.at(-1)).toBe('/ping/fail')
+}, 90_000)

@@ -1,0 +1,195 @@
+import type { Channel, Delivery } from '../../../src/adapters/notify/channels/channel.ts'
+import type { DeliveryResult } from '../../../src/adapters/notify/courier.ts'
+import type { Message } from '../../../src/adapters/notify/message.ts'
+import { createNotifier, type Notifier } from '../../../src/adapters/notify/notifier.ts'
+import type { OutboxFile, OutboxLine } from '../../../src/adapters/notify/outbox-file.ts'
+import {
+  EVENTS_USUAL,
+  type NotifyEvent,
+  type Receiver,
+  type ReceiverKind,
+} from '../../../src/domain/notify.ts'
+import type { Observation, RecordPlace } from '../../../src/domain/observation.ts'
+import type { Mode } from '../../../src/domain/settings.ts'
+import type { VirtualClock } from '../../../src/simulate/virtual-clock.ts'
+import { type CapturedLog, captureLog } from '../capture-log.ts'
+import { AT_MS } from './observations.ts'
+
+/** What an outbox's file holds, over restarts. */
+export class OutboxDisk {
+  lines: OutboxLine[] = []
+  /** It takes nothing any more. */
+  isFull = false
+  writes = 0
+
+  /** As a process sees it that is `alive`: a dead one writes nothing. */
+  open(alive: () => boolean): OutboxFile {
+    let mustRewrite = false
+    return {
+      lines: this.lines.map((line) => JSON.parse(JSON.stringify(line))),
+      append: async (lines, _nowMs, image) => {
+        if (!alive()) return new Promise(() => undefined)
+        this.writes += 1
+        if (this.isFull) {
+          mustRewrite = true
+          return false
+        }
+        this.lines = mustRewrite ? [...image()] : [...this.lines, ...lines]
+        mustRewrite = false
+        return true
+      },
+      spoil: () => {
+        mustRewrite = true
+      },
+      close: async () => undefined,
+    }
+  }
+}
+
+export type Received = { readonly message: Message; readonly atMs: number }
+
+/** A receiver in memory: what it got, and how it answers from now on. */
+export class FakeReceiver {
+  readonly got: Received[] = []
+  tries = 0
+  answer: (message: Message) => Delivery | Promise<Delivery> = () => ({ ok: true })
+  readonly receiver: Receiver
+  readonly #paceMs: number
+
+  constructor(
+    options: {
+      readonly kind?: ReceiverKind
+      readonly index?: number
+      readonly on?: readonly NotifyEvent[]
+      readonly strategies?: readonly string[]
+      readonly paceMs?: number
+    } = {},
+  ) {
+    const { kind = 'slack', index = 0, on = EVENTS_USUAL, strategies, paceMs = 0 } = options
+    const routing = { url: 'http://127.0.0.1:1/', on, strategies }
+    const name = `${kind}-${index + 1}`
+    this.receiver = { kind, name, section: 'slack', index, routing } as Receiver
+    this.#paceMs = paceMs
+  }
+
+  channel(clock: VirtualClock, alive: () => boolean): Channel {
+    const { name } = this.receiver
+    return {
+      ...{ name, key: `${name}-key`, paceMs: this.#paceMs },
+      deliver: async (message) => {
+        if (!alive()) return new Promise(() => undefined)
+        this.tries += 1
+        const delivery = await this.answer(message)
+        if (delivery.ok) this.got.push({ message, atMs: clock.trueMs })
+        return delivery
+      },
+      close: async () => undefined,
+    }
+  }
+
+  subjects(): readonly string[] {
+    return this.got.map(({ message }) => message.subject)
+  }
+
+  events(): readonly string[] {
+    return this.got.map(({ message }) => message.event)
+  }
+}
+
+export const DOWN: Delivery = { ok: false, final: false, answered: false, fault: 'ECONNREFUSED' }
+
+/** A fact with its record, as a journal holds it. */
+export type Recorded = { readonly record: RecordPlace; readonly fact: Observation }
+
+/** A daemon's worth of messages in virtual time, over one disk and one journal that outlive it. */
+export class World {
+  readonly disk = new OutboxDisk()
+  readonly journal: Recorded[] = []
+  readonly results: [string, DeliveryResult][] = []
+  readonly waiting = new Map<string, number>()
+  readonly receivers: readonly FakeReceiver[]
+  readonly clock: VirtualClock
+  readonly captured: CapturedLog
+  #owner: { alive: boolean } = { alive: false }
+  #notifier: Notifier | undefined
+  mode: Mode = 'live'
+
+  private constructor(
+    clock: VirtualClock,
+    receivers: readonly FakeReceiver[],
+    captured: CapturedLog,
+  ) {
+    this.clock = clock
+    this.receivers = receivers
+    this.captured = captured
+  }
+
+  static async begin(clock: VirtualClock, ...receivers: readonly FakeReceiver[]): Promise<World> {
+    const world = new World(clock, receivers, await captureLog({ level: 'debug' }))
+    await world.start()
+    return world
+  }
+
+  get notifier(): Notifier {
+    if (this.#notifier === undefined) throw new Error('no daemon runs')
+    return this.#notifier
+  }
+
+  /** A daemon starts: it reads the disk, and what the journal tells beyond that. */
+  async start(): Promise<void> {
+    const owner = { alive: true }
+    const alive = (): boolean => owner.alive
+    this.#owner = owner
+    const { log, scrubber } = this.captured
+    this.#notifier = createNotifier({
+      targets: this.receivers.map((each) => ({
+        receiver: each.receiver,
+        channel: each.channel(this.clock, alive),
+      })),
+      file: this.disk.open(alive),
+      context: {
+        timezone: 'UTC',
+        swapChain: { name: 'base', explorer: undefined },
+        callChain: undefined,
+      },
+      mode: this.mode,
+      clock: this.clock.asPort(owner),
+      jitter: () => 0.5,
+      ...{ log, scrubber },
+      onResult: (channel, result) => {
+        if (owner.alive) this.results.push([channel, result])
+      },
+      onWaiting: (channel, waiting) => this.waiting.set(channel, waiting),
+    })
+    const { journal } = this
+    await this.#notifier.begin(journal.length, async function* (after) {
+      for (const { record, fact } of journal.slice(after)) {
+        yield { record, fact, instead: undefined }
+      }
+    })
+  }
+
+  /** `kill -9`: nothing of it happens any more. */
+  kill(): void {
+    this.#owner.alive = false
+    this.clock.forgetProcess(this.#owner)
+    this.#notifier = undefined
+  }
+
+  /** The journal records a fact; the daemon that recorded it may tell it. */
+  record(fact: Observation, isTold = true): void {
+    const record = { seq: this.journal.length + 1, atMs: this.clock.trueMs }
+    this.journal.push({ record, fact })
+    if (isTold) this.notifier.observe(fact, record)
+  }
+
+  observe(event: Observation): void {
+    this.notifier.observe(event)
+  }
+
+  run(ms: number): Promise<void> {
+    return this.clock.runUntil(this.clock.trueMs + ms)
+  }
+}
+
+export const START_MS = AT_MS

@@ -1,0 +1,189 @@
+import type { AddressInfo } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { afterEach, expect, test } from 'vitest'
+import { openChannel } from '../../../../src/adapters/notify/channels/open.ts'
+import { EVENTS_USUAL } from '../../../../src/domain/notify.ts'
+import { HOSTILE, MESSAGE } from '../../../support/notify/messages.ts'
+
+const opened: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close()
+})
+
+type Mail = { readonly from: string; readonly to: readonly string[]; readonly raw: string }
+
+/** A mail server on loopback that keeps what it is given. */
+async function mailServer(options: SMTPServerOptions = {}) {
+  const mails: Mail[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    ...options,
+    onData(stream, session, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        const { mailFrom, rcptTo } = session.envelope
+        const from = mailFrom === false ? '' : (mailFrom?.address ?? '')
+        mails.push({
+          from,
+          to: rcptTo.map(({ address }) => address),
+          raw: Buffer.concat(chunks).toString(),
+        })
+        done()
+      })
+    },
+  })
+  server.on('error', () => undefined)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  opened.push(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  const { port } = server.server.address() as AddressInfo
+  return { mails, port }
+}
+
+async function channelTo(smtp: string, extra: object = {}) {
+  const routing = {
+    smtp,
+    from: 'bot@example.com',
+    to: ['me@example.com', 'you@example.com'],
+    ...extra,
+  }
+  const channel = await openChannel(
+    {
+      ...{ kind: 'email', name: 'email-1', section: 'email', index: 0 },
+      routing: { ...routing, on: EVENTS_USUAL },
+    },
+    { clock: { now: Date.now }, timeoutMs: 400 },
+  )
+  opened.push(channel.close)
+  return channel
+}
+
+const unending = new AbortController().signal
+
+test('a mail goes to every recipient, as plain text with a subject of its own', async () => {
+  const { mails, port } = await mailServer()
+  const channel = await channelTo(`smtp://127.0.0.1:${port}`)
+  expect(await channel.deliver(MESSAGE, unending)).toEqual({ ok: true })
+  const [mail] = mails
+  expect(mail).toMatchObject({ from: 'bot@example.com', to: ['me@example.com', 'you@example.com'] })
+  const head = mail?.raw.split('\r\n\r\n')[0] ?? ''
+  expect(head).toContain('Subject: weekly-eth traded 25 USDC for 0.00998 WETH')
+  expect(head).toContain('From: tranched <bot@example.com>')
+  expect(head).toContain(`Message-ID: <${MESSAGE.id}@example.com>`)
+  expect(head).toContain('Content-Type: text/plain; charset=utf-8')
+  expect(head).toContain('Auto-Submitted: auto-generated')
+  const body = (mail?.raw.split('\r\n\r\n')[1] ?? '').replaceAll('=\r\n', '')
+  expect(body).toContain('The whole story: `tranched why weekly-eth:1767600000`')
+  expect(body).toContain('Mon 5 Jan, 08:00 (UTC)')
+})
+
+test('nothing in a message becomes a header or another recipient', async () => {
+  const { mails, port } = await mailServer()
+  const channel = await channelTo(`smtp://127.0.0.1:${port}`)
+  const evil = 'x\r\nBcc: thief@evil.example\r\n\r\nbody\u2028X-Evil: 1\u0000'
+  const message = {
+    ...HOSTILE,
+    id: `7-over-${evil}`,
+    subject: evil,
+    lines: ['.', 'RCPT TO:<thief@evil.example>', evil],
+  }
+  expect(await channel.deliver(message, unending)).toEqual({ ok: true })
+  expect(mails[0]?.to).toEqual(['me@example.com', 'you@example.com'])
+  const head = mails[0]?.raw.split('\r\n\r\n')[0] ?? ''
+  const names = head
+    .replaceAll(/\r\n[ \t]/g, '')
+    .split('\r\n')
+    .map((line) => line.split(':')[0])
+  expect(names).not.toContain('Bcc')
+  expect(names).not.toContain('X-Evil')
+  expect(mails).toHaveLength(1)
+})
+
+test('the login is given, percent-encoded as in any address, and a refused one is final', async () => {
+  const logins: (string | undefined)[] = []
+  const { mails, port } = await mailServer({
+    authOptional: false,
+    onAuth({ username, password }, _session, done) {
+      logins.push(`${username} ${password}`)
+      if (password === 'p@ss/word') done(null, { user: 'me' })
+      else done(new Error('CANARY refused'))
+    },
+  })
+  const right = await channelTo(`smtp://me%40example.com:p%40ss%2Fword@127.0.0.1:${port}`)
+  expect(await right.deliver(MESSAGE, unending)).toEqual({ ok: true })
+  expect(mails).toHaveLength(1)
+  const wrong = await channelTo(`smtp://me:CANARY-CANARY@127.0.0.1:${port}`)
+  const failed = await wrong.deliver(MESSAGE, unending)
+  expect(failed).toMatchObject({ ok: false, final: true, answered: true, fault: 'EAUTH, SMTP 535' })
+  expect(JSON.stringify(failed)).not.toContain('CANARY')
+  expect(failed).toMatchObject({ remedy: expect.stringContaining('password') })
+  expect(logins).toEqual(['me@example.com p@ss/word', 'me CANARY-CANARY'])
+})
+
+test.each([
+  [450, false],
+  [550, true],
+])('a recipient that is refused with %s is final: %s', async (responseCode, final) => {
+  const { port } = await mailServer({
+    onRcptTo: (_address, _session, done) => done(Object.assign(new Error('no'), { responseCode })),
+  })
+  const failed = await (await channelTo(`smtp://127.0.0.1:${port}`)).deliver(MESSAGE, unending)
+  expect(failed).toMatchObject({ ok: false, final, answered: true })
+})
+
+test('a server without TLS on another machine gets neither login nor mail, and is tried again', async () => {
+  const { mails, port } = await mailServer()
+  // An address that leads here, and is none of this machine's by name.
+  const failed = await (await channelTo(`smtp://me:secret@0.0.0.0:${port}`)).deliver(
+    MESSAGE,
+    unending,
+  )
+  expect(failed).toMatchObject({ ok: false, final: false, fault: expect.stringContaining('ETLS') })
+  expect(mails).toEqual([])
+})
+
+test('a certificate that nobody vouches for ends it, before login and mail', async () => {
+  const logins: unknown[] = []
+  const { mails, port } = await mailServer({
+    secure: true,
+    onAuth(auth, _session, done) {
+      logins.push(auth)
+      done(null, { user: 'me' })
+    },
+  })
+  const failed = await (await channelTo(`smtps://me:secret@127.0.0.1:${port}`)).deliver(
+    MESSAGE,
+    unending,
+  )
+  expect(failed).toMatchObject({ ok: false, final: false })
+  expect([...mails, ...logins]).toEqual([])
+})
+
+test.each([
+  ['says nothing', () => undefined],
+  ['hangs up', (socket: Socket) => socket.destroy()],
+  ['talks without an end', (socket: Socket) => void socket.write('220-'.repeat(100_000))],
+])('a server that %s holds nobody up', async (_, greet) => {
+  const server: Server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    greet(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  opened.push(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  const { port } = server.address() as AddressInfo
+  const startedAt = performance.now()
+  const failed = await (await channelTo(`smtp://127.0.0.1:${port}`)).deliver(MESSAGE, unending)
+  expect(failed).toMatchObject({ ok: false, final: false, answered: false })
+  expect(performance.now() - startedAt).toBeLessThan(3_000)
+})
+
+test('nobody there may pass, and what is said of it names no address', async () => {
+  const failed = await (await channelTo('smtp://me:CANARY-CANARY@127.0.0.1:1')).deliver(
+    MESSAGE,
+    unending,
+  )
+  expect(failed).toMatchObject({ ok: false, final: false, answered: false })
+  expect(JSON.stringify(failed)).not.toMatch(/CANARY|127\.0/)
+})

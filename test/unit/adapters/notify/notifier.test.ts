@@ -1,0 +1,569 @@
+import { describe, expect, test } from 'vitest'
+import type { Delivery } from '../../../../src/adapters/notify/channels/channel.ts'
+import type { Observation } from '../../../../src/domain/observation.ts'
+import { VirtualClock } from '../../../../src/simulate/virtual-clock.ts'
+import { DOWN, FakeReceiver, START_MS, World } from '../../../support/notify/notifier-rig.ts'
+import { FAILURE, FILL, SLOT, SUBJECT, TOLD } from '../../../support/notify/observations.ts'
+
+const HOUR_MS = 3_600_000
+const HALT: Observation = TOLD['a halt by a person'] as Observation
+const LIFTED: Observation = TOLD['the end of a halt'] as Observation
+const LOW: Observation = TOLD['a low GasTank'] as Observation
+const SKIPPED: Observation = TOLD['a slot skipped while halted'] as Observation
+
+function fillOf(strategy: string, slot = SLOT): Observation {
+  return { ...FILL, strategy, intentId: `${strategy}:${slot}:0` }
+}
+
+function world(...receivers: readonly FakeReceiver[]): Promise<World> {
+  return World.begin(new VirtualClock(START_MS), ...receivers)
+}
+
+describe('who hears of what', () => {
+  test('each receiver hears of the events and strategies that it asked for, in order', async () => {
+    const all = new FakeReceiver()
+    const troubles = new FakeReceiver({ index: 1, on: ['failed', 'halted'] })
+    const some = new FakeReceiver({ index: 2, strategies: ['weekly-*', 'dip-?'] })
+    const w = await world(all, troubles, some)
+    for (const name of ['weekly-eth', 'dip-1', 'dip-10', 'other']) w.record(fillOf(name))
+    w.record(FAILURE)
+    w.record(HALT)
+    await w.run(1_000)
+    expect(all.events()).toEqual(['filled', 'filled', 'filled', 'filled', 'failed', 'halted'])
+    expect(troubles.events()).toEqual(['failed', 'halted'])
+    expect(some.got.map(({ message }) => message.strategy)).toEqual([
+      ...['weekly-eth', 'dip-1', 'weekly-eth'],
+      undefined,
+    ])
+  })
+
+  test('a person hears of one thing once, a program of each event of it', async () => {
+    const person = new FakeReceiver()
+    const program = new FakeReceiver({ kind: 'webhook' })
+    const w = await world(person, program)
+    w.record(TOLD['a failure for want of funds'] as Observation)
+    await w.run(1_000)
+    expect(person.events()).toEqual(['failed'])
+    expect(program.events()).toEqual(['failed', 'low-funds'])
+    const ids = program.got.map(({ message }) => message.id)
+    expect(ids).toEqual([`${START_MS}-1`, `${START_MS}-1-1`])
+  })
+
+  test('what is wider hears of what is within, once', async () => {
+    const wide = new FakeReceiver({ on: ['failed', 'halted'] })
+    const w = await world(wide)
+    w.record(TOLD['a program that has not sold all'] as Observation)
+    w.record(TOLD['a pause by a streak'] as Observation)
+    w.record(TOLD['the end of a pause'] as Observation)
+    await w.run(1_000)
+    expect(wide.events()).toEqual(['unsold', 'paused'])
+  })
+
+  test('what is not live says so', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.kill()
+    w.mode = 'sandbox'
+    await w.start()
+    w.record(FILL)
+    await w.run(1_000)
+    expect(receiver.subjects()).toEqual([expect.stringMatching(/^\[sandbox\] weekly-eth traded/)])
+  })
+
+  test('no secret reaches a message, wherever it stood', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.captured.scrubber.add('hunter2hunter2')
+    w.record({ ...FAILURE, detail: 'said hunter2hunter2 of hunter2hunter2' })
+    w.record({ ...FILL, strategy: 'hunter2hunter2' })
+    w.notifier.crashed({ message: 'hunter2hunter2', wasRunning: true })
+    await w.run(1_000)
+    expect(receiver.got).toHaveLength(3)
+    expect(JSON.stringify([receiver.got, w.disk.lines])).not.toContain('hunter2')
+    expect(w.captured.text()).not.toContain('hunter2')
+  })
+})
+
+describe('a receiver that is down', () => {
+  test('for most of a day hears of everything when it is back, in order and with its time', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = () => DOWN
+    const w = await world(receiver)
+    const facts = Array.from({ length: 200 }, (_, n) => fillOf(`s-${n}`))
+    for (const fact of facts) {
+      w.record(fact)
+      await w.run(6 * 60_000)
+    }
+    expect(receiver.got).toEqual([])
+    expect(w.waiting.get('slack-1')).toBe(200)
+    // Growing pauses, five minutes at the most: some 250 tries in 20 hours.
+    expect(receiver.tries).toBeGreaterThan(200)
+    expect(receiver.tries).toBeLessThan(300)
+    receiver.answer = () => ({ ok: true })
+    await w.run(7 * 60_000)
+    expect(receiver.got.map(({ message }) => message.strategy)).toEqual(
+      facts.map((_, n) => `s-${n}`),
+    )
+    expect(receiver.got[0]?.message.when).toBe('Mon 5 Jan, 08:00 (UTC)')
+    expect(w.waiting.get('slack-1')).toBe(0)
+    const told = w.captured.lines().filter(({ level }) => level !== 'debug')
+    expect(told.map(({ msg }) => msg)).toEqual([
+      'slack-1 does not take messages: ECONNREFUSED; they are tried again for a day',
+      'slack-1 takes messages again',
+    ])
+  })
+
+  test('for longer than a day has lost what is older, counted and told', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = () => DOWN
+    const w = await world(receiver)
+    w.record(fillOf('early'))
+    w.record(HALT)
+    await w.run(13 * HOUR_MS)
+    w.record(fillOf('late'))
+    await w.run(12 * HOUR_MS)
+    receiver.answer = () => ({ ok: true })
+    await w.run(HOUR_MS)
+    expect(receiver.got.map(({ message }) => message.strategy)).toEqual(['late'])
+    expect(w.results).toEqual([
+      ['slack-1', 'expired'],
+      ['slack-1', 'expired'],
+      ['slack-1', 'delivered'],
+    ])
+    expect(w.captured.text()).toContain('slack-1 did not take 2 messages within a day: given up')
+  })
+
+  test('does not hold up another', async () => {
+    const dead = new FakeReceiver()
+    dead.answer = () => new Promise<Delivery>(() => undefined)
+    const alive = new FakeReceiver({ index: 1 })
+    const w = await world(dead, alive)
+    w.record(FILL)
+    await w.run(1_000)
+    expect(alive.events()).toEqual(['filled'])
+  })
+
+  test('that asks to be left alone is, for as long', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = () => ({
+      ...{ ok: false, final: false, answered: true, fault: 'HTTP 429' },
+      retryAfterMs: 30 * 60_000,
+    })
+    const w = await world(receiver)
+    w.record(FILL)
+    await w.run(29 * 60_000)
+    expect(receiver.tries).toBe(1)
+    receiver.answer = () => ({ ok: true })
+    await w.run(2 * 60_000)
+    expect(receiver.got).toHaveLength(1)
+  })
+
+  test('that never answers one try is given up on after a minute, and tried again', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = () => new Promise<Delivery>(() => undefined)
+    const w = await world(receiver)
+    w.record(FILL)
+    await w.run(180_000)
+    expect(receiver.tries).toBe(3)
+  })
+
+  test('that stumbles over one message takes the others after a while', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = ({ strategy }) =>
+      strategy === 'poison'
+        ? { ok: false, final: false, answered: true, fault: 'HTTP 500' }
+        : { ok: true }
+    const w = await world(receiver)
+    for (const name of ['poison', 'a', 'b']) w.record(fillOf(name))
+    await w.run(HOUR_MS)
+    expect(receiver.got.map(({ message }) => message.strategy)).toEqual(['a', 'b'])
+    await w.run(25 * HOUR_MS)
+    expect(w.results.at(-1)).toEqual(['slack-1', 'expired'])
+  })
+
+  test('that refuses a message for good is not asked again, and that is told once a minute', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = () => ({ ok: false, final: true, answered: true, fault: 'HTTP 404' })
+    const w = await world(receiver)
+    for (let n = 0; n < 30; n += 1) w.record(fillOf(`s-${n}`))
+    await w.run(HOUR_MS)
+    expect(receiver.tries).toBe(30)
+    expect(w.results.filter(([, result]) => result === 'failed')).toHaveLength(30)
+    const warned = w.captured.lines().filter(({ level }) => level === 'warn')
+    expect(warned.map(({ msg }) => msg)).toEqual(['slack-1 refused a "filled" message: HTTP 404'])
+  })
+
+  test('between two messages is left alone as its service asks for', async () => {
+    const receiver = new FakeReceiver({ paceMs: 2_000 })
+    const w = await world(receiver)
+    for (let n = 0; n < 3; n += 1) w.record(fillOf(`s-${n}`))
+    await w.run(10_000)
+    const [first = 0, ...others] = receiver.got.map(({ atMs }) => atMs)
+    expect(others.map((atMs) => atMs - first)).toEqual([2_000, 4_000])
+  })
+})
+
+describe('the outbox is full', () => {
+  test('fills go before alarms, the oldest first', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = () => DOWN
+    const w = await world(receiver)
+    w.record(HALT)
+    for (let n = 0; n < 2_500; n += 1) w.record(fillOf(`s-${n}`))
+    w.record(FAILURE)
+    await w.run(1_000)
+    expect(w.waiting.get('slack-1')).toBe(2_000)
+    receiver.answer = () => ({ ok: true })
+    await w.run(HOUR_MS)
+    const events = receiver.events()
+    expect(events[0]).toBe('halted')
+    expect(events.at(-1)).toBe('failed')
+    expect(receiver.got[1]?.message.strategy).toBe('s-502')
+    expect(w.results.filter(([, result]) => result === 'failed')).toHaveLength(502)
+    expect(w.captured.text()).toContain('the outbox is full: 1 messages dropped so far')
+  })
+
+  test('of bytes counts as full as well', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = () => DOWN
+    const w = await world(receiver)
+    w.record(HALT)
+    const detail = 'x'.repeat(200)
+    for (let n = 0; n < 1_900; n += 1)
+      w.record({ ...FAILURE, strategy: `${'s'.repeat(60)}`, detail: detail + n })
+    await w.run(1_000)
+    expect(JSON.stringify(w.disk.lines).length).toBeLessThan(6 * 1024 * 1024)
+    receiver.answer = () => ({ ok: true })
+    await w.run(HOUR_MS)
+    expect(receiver.events()[0]).toBe('halted')
+  })
+})
+
+describe('a disk that takes nothing', () => {
+  test('changes nothing but what a restart remembers', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.disk.isFull = true
+    for (let n = 0; n < 5; n += 1) w.record(fillOf(`s-${n}`))
+    await w.run(60_000)
+    expect(receiver.got).toHaveLength(5)
+    w.disk.isFull = false
+    w.record(fillOf('after'))
+    await w.run(60_000)
+    w.kill()
+    await w.start()
+    await w.run(60_000)
+    expect(receiver.got).toHaveLength(6)
+  })
+})
+
+describe('what lasts', () => {
+  test('is told once, again after hours at the earliest, and when it is over', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    for (let minute = 0; minute < 13 * 60; minute += 1) {
+      w.observe(LOW)
+      await w.run(60_000)
+    }
+    expect(receiver.events()).toEqual(['low-funds', 'low-funds', 'low-funds'])
+    w.observe({
+      ...{ type: 'gas-tank', account: 'operator', balance: 10n ** 18n, outstanding: 0n },
+      ...{ runwaySeconds: undefined, alertBelow: 1n, isLow: false },
+    })
+    await w.run(1_000)
+    expect(receiver.subjects().at(-1)).toBe('The GasTank has enough again')
+    expect(receiver.got.at(-1)?.message.lines).toEqual([
+      'It had lasted 13 h, since Mon 5 Jan, 08:00.',
+    ])
+  })
+
+  test('is not told again because the daemon was started again', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    for (let starts = 0; starts < 20; starts += 1) {
+      w.observe(LOW)
+      await w.run(60_000)
+      w.kill()
+      await w.start()
+    }
+    expect(receiver.events()).toEqual(['low-funds'])
+  })
+
+  test('that ended while the daemon was down is told to be over by its first look', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.observe(LOW)
+    await w.run(1_000)
+    w.kill()
+    await w.run(HOUR_MS)
+    await w.start()
+    w.observe({
+      ...{ type: 'gas-tank', account: 'operator', balance: 10n ** 18n, outstanding: 0n },
+      ...{ runwaySeconds: undefined, alertBelow: 1n, isLow: false },
+    })
+    await w.run(1_000)
+    expect(receiver.events()).toEqual(['low-funds', 'recovered'])
+  })
+
+  test('a halt is told at once, its skipped slots no more, and the next halt again', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.record(HALT)
+    for (let n = 0; n < 100; n += 1) {
+      w.record(SKIPPED)
+      await w.run(60_000)
+    }
+    w.record(LIFTED)
+    w.record(HALT)
+    w.record(SKIPPED)
+    await w.run(1_000)
+    expect(receiver.events()).toEqual(['halted', 'resumed', 'halted'])
+    await w.run(7 * HOUR_MS)
+    w.record(SKIPPED)
+    await w.run(1_000)
+    expect(receiver.subjects().at(-1)).toBe('Trading is still halted')
+  })
+
+  test('its end goes to whoever was told of it alone', async () => {
+    const both = new FakeReceiver()
+    const onlyEnds = new FakeReceiver({ index: 1, on: ['recovered'] })
+    const onlyStarts = new FakeReceiver({ index: 2, on: ['low-funds'] })
+    const w = await world(both, onlyEnds, onlyStarts)
+    w.record(TOLD['a slot skipped for want of funds'] as Observation)
+    w.record(FILL)
+    await w.run(1_000)
+    expect(both.events()).toEqual(['low-funds', 'recovered', 'filled'])
+    expect(onlyEnds.events()).toEqual([])
+    expect(onlyStarts.events()).toEqual(['low-funds'])
+  })
+
+  test("trouble of some minutes is nobody's business, and longer trouble is told with its end", async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    const silent = { type: 'request', service: 'gasless', route: 'quote', durationMs: 1 } as const
+    const ask = async (status: string, minutes: number): Promise<void> => {
+      for (let n = 0; n < minutes * 6; n += 1) {
+        w.observe({ ...silent, status })
+        await w.run(10_000)
+      }
+    }
+    await ask('timeout', 4)
+    await ask('200', 1)
+    await ask('503', 4)
+    await ask('429', 1)
+    expect(receiver.events()).toEqual([])
+    await ask('network', 30)
+    await ask('200', 1)
+    expect(receiver.events()).toEqual(['trouble', 'recovered'])
+    expect(receiver.subjects()[0]).toBe('The swap service gives no usable answer, for 5 min now')
+  })
+
+  test('trouble with a chain is over when none was seen for ten minutes, over a restart too', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    const trouble = { type: 'chain-trouble', doing: 'reading', message: 'no answer' } as const
+    for (let n = 0; n < 20; n += 1) {
+      w.observe(trouble)
+      await w.run(30_000)
+    }
+    expect(receiver.events()).toEqual(['trouble'])
+    w.kill()
+    await w.start()
+    await w.run(5 * 60_000)
+    expect(receiver.events()).toEqual(['trouble'])
+    await w.run(10 * 60_000)
+    expect(receiver.events()).toEqual(['trouble', 'recovered'])
+  })
+
+  test('two hiccups of a chain minutes apart are no trouble', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    const trouble = { type: 'chain-trouble', doing: 'reading', message: 'no answer' } as const
+    for (let n = 0; n < 10; n += 1) {
+      w.observe(trouble)
+      await w.run(4 * 60_000)
+    }
+    expect(receiver.events()).toEqual([])
+  })
+
+  test('a daemon that crashes again and again for one fault tells it once an hour', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    for (let n = 0; n < 90; n += 1) {
+      w.notifier.crashed({ message: 'the port is taken', wasRunning: false })
+      await w.run(60_000)
+      w.kill()
+      await w.start()
+    }
+    expect(receiver.events()).toEqual(['crashed', 'crashed'])
+  })
+
+  test('a doubt ends silently with its order', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.observe(TOLD['an answer that is not believed'] as Observation)
+    w.record({ type: 'intent-closed', ...SUBJECT, outcome: 'filled' })
+    await w.run(1_000)
+    expect(receiver.events()).toEqual(['disbelieved'])
+    expect(w.disk.lines.some((line) => 'over' in line)).toBe(true)
+  })
+})
+
+describe('a start', () => {
+  test('of a daemon that had no outbox tells nothing of what was before', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.kill()
+    w.disk.lines = []
+    for (let n = 0; n < 10; n += 1) w.record(fillOf(`s-${n}`), false)
+    await w.start()
+    w.record(fillOf('now'))
+    await w.run(1_000)
+    expect(receiver.got.map(({ message }) => message.strategy)).toEqual(['now'])
+  })
+
+  test('tells what was recorded while nobody told it, but nothing that is older than a day', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.record(fillOf('told'))
+    await w.run(1_000)
+    w.kill()
+    w.record(fillOf('old'), false)
+    await w.run(23 * HOUR_MS)
+    w.record(HALT, false)
+    await w.run(2 * HOUR_MS)
+    await w.start()
+    await w.run(1_000)
+    expect(receiver.events()).toEqual(['filled', 'halted'])
+    expect(receiver.got.at(-1)?.message.when).toBe('Tue 6 Jan, 07:00 (UTC)')
+  })
+
+  test('with a state that has fewer records goes on from there', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    for (let n = 0; n < 10; n += 1) w.record(fillOf(`s-${n}`))
+    await w.run(1_000)
+    w.kill()
+    w.journal.length = 3
+    await w.start()
+    w.record(fillOf('now'))
+    await w.run(1_000)
+    expect(receiver.got.at(-1)?.message.strategy).toBe('now')
+    expect(receiver.got).toHaveLength(11)
+  })
+
+  test('without a receiver that was there drops what waits for it', async () => {
+    const gone = new FakeReceiver({ index: 1 })
+    const stays = new FakeReceiver()
+    stays.answer = () => DOWN
+    gone.answer = () => DOWN
+    const w = await world(stays, gone)
+    w.record(FILL)
+    await w.run(1_000)
+    w.kill()
+    const other = await world(stays)
+    other.disk.lines = w.disk.lines
+    other.journal.push(...w.journal)
+    other.kill()
+    stays.answer = () => ({ ok: true })
+    await other.start()
+    await other.run(1_000)
+    expect(stays.got).toHaveLength(1)
+    expect(gone.got).toEqual([])
+  })
+})
+
+describe('an end', () => {
+  test('sends what waits and can be sent, tries the rest once more, and keeps it', async () => {
+    const alive = new FakeReceiver()
+    const dead = new FakeReceiver({ index: 1 })
+    dead.answer = () => DOWN
+    const w = await world(alive, dead)
+    w.record(FILL)
+    await w.run(HOUR_MS)
+    const { tries } = dead
+    w.record(HALT)
+    const finished = w.notifier.finish(w.clock.trueMs + 3_000)
+    await w.run(4_000)
+    await finished
+    expect(alive.events()).toEqual(['filled', 'halted'])
+    expect(dead.tries).toBe(tries + 1)
+    w.kill()
+    dead.answer = () => ({ ok: true })
+    await w.start()
+    await w.run(1_000)
+    expect(dead.events()).toEqual(['filled', 'halted'])
+    expect(alive.got).toHaveLength(2)
+  })
+
+  test('does not wait for a receiver beyond its deadline', async () => {
+    const receiver = new FakeReceiver()
+    receiver.answer = () => new Promise<Delivery>(() => undefined)
+    const w = await world(receiver)
+    w.record(FILL)
+    await w.run(100)
+    let isDone = false
+    void w.notifier.finish(w.clock.trueMs + 3_000).then(() => {
+      isDone = true
+    })
+    await w.run(2_900)
+    expect(isDone).toBe(false)
+    await w.run(200)
+    expect(isDone).toBe(true)
+  })
+})
+
+test('a daemon that is killed at any moment tells everything, and nothing twice but what it had just given away', async () => {
+  const FACTS = 6
+  // Every millisecond of the life of some messages: in memory, written, sent, marked as sent.
+  for (let killedAfterMs = 0; killedAfterMs <= 130; killedAfterMs += 1) {
+    const receiver = new FakeReceiver()
+    const clock = new VirtualClock(START_MS)
+    // An answer takes a while, and may be lost with the daemon.
+    receiver.answer = async () => {
+      await new Promise<void>((resolve) => clock.schedule(clock.trueMs + 3, resolve))
+      return { ok: true }
+    }
+    const w = await World.begin(clock, receiver)
+    for (let n = 0; n < FACTS; n += 1) {
+      w.record(fillOf(`s-${n}`))
+      await w.run(5)
+    }
+    await w.run(killedAfterMs)
+    w.kill()
+    await w.run(20)
+    w.record(fillOf('unheard'), false)
+    await w.start()
+    await w.run(HOUR_MS)
+    const names = receiver.got.map(({ message }) => message.strategy)
+    const expected = [...Array.from({ length: FACTS }, (_, n) => `s-${n}`), 'unheard']
+    expect([...new Set(names)], `after ${killedAfterMs}`).toEqual(expected)
+    const ids = new Set(receiver.got.map(({ message }) => message.id))
+    expect(ids.size).toBe(FACTS + 1)
+    // What arrived within the moments before the kill, before that could be written.
+    expect(names.length - ids.size).toBeLessThanOrEqual(FACTS)
+  }
+})
+
+test('observing takes microseconds, told or not, with a receiver that is down', async () => {
+  const receiver = new FakeReceiver()
+  receiver.answer = () => DOWN
+  const w = await world(receiver)
+  const quiet = {
+    type: 'request',
+    service: 'rpc',
+    route: 'view',
+    status: '200',
+    durationMs: 1,
+  } as const
+  const perMs = (times: number, work: (n: number) => void): number => {
+    for (let n = 0; n < times; n += 1) work(n)
+    const startedAt = performance.now()
+    for (let n = 0; n < times; n += 1) work(n)
+    return ((performance.now() - startedAt) * 1_000) / times
+  }
+  const silentUs = perMs(20_000, () => w.observe(quiet))
+  const toldUs = perMs(500, (n) => w.record(fillOf(`s-${n}`)))
+  expect(silentUs).toBeLessThan(20)
+  expect(toldUs).toBeLessThan(1_000)
+})

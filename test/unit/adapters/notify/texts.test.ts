@@ -1,0 +1,119 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { noticesOf } from '../../../../src/adapters/notify/notices.ts'
+import {
+  crashedText,
+  recoveredText,
+  testText,
+} from '../../../../src/adapters/notify/texts/daemon.ts'
+import {
+  TROUBLE_OVER,
+  type TroubleKind,
+  troubleText,
+} from '../../../../src/adapters/notify/texts/funds.ts'
+import { reasonText } from '../../../../src/adapters/notify/texts/reasons.ts'
+import type { Text, TextContext } from '../../../../src/adapters/notify/texts/text.ts'
+import { lastingText, localTimeInZone } from '../../../../src/adapters/notify/texts/time.ts'
+import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../../../src/domain/reason.ts'
+import { AT_MS, FILL, HASH, SILENT, TOLD } from '../../../support/notify/observations.ts'
+import { ROOT } from '../../../support/process/cli.ts'
+
+const CONTEXT: TextContext = {
+  timezone: 'Europe/Berlin',
+  swapChain: { name: 'base', explorer: 'https://basescan.org/' },
+  callChain: { name: 'sepolia', explorer: 'https://sepolia.etherscan.io' },
+}
+
+function written(name: string, event: string, { subject, lines, link }: Text): string {
+  return [`# ${name} (${event})`, subject, ...lines, ...(link === undefined ? [] : [link])].join(
+    '\n',
+  )
+}
+
+/** Every text that a person may get, as the golden file has it. */
+function everyText(): string {
+  const told = Object.entries(TOLD).flatMap(([name, observation]) =>
+    noticesOf(observation, CONTEXT).map(({ event, text }) => written(name, event, text)),
+  )
+  const troubles = Object.keys(TROUBLE_OVER).flatMap((each) => {
+    const kind = each as TroubleKind
+    const trouble = { kind, sinceMs: AT_MS, atMs: AT_MS + 400_000, detail: 'no answer in time' }
+    const over = { was: TROUBLE_OVER[kind], sinceMs: AT_MS, atMs: AT_MS + 7_500_000 }
+    return [
+      written(`trouble with ${kind}`, 'trouble', troubleText(trouble, CONTEXT)),
+      written(`the end of it`, 'recovered', recoveredText(over, CONTEXT)),
+    ]
+  })
+  const message = 'the journal failed: the disk is full'
+  const own = [
+    written('a crash', 'crashed', crashedText({ message, wasRunning: true })),
+    written('a start that failed', 'crashed', crashedText({ message, wasRunning: false })),
+    written('a test', 'test', testText('telegram-1')),
+  ]
+  return `${[...told, ...troubles, ...own].join('\n\n')}\n`
+}
+
+test('every text is what the golden file says, to be read aloud', async () => {
+  const golden = join(ROOT, 'test/support/golden/notify/texts.txt')
+  await expect(everyText()).toMatchFileSnapshot(golden)
+})
+
+test('a text is short, one subject and few lines, and without anything that only programs read', () => {
+  for (const observation of Object.values(TOLD)) {
+    for (const { text } of noticesOf(observation, CONTEXT)) {
+      expect(text.subject.length, text.subject).toBeLessThan(110)
+      expect(text.lines.length, text.subject).toBeLessThanOrEqual(5)
+      const all = [text.subject, ...text.lines].join('\n')
+      expect(all).not.toMatch(/\{|\}|undefined|null|NaN|\dT\d\d:|\[object/)
+    }
+  }
+})
+
+test('an address that somebody else wrote does not reach a phone', () => {
+  const all = JSON.stringify(
+    Object.values(TOLD).map((event) => noticesOf(event, CONTEXT).map(({ text }) => text)),
+  )
+  expect(all).not.toContain('evil.example')
+})
+
+test.each(SILENT.map((observation) => [observation.type, observation] as const))(
+  '%s can be told to nobody',
+  (_, observation) => {
+    expect(noticesOf(observation, CONTEXT)).toEqual([])
+  },
+)
+
+test('every reason has words of its own', () => {
+  const reasons = [...FAILURE_REASONS, ...REFUSAL_REASONS, ...SKIP_REASONS]
+  expect(reasons.filter((reason) => reasonText(reason) === reason)).toEqual([])
+})
+
+test('times are those of a clock on the wall, on both sides of a change', () => {
+  const zone = 'Europe/Berlin'
+  const before = Date.UTC(2027, 2, 28, 0, 59)
+  expect(localTimeInZone(before, zone)).toBe('Sun 28 Mar, 01:59 (Europe/Berlin)')
+  expect(localTimeInZone(before + 60_000, zone)).toBe('Sun 28 Mar, 03:00 (Europe/Berlin)')
+  expect(localTimeInZone(before, 'UTC')).toBe('Sun 28 Mar, 00:59 (UTC)')
+})
+
+test.each([
+  [0, 'a moment'],
+  [1_400, '1 s'],
+  [65_000, '1 min 5 s'],
+  [7_500_000, '2 h 5 min'],
+  [90_000_000, '1 day 1 h'],
+  [260_000_000, '3 days'],
+])('%s ms last %s', (ms, text) => {
+  expect(lastingText(ms)).toBe(text)
+})
+
+test.each([
+  ['https://scan.example', `https://scan.example/tx/${HASH}`],
+  ['https://scan.example/base/', `https://scan.example/base/tx/${HASH}`],
+  ['https://user:secret@scan.example', undefined],
+  ['https://scan.example/?key=secret', undefined],
+  [undefined, undefined],
+])('the link into %s is %s', (explorer, link) => {
+  const [notice] = noticesOf(FILL, { ...CONTEXT, swapChain: { name: 'base', explorer } })
+  expect(notice?.text.link).toBe(link)
+})
