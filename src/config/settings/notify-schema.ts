@@ -7,6 +7,7 @@ import {
 } from '../../domain/notify.ts'
 import { parseCron } from '../../domain/schedule/cron.ts'
 import {
+  botToken,
   duration,
   flag,
   integer,
@@ -69,7 +70,7 @@ const webhook = section({
 })
 
 const telegram = section({
-  token: variable('the token that BotFather gives, from a variable', /^\d{1,20}:[\w-]{8,100}$/),
+  token: botToken,
   chat: variable('the number of a chat, or @name of a channel', /^(-?\d{1,20}|@\w{4,64})$/, [
     'string',
     'integer',

@@ -90,7 +90,7 @@ describe('mistakes', () => {
     [
       'a token that is none',
       '{ telegram: [{ token: "$PING", chat: 1 }] }',
-      /token: this is not well formed/,
+      /token: this is no token of a bot/,
     ],
     [
       'a secret that is none',
