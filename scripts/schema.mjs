@@ -1,5 +1,5 @@
-// Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/strategies.md and
-// docs/sandbox.md.
+// Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/strategies.md,
+// docs/sandbox.md and docs/notifications.md.
 // `--check` compares instead, exit 1 on a difference.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 const work = mkdtempSync('node_modules/.schema-')
 try {
   await build({
-    entryPoints: ['json-schema', 'strategy-tables', 'sandbox-table'].map((name) => `scripts/schema/${name}.ts`),
+    entryPoints: ['json-schema', 'strategy-tables', 'sandbox-table', 'event-table'].map((name) => `scripts/schema/${name}.ts`),
     outdir: work,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -22,11 +22,16 @@ try {
   const { jsonSchemas } = await load('json-schema.mjs')
   const { strategyTables, withTables } = await load('strategy-tables.mjs')
   const { sandboxTable } = await load('sandbox-table.mjs')
+  const { eventTable } = await load('event-table.mjs')
   const files = Object.entries(jsonSchemas()).map(([name, schema]) => [
     `config/schema/${name}`,
     `${JSON.stringify(schema, null, 2)}\n`,
   ])
-  const references = { 'docs/strategies.md': strategyTables(), 'docs/sandbox.md': { settings: sandboxTable() } }
+  const references = {
+    'docs/strategies.md': strategyTables(),
+    'docs/sandbox.md': { settings: sandboxTable() },
+    'docs/notifications.md': { events: eventTable() },
+  }
   for (const [file, tables] of Object.entries(references))
     files.push([file, withTables(readFileSync(file, 'utf8'), tables)])
   let stale = 0
