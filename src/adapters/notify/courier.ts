@@ -44,9 +44,11 @@ export type Courier = {
 export function createCourier(options: CourierOptions): Courier {
   const { channel, queue, end, clock, jitter, log } = options
   const { name } = channel
+  const startedAtMs = clock.now()
   const stop = new AbortController()
   let woken = new AbortController()
   let failures = 0
+  let nextAtMs = 0
   let isFinishing = false
   let working: Promise<void> | undefined
   let refusedToldMs = Number.NEGATIVE_INFINITY
@@ -67,8 +69,11 @@ export function createCourier(options: CourierOptions): Courier {
 
   /** Whether it goes on after this one. */
   async function bring(next: Waiting): Promise<boolean> {
+    const paceMs = nextAtMs - clock.now()
+    // A clock that was set must not make a pause of it.
+    if (paceMs > 0) await clock.sleep(Math.min(paceMs, channel.paceMs), stop.signal)
     const outcome = await attempt(next)
-    if (outcome.ok) await arrived(next)
+    if (outcome.ok) arrived(next)
     else if (stop.signal.aborted) return false
     else if (outcome.final) refused(next, outcome)
     else if (isFinishing) return false
@@ -86,9 +91,16 @@ export function createCourier(options: CourierOptions): Courier {
     return first
   }
 
+  /**
+   * A clock that was set ahead makes messages old at once: they are not given up while the receiver takes what it is given,
+   * unless they were old at the start.
+   */
   function expire(): void {
     const nowMs = clock.now()
-    const old = [...queue()].filter(({ message }) => nowMs - message.atMs > KEPT_MS)
+    const old = [...queue()].filter(({ message: { atMs } }) => {
+      const isOld = nowMs - atMs > KEPT_MS
+      return isOld && (failures > 0 || startedAtMs - atMs > KEPT_MS)
+    })
     for (const { message } of old) end(message.id, 'expired')
     if (old.length === 0) return
     const many = old.length === 1 ? '1 message' : `${old.length} messages`
@@ -114,11 +126,11 @@ export function createCourier(options: CourierOptions): Courier {
     }
   }
 
-  async function arrived({ message }: Waiting): Promise<void> {
+  function arrived({ message }: Waiting): void {
     if (failures > 0) log.info(`${name} takes messages again`, { event: 'notify' })
     failures = 0
     end(message.id, 'delivered')
-    if (channel.paceMs > 0) await clock.sleep(channel.paceMs, stop.signal)
+    nextAtMs = clock.now() + channel.paceMs
   }
 
   function refused({ message }: Waiting, { fault }: FailedDelivery): void {

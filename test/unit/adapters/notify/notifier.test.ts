@@ -133,6 +133,16 @@ describe('a receiver that is down', () => {
     expect(w.captured.text()).toContain('slack-1 did not take 2 messages within a day: given up')
   })
 
+  test('and a clock that is set a day ahead lose nothing that was not tried since', async () => {
+    const receiver = new FakeReceiver({ paceMs: 60_000 })
+    const w = await world(receiver)
+    for (let n = 0; n < 3; n += 1) w.record(fillOf(`s-${n}`))
+    await w.run(1_000)
+    w.clock.offsetMs = 48 * HOUR_MS
+    await w.run(HOUR_MS)
+    expect(receiver.got).toHaveLength(3)
+  })
+
   test('does not hold up another', async () => {
     const dead = new FakeReceiver()
     dead.answer = () => new Promise<Delivery>(() => undefined)
@@ -494,6 +504,18 @@ describe('an end', () => {
     await w.run(1_000)
     expect(dead.events()).toEqual(['filled', 'halted'])
     expect(alive.got).toHaveLength(2)
+  })
+
+  test('does not wait for the pace of a receiver that has nothing more to get', async () => {
+    const receiver = new FakeReceiver({ paceMs: 2_000 })
+    const w = await world(receiver)
+    w.record(FILL)
+    let isDone = false
+    void w.notifier.finish(w.clock.trueMs + 3_000).then(() => {
+      isDone = true
+    })
+    await w.run(100)
+    expect([isDone, receiver.got.length]).toEqual([true, 1])
   })
 
   test('does not wait for a receiver beyond its deadline', async () => {
