@@ -13,6 +13,8 @@ import { createWorld } from './day/world.mjs'
 const HOUR_MS = 3_600_000
 const SCRAPE_MS = 15_000
 const PORT = 19_464
+/** What is no trouble of its own, whenever it comes. */
+const USUAL = ['low-funds', 'recovered']
 
 const { values } = parseArgs({
   options: {
@@ -96,7 +98,8 @@ function report({ fired, hourOf }) {
     const hour = hourOf(Date.parse(at))
     const near = faults.filter(({ from, to }) => hour >= from - 0.02 && hour <= to + 0.6)
     const line = `${clockOf(hour)}  ${event}  ${text}`
-    if (near.some(({ events }) => events.includes(event)) || event === 'low-funds') console.log(line)
+    const isUsual = USUAL.includes(event) || near.some(({ events }) => events.includes(event))
+    if (isUsual) console.log(line)
     else wrong(`${line}: nothing was to bring it`)
   }
   for (const { name, from, to, events } of faults)

@@ -15,7 +15,7 @@ export const DAY = [
     end: (world) => world.faults([]),
     alerts: ['TranchedServiceFailing', 'TranchedOrderFailed'],
     may: ['TranchedSlotWaits', 'TranchedDisbelieved', 'TranchedSlotUnattended'],
-    events: ['failed'],
+    events: ['failed', 'trouble'],
   },
   {
     name: 'the swap service limits every other request',
@@ -55,7 +55,7 @@ export const DAY = [
     end: (world) => world.tranched('resume', 'eth-to-usdc'),
     alerts: ['TranchedPaused'],
     may: [],
-    events: ['halted'],
+    events: ['halted', 'resumed'],
   },
   {
     name: 'everything is halted',
@@ -65,7 +65,7 @@ export const DAY = [
     end: (world) => world.tranched('resume'),
     alerts: ['TranchedHalted'],
     may: [],
-    events: ['halted'],
+    events: ['halted', 'resumed'],
   },
   {
     name: 'a strategy file has a typo',
@@ -75,7 +75,7 @@ export const DAY = [
     end: (world) => world.mendFile(),
     alerts: ['TranchedReloadRefused'],
     may: [],
-    events: [],
+    events: ['files-refused'],
   },
   {
     name: 'the daemon is killed',
@@ -115,7 +115,7 @@ export const DAY = [
     end: (world) => world.faults([]),
     alerts: ['TranchedClocksApart'],
     may: ['TranchedOrderFailed', 'TranchedDisbelieved'],
-    events: [],
+    events: ['trouble'],
   },
   {
     name: 'somebody else sends a transaction of the wallet, and the daemon starts again',

@@ -64,7 +64,10 @@ export async function createWorld(options) {
     webhooks: [
       {
         url: receiver.url,
-        on: ['failed', 'refused', 'missed', 'halted', 'low-funds'],
+        on: [
+          ...['failed', 'refused', 'missed', 'halted', 'low-funds', 'resumed'],
+          ...['trouble', 'recovered', 'files-refused', 'crashed'],
+        ],
       },
     ],
   }
