@@ -20,7 +20,14 @@ export class OutboxDisk {
   lines: OutboxLine[] = []
   /** It takes nothing any more. */
   isFull = false
+  /** How long a write takes. */
+  writeMs = 0
   writes = 0
+  readonly #clock: VirtualClock
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock
+  }
 
   /** As a process sees it that is `alive`: a dead one writes nothing. */
   open(alive: () => boolean): OutboxFile {
@@ -30,6 +37,9 @@ export class OutboxDisk {
       append: async (lines, _nowMs, image) => {
         if (!alive()) return new Promise(() => undefined)
         this.writes += 1
+        const { writeMs } = this
+        if (writeMs > 0) await this.#after(writeMs)
+        if (!alive()) return new Promise(() => undefined)
         if (this.isFull) {
           mustRewrite = true
           return false
@@ -43,6 +53,11 @@ export class OutboxDisk {
       },
       close: async () => undefined,
     }
+  }
+
+  #after(ms: number): Promise<void> {
+    const clock = this.#clock
+    return new Promise((resolve) => clock.schedule(clock.trueMs + ms, resolve))
   }
 }
 
@@ -103,7 +118,7 @@ export type Recorded = { readonly record: RecordPlace; readonly fact: Observatio
 
 /** A daemon's worth of messages in virtual time, over one disk and one journal that outlive it. */
 export class World {
-  readonly disk = new OutboxDisk()
+  readonly disk: OutboxDisk
   readonly journal: Recorded[] = []
   readonly results: [string, DeliveryResult][] = []
   readonly waiting = new Map<string, number>()
@@ -120,6 +135,7 @@ export class World {
     captured: CapturedLog,
   ) {
     this.clock = clock
+    this.disk = new OutboxDisk(clock)
     this.receivers = receivers
     this.captured = captured
   }

@@ -567,6 +567,57 @@ test('a daemon that is killed at any moment tells everything, and nothing twice 
   }
 })
 
+test('nothing is sent before it is written', async () => {
+  const receiver = new FakeReceiver()
+  const w = await world(receiver)
+  w.disk.writeMs = 40
+  const tooEarly: string[] = []
+  receiver.answer = ({ id }) => {
+    const [, seq] = id.split('-')
+    const isKept = w.disk.lines.some((line) => 'put' in line && line.put.id === id)
+    const isTaken = w.disk.lines.some((line) => 'taken' in line && line.taken >= Number(seq))
+    if (!isKept || !isTaken) tooEarly.push(id)
+    return { ok: true }
+  }
+  for (let n = 0; n < 20; n += 1) {
+    w.record(fillOf(`s-${n}`))
+    await w.run(7)
+  }
+  await w.run(10_000)
+  expect(receiver.got).toHaveLength(20)
+  expect(tooEarly).toEqual([])
+})
+
+test('wherever a write was cut short, everything is told, and nothing twice', async () => {
+  const receiver = new FakeReceiver()
+  receiver.answer = () => DOWN
+  const w = await world(receiver)
+  for (const fact of [HALT, LOW, fillOf('a'), TOLD['a failure for want of funds'], LIFTED]) {
+    if (fact?.type === 'gas-tank-low') w.observe(fact)
+    else w.record(fact as Observation)
+    await w.run(20)
+  }
+  await w.run(1_000)
+  w.kill()
+  const written = w.disk.lines
+  const whole = written.flatMap((line) => ('put' in line ? [line.put.id] : []))
+  expect(whole).toHaveLength(5)
+  for (let cut = 1; cut <= written.length; cut += 1) {
+    const again = new FakeReceiver()
+    const other = await world(again)
+    other.kill()
+    other.disk.lines = written.slice(0, cut)
+    other.journal.push(...w.journal)
+    await other.start()
+    await other.run(HOUR_MS)
+    const ids = again.got.map(({ message }) => message.id)
+    expect(new Set(ids).size, `cut at ${cut}`).toBe(ids.length)
+    // What no record tells is lost with the write that was to keep it.
+    const told = whole.filter((id) => !id.includes('n'))
+    expect(ids).toEqual(expect.arrayContaining(told))
+  }
+})
+
 test('observing takes microseconds, told or not, with a receiver that is down', async () => {
   const receiver = new FakeReceiver()
   receiver.answer = () => DOWN

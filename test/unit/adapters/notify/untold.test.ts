@@ -15,8 +15,8 @@ import {
 import { collect, openForTest, temporaryDirectory } from '../../../support/state/state-directory.ts'
 
 const SLOTS = 30
-/** A slot or two a file. */
-const SMALL = 3_000
+/** Two or three slots a file. */
+const SMALL = 8_000
 
 type Seen = { readonly event: Observation; readonly record: RecordPlace }
 
@@ -54,7 +54,7 @@ test('an observer hears of each fact with its record, in order and without a gap
 
 test('after any record, what was told of the later ones is told again just as it was', async () => {
   const { seen, journal } = await story()
-  for (const after of [0, 1, 2, 40, 77, seen.length - 1]) {
+  for (let after = 0; after < seen.length; after += 1) {
     const again = await all(untoldAfter(journal, after))
     expect(again.map(({ record, fact }) => ({ event: fact, seq: record.seq }))).toEqual(
       seen.slice(after).map(({ event, record }) => ({ event, seq: record.seq })),
@@ -66,7 +66,7 @@ test('after any record, what was told of the later ones is told again just as it
 test('files that lie before are not read', async () => {
   const { dir, seen, journal } = await story()
   const files = readdirSync(join(dir, 'journal')).sort()
-  expect(files.length).toBeGreaterThan(10)
+  expect(files.length).toBeGreaterThan(5)
   for (const file of files.slice(0, -3)) renameSync(join(dir, 'journal', file), join(dir, file))
   const again = await all(untoldAfter(journal, seen.length - 3))
   expect(again.map(({ fact }) => fact)).toEqual(seen.slice(-3).map(({ event }) => event))

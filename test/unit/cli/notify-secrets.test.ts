@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { notifySecrets } from '../../../src/cli/compose/notifying.ts'
+import { openLog, openScrubber } from '../../../src/cli/compose/telling.ts'
+import type { Io } from '../../../src/cli/io.ts'
+import { CONFIG, settingsOf } from '../config/config-fixture.ts'
+
+const SIGNING = Buffer.from('CANARY-signing-CANARY-signing').toString('base64')
+const ENV = {
+  HOOK: 'https://hooks.example/services/T0CANARYa/B0CANARYb?key=CANARYquery',
+  SECRET: `whsec_${SIGNING}`,
+  TG: '123456:CANARY-canary_CANARY-canary_CANARYc',
+  CHAT: 'https://discord.example/api/webhooks/998877665544/CANARY_discord_CANARY',
+  NTFY: 'tk_CANARYntfyCANARY',
+  PASSWORD: 'CANARY p@ss word',
+  SMTP: 'smtps://me%40example.com:CANARY%2Fsmtp%2Fpass@mail.example.com',
+  PING: 'https://hc.example/CANARY-0000-1111-2222',
+}
+const variable = (name: keyof typeof ENV): string => `"\${${name}}"`
+
+const TEXT = `${CONFIG}notify:
+  webhooks: [{ url: ${variable('HOOK')}, secret: ${variable('SECRET')} }]
+  telegram: [{ token: ${variable('TG')}, chat: 1 }]
+  discord: [{ url: ${variable('CHAT')} }]
+  slack: [{ url: ${variable('CHAT')} }]
+  ntfy:
+    - { topic: CANARY-topic-CANARY, token: ${variable('NTFY')} }
+    - { topic: short, user: me, password: ${variable('PASSWORD')} }
+  email: [{ smtp: ${variable('SMTP')}, from: a@b.c, to: [a@b.c] }]
+  heartbeat: { url: ${variable('PING')} }
+`
+
+/** Each as an error, a service or a package may repeat it. */
+const LEAKS: readonly string[] = [
+  ...Object.values(ENV),
+  SIGNING,
+  'CANARY-canary_CANARY-canary_CANARYc',
+  '/services/T0CANARYa/B0CANARYb',
+  'CANARYquery',
+  'CANARY/smtp/pass',
+  'CANARY%2Fsmtp%2Fpass',
+  Buffer.from('CANARY p@ss word').toString('base64'),
+  'CANARY-topic-CANARY',
+  'CANARY-0000-1111-2222',
+]
+
+test('what gives access to any receiver is in no log line, however it is repeated', async () => {
+  const settings = settingsOf(TEXT, { env: ENV })
+  const written: string[] = []
+  const stderr = { write: (line: string) => written.push(line) }
+  const scrubber = openScrubber()
+  const io = { stderr, stdout: stderr } as unknown as Io
+  const log = await openLog(settings, { io, json: true, scrubber })
+  for (const leak of LEAKS)
+    log.error(`it said: ${leak} and more`, { detail: leak, err: new Error(leak), deep: [{ leak }] })
+  expect(written.length).toBe(LEAKS.length)
+  expect(written.join('')).not.toMatch(/CANARY|canary/)
+  expect(written.join('')).not.toContain(SIGNING)
+})
+
+test('an ordinary word that a topic is called by stays readable', async () => {
+  const secrets = await notifySecrets(settingsOf(TEXT, { env: ENV }).notify)
+  expect(secrets).not.toContain('short')
+})
