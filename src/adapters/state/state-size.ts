@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isMissing } from './durable-file.ts'
 import { stateFiles } from './state-files.ts'
 
 /** What of a state directory takes room on disk. */
@@ -8,7 +9,7 @@ export type StateSize = Readonly<Record<'journal' | 'snapshot' | 'other', number
 /** Files of one directory that are looked at; a journal of that many is many GB. */
 const FILES_MAX = 4_096
 
-/** Bytes of the journal's files, of the snapshot, and of whatever else lies directly in the directory. Never rejects. */
+/** Bytes of the journal's files, of the snapshot, and of whatever else lies directly in the directory. Rejects where one cannot be read. */
 export async function stateSize(dir: string): Promise<StateSize> {
   const files = stateFiles(dir)
   const [journal, snapshot, all] = await Promise.all([
@@ -20,13 +21,21 @@ export async function stateSize(dir: string): Promise<StateSize> {
 }
 
 async function sumOf(dir: string): Promise<number> {
-  const names = await readdir(dir).catch(() => [])
+  const names = await readdir(dir).catch(noneIfMissing([]))
   const sizes = await Promise.all(names.slice(-FILES_MAX).map((name) => bytesOf(join(dir, name))))
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 /** Nothing of what is not there, or no file. */
 async function bytesOf(file: string): Promise<number> {
-  const found = await stat(file).catch(() => undefined)
+  const found = await stat(file).catch(noneIfMissing(undefined))
   return found?.isFile() === true ? found.size : 0
+}
+
+/** What was not read is not nothing: only what is not there is. */
+function noneIfMissing<None>(none: None): (error: unknown) => None {
+  return (error) => {
+    if (isMissing(error)) return none
+    throw error
+  }
 }

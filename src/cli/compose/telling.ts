@@ -104,9 +104,15 @@ function watchSize(dir: string, now: () => number): () => Iterable<readonly [str
   const look = (): void => {
     if (Math.abs(now() - lookedAtMs) < SIZE_FRESH_MS) return
     lookedAtMs = now()
-    void stateSize(dir).then((found) => {
-      size = found
-    })
+    stateSize(dir).then(
+      (found) => {
+        size = found
+      },
+      // A figure that could not be read is none.
+      () => {
+        size = undefined
+      },
+    )
   }
   look()
   return () => {
