@@ -19,7 +19,7 @@ export function createFastTime({ speed, startMs, dir }) {
   const now = () => startMs + (Date.now() - bornMs) * speed
   // Whatever a program starts in its turn, the local EVM node above all, goes by the same time.
   const wrapper = join(dir, 'in-fast-time')
-  const offset = `$(awk -v now="$(env -u LD_PRELOAD date +%s.%N)" 'BEGIN { printf "%.3f", ${startMs / 1000} + (now - ${bornMs / 1000}) * ${speed} - now }')`
+  const offset = `$(awk -v now="$(env -u LD_PRELOAD date +%s.%N)" 'BEGIN { printf "%+.3f", ${startMs / 1000} + (now - ${bornMs / 1000}) * ${speed} - now }')`
   writeFileSync(
     wrapper,
     `#!/bin/sh\nexport FAKETIME="${offset} x${speed}" FAKETIME_DONT_RESET=1 LD_PRELOAD=${library}\nexec "$@"\n`,

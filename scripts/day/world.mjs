@@ -47,6 +47,10 @@ export async function createWorld(options) {
     writeFileSync(join(strategiesDir, `${name}.yaml`), stringify({ name, ...fields }))
   const receiver = await listen(onNotification)
   const children = new Set()
+  process.once('exit', () => {
+    for (const child of children) child.kill('SIGTERM')
+  })
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
   const run = (args, options) => {
     const child = time.start(process.execPath, [PROGRAM, ...args], options)
     children.add(child)
@@ -54,7 +58,9 @@ export async function createWorld(options) {
     return child
   }
   const places = ['--state-dir', join(dir, 'state'), '--strategies-dir', strategiesDir]
-  const sandbox = run(['sandbox', '--json', '--config-out', config, ...places])
+  // As on Base, and feeds that move less often than blocks come: most of what the machine has to do is the chains'.
+  const pace = ['--block-interval', '2s', '--feed-interval', '5s']
+  const sandbox = run(['sandbox', '--json', '--config-out', config, ...places, ...pace])
   const shown = await firstJson(sandbox)
   const settings = parse(readFileSync(config, 'utf8'))
   settings.http = { host: '127.0.0.1', port }

@@ -30,6 +30,8 @@ export type SandboxOptions = {
   }
   /** Time between market steps, each pushed to the feeds. Default 1000; 0 leaves stepping to the admin port. */
   readonly feedIntervalMs?: number
+  /** A block at least so often on both chains, so that their time moves on. Default 1000; 0: with a transaction only. */
+  readonly blockIntervalMs?: number
   readonly market?: Partial<Omit<MarketSettings, 'seed'>>
   /** Seconds a quote and its permit live. Default 60. */
   readonly quoteLifetimeSeconds?: number

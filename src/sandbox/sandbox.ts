@@ -8,6 +8,7 @@ import type { AggregatorChainId } from './aggregator/settings.ts'
 import { type AggregatorVenue, startAggregator } from './aggregator/venue.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
 import { startAnvil } from './evm/anvil.ts'
+import { mineBlocks } from './evm/blocks.ts'
 import { type Deployment, deployGaslessContracts, fundToken } from './evm/deploy.ts'
 import { createRpc, type Rpc } from './evm/rpc.ts'
 import { createFaults, type Faults } from './faults.ts'
@@ -174,6 +175,7 @@ async function startBase(options: SandboxOptions, log: SandboxLog, undo: (() => 
   undo.push(() => anvil.stop())
   const rpc = createRpc(anvil.rpcUrl)
   undo.push(() => rpc.close())
+  undo.push(mineBlocks(rpc, { everyMs: options.blockIntervalMs, log }))
   const genesis = await rpc.call<{ hash: Hex }>('eth_getBlockByNumber', ['0x0', false])
   const deployment = await deployGaslessContracts(rpc, chainId)
   const trader = await fundTrader(rpc, deployment, options.traderKey)

@@ -3,6 +3,7 @@ import type { Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import type { AdminRoutes } from '../admin.ts'
 import { startAnvil } from '../evm/anvil.ts'
+import { mineBlocks } from '../evm/blocks.ts'
 import { createRpc, type Rpc } from '../evm/rpc.ts'
 import type { Faults } from '../faults.ts'
 import { startInterruptibleServer } from '../http/interruptible-server.ts'
@@ -61,6 +62,7 @@ export async function startAggregator(
   undo.push(() => anvil.stop())
   const rpc = createRpc(anvil.rpcUrl)
   undo.push(() => rpc.close())
+  undo.push(mineBlocks(rpc, { everyMs: options.blockIntervalMs, log }))
   const genesis = await rpc.call<{ hash: Hex }>('eth_getBlockByNumber', ['0x0', false])
   const deployment = await deployAggregatorContracts(rpc, settings)
   const { contracts, relayer } = deployment

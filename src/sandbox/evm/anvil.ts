@@ -87,10 +87,9 @@ function anvilArguments(options: AnvilOptions): string[] {
     // the daemon tells one sandbox chain from another by that hash.
     ...['--gas-limit', String(1_000_000_000 + randomInt(2 ** 30))],
     ...['--base-fee', String(1_000_000_000 + randomInt(2 ** 28))],
-    // A transaction is mined at once; a second without any still gets a block, so chain time moves on.
-    // Blocks carry the wall clock's second, several may share one, and none runs ahead.
-    ...['--mixed-mining', '--block-time', '1'],
-    ...['--prune-history', '256', '--transaction-block-keeper', '100000'],
+    // A transaction is mined at once. Blocks carry the wall clock's second, several may share one, and none runs ahead.
+    // With `--block-time` the node would keep the states of 1,500 blocks, whatever is said here: gigabytes in an hour.
+    ...['--prune-history', '32', '--transaction-block-keeper', '100000'],
   ]
 }
 

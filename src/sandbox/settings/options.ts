@@ -12,6 +12,7 @@ export function sandboxOptionsOf(settings: SandboxSettings): SandboxOptions {
   return given({
     reading: settings.reading,
     seed: settings.seed,
+    blockIntervalMs: settings.blockInterval,
     ports: given({
       rpc: ports.rpc,
       gasless: ports.gasless,

@@ -100,6 +100,7 @@ const faults = z.union([filePath(), z.record(z.string(), z.unknown())], {
 export const sandboxSettingsSchema = section({
   reading: leaf('reading', oneOf(['deployed', 'described'])),
   seed: leaf('seed', integer({ min: 1, max: 999_999_999 })),
+  blockInterval: leaf('blockInterval', duration({ min: '0s', max: '1h' })),
   faults: leaf('faults', faults),
   ports: ports.optional(),
   market: market.optional(),

@@ -91,7 +91,7 @@ describe('a nonce far ahead of the account’s', () => {
   })
 
   test('is none where only the one before it still waits for its block', async () => {
-    const slow = await startSandbox({ feedIntervalMs: 0, aggregator: QUIET })
+    const slow = await startSandbox({ feedIntervalMs: 0, blockIntervalMs: 0, aggregator: QUIET })
     const rpc = createRpc(slow.sepolia.rpcUrl)
     onTestFinished(async () => {
       await rpc.close()

@@ -57,6 +57,17 @@ describe('the EVM node', () => {
     expect(new Set(hashes).size).toBe(3)
   })
 
+  test('keeps the state of few blocks, so that its memory does not grow with the hours it runs', async () => {
+    const anvil = await startAnvil({ chainId: 8453, log: quiet })
+    onTestFinished(() => anvil.stop())
+    const rpc = createRpc(anvil.rpcUrl)
+    onTestFinished(() => rpc.close())
+    const address = '0x0000000000000000000000000000000000000001'
+    await rpc.call('anvil_mine', ['0x40'])
+    await expect(rpc.call('eth_getBalance', [address, '0x3c'])).resolves.toBe('0x0')
+    await expect(rpc.call('eth_getBalance', [address, '0x1'])).rejects.toThrow(/OutOfRange/)
+  })
+
   test('without a binary the error says what to do', async () => {
     const missing = startAnvil({ chainId: 8453, bin: '/nonexistent/anvil', log: quiet })
     await expect(missing).rejects.toThrow(/install Foundry/)

@@ -12,6 +12,7 @@ import { load, optionsOf } from './sandbox-settings-fixture.ts'
 const EVERYTHING = `
 reading: described
 seed: 7
+blockInterval: 2s
 ports: { rpc: 8545, gasless: 8080, admin: 8081, aggregatorRpc: 8546, aggregator: 8082 }
 market:
   feedInterval: 500ms
@@ -61,6 +62,7 @@ type EveryOption = Required<Omit<SandboxOptions, NoSettings>> & {
 const EVERY_OPTION: EveryOption = {
   reading: 'described',
   seed: 7,
+  blockIntervalMs: 2_000,
   ports: { rpc: 8545, gasless: 8080, admin: 8081, sepoliaRpc: 8546, aggregator: 8082 },
   feedIntervalMs: 500,
   market: {

@@ -18,6 +18,14 @@ export const GENERAL_SETTINGS = [
     meaning: 'Seed of the prices: the same seed, the same prices',
   },
   {
+    path: 'blockInterval',
+    flag: '--block-interval',
+    value: 'duration',
+    byDefault: '1s',
+    meaning:
+      'Time between blocks of both chains when nothing is sent; 0s mines only what is sent, and time on the chains stands still between',
+  },
+  {
     path: 'faults',
     flag: '--faults',
     value: 'file',
