@@ -47,6 +47,12 @@ test('journal: what was appended is read again from the disk', async () => {
   expect(ratios.p50).toBeGreaterThan(0)
 }, 60_000)
 
+test('page: every look at a long past and at a short one says something', async () => {
+  const { looks } = await bench('page', '--rounds', '1', '--strategies', '20', '--fills', '2000')
+  expect(looks.length).toBeGreaterThan(5)
+  for (const { fewMs, manyMs } of looks) expect(Math.min(fewMs, manyMs)).toBeGreaterThan(0)
+}, 60_000)
+
 test('memory: daemons with one strategy and with a hundred start, and stay idle', async () => {
   const { one, many, ratio } = await bench(
     'memory',

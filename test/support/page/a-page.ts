@@ -3,39 +3,10 @@ import { Page, type PageInput } from '../../../src/adapters/page/page.ts'
 import type { JournalOptions, OpenedJournal } from '../../../src/adapters/state/journal-file.ts'
 import type { Fact } from '../../../src/domain/book/fact.ts'
 import type { Settings } from '../../../src/domain/settings.ts'
-import { NO_CAPS, type Strategy } from '../../../src/domain/strategy.ts'
-import { USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
-import { OPEN } from '../builders.ts'
+import type { Strategy } from '../../../src/domain/strategy.ts'
 import { OWNER } from '../state/journal-story.ts'
 import { openForTest, temporaryDirectory } from '../state/state-directory.ts'
-
-/** As far as a page reads settings. */
-export function pageSettings(stateDir: string, changes: Partial<Settings> = {}): Settings {
-  const chain = { rpcUrls: [], finality: 5, agree: 1 } as const
-  return {
-    mode: 'live',
-    stateDir,
-    journal: { archive: undefined, keepFiles: 64 },
-    http: { host: '127.0.0.1', port: 0, hosts: [], page: true },
-    chains: new Map([
-      ['base', { ...chain, name: 'base', chainId: 8453, explorer: 'https://explorer.example/' }],
-      ['sepolia', { ...chain, name: 'sepolia', chainId: 11_155_111, explorer: undefined }],
-    ]),
-    gasless: { chain: 'base', wallet: 'trader' },
-    aggregator: {
-      chain: 'sepolia',
-      wallet: 'operator',
-      gasTank: { alertBelowWei: 10n ** 16n, topUp: undefined, methods: 'auto' },
-    },
-    tokens: new Map([
-      ['USDC', USDC],
-      ['WETH', WETH],
-    ]),
-    prices: new Map([['WETH/USDC', WETH_USDC]]),
-    limits: { ...OPEN, perDay: NO_CAPS, maxDeviationBps: 200, maxOpenIntents: undefined },
-    ...changes,
-  } as unknown as Settings
-}
+import { pageSettings } from './page-settings.ts'
 
 export type APage = {
   readonly page: Page

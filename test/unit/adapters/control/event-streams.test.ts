@@ -30,6 +30,10 @@ class Source implements EventSource {
   }
 }
 
+/** On a busy machine a second is soon over. */
+const SOON_MS = 15_000
+const soon = (check: () => void): Promise<void> => vi.waitFor(check, SOON_MS)
+
 const FAST = { everyMs: 20, commentEveryMs: 100_000 }
 
 async function start(source: Source, options: EventStreamsOptions = {}) {
@@ -59,7 +63,7 @@ async function start(source: Source, options: EventStreamsOptions = {}) {
         listener.text += text
       })
     socket.write(`GET /events${query} HTTP/1.1\r\nhost: x\r\n\r\n`)
-    await vi.waitFor(() => expect(isReading ? listener.text : 'data:').toContain('data:'))
+    await soon(() => expect(isReading ? listener.text : 'data:').toContain('data:'))
     return listener
   }
   return { streams, listen }
@@ -90,7 +94,7 @@ test('a change is made once for all who have seen the same', async () => {
   const listeners = [await listen(), await listen(), await listen()]
   source.made = []
   source.revision = 2
-  await vi.waitFor(() => {
+  await soon(() => {
     for (const each of listeners) expect(eventsIn(each).at(-1)).toEqual({ id: 2, since: 1 })
   })
   await sleep(100)
@@ -103,9 +107,9 @@ test('nothing is asked for while nobody listens', async () => {
   await sleep(60)
   expect(source.refreshed).toBe(0)
   const { socket } = await listen()
-  await vi.waitFor(() => expect(source.refreshed).toBeGreaterThan(2))
+  await soon(() => expect(source.refreshed).toBeGreaterThan(2))
   socket.destroy()
-  await vi.waitFor(() => expect(streams.size).toBe(0))
+  await soon(() => expect(streams.size).toBe(0))
   const { refreshed } = source
   await sleep(80)
   expect(source.refreshed).toBe(refreshed)
@@ -114,30 +118,33 @@ test('nothing is asked for while nobody listens', async () => {
 test('there is at most one event in the time that is set', async () => {
   const source = new Source()
   const { listen } = await start(source, { everyMs: 200 })
+  const startedMs = performance.now()
   const listener = await listen()
   for (let change = 0; change < 50; change += 1) {
     source.revision += 1
     await sleep(10)
   }
-  expect(eventsIn(listener).length).toBeLessThanOrEqual(4)
+  const spans = Math.ceil((performance.now() - startedMs) / 200)
+  expect(eventsIn(listener).length).toBeLessThanOrEqual(1 + spans)
+  expect(eventsIn(listener).length).toBeGreaterThan(1)
 })
 
 test('a comment keeps a quiet stream alive', async () => {
   const source = new Source()
   const { listen } = await start(source, { commentEveryMs: 50 })
   const listener = await listen()
-  await vi.waitFor(() => expect(listener.text.match(/: nothing new/g)?.length).toBeGreaterThan(2))
+  await soon(() => expect(listener.text.match(/: nothing new/g)?.length).toBeGreaterThan(2))
   expect(eventsIn(listener)).toHaveLength(1)
 })
 
 test('who does not read is cut off after a while, and nobody else is', async () => {
   const source = new Source()
-  const { streams, listen } = await start(source, { stuckMsMax: 300 })
+  const { streams, listen } = await start(source, { stuckMsMax: 1_500 })
   source.bytes = 8_000_000
   await listen('', false)
   const reader = await listen()
   source.bytes = 10
-  await vi.waitFor(() => expect(streams.size).toBe(1))
+  await soon(() => expect(streams.size).toBe(1))
   expect(reader.isOver).toBe(false)
 })
 
@@ -146,7 +153,7 @@ test('who was slow for a while is told all that changed meanwhile', async () => 
   const { listen } = await start(source, { stuckMsMax: 10_000 })
   source.bytes = 8_000_000
   const slow = await listen('', false)
-  await vi.waitFor(() => expect(source.made).toHaveLength(1))
+  await soon(() => expect(source.made).toHaveLength(1))
   source.bytes = 10
   for (let change = 0; change < 5; change += 1) {
     source.revision += 1
@@ -155,7 +162,7 @@ test('who was slow for a while is told all that changed meanwhile', async () => 
   slow.socket.setEncoding('utf8').on('data', (text) => {
     slow.text += text
   })
-  await vi.waitFor(() => expect(slow.text).toMatch(/id: 6\n.*\ndata: \{"since":1,/), 5_000)
+  await soon(() => expect(slow.text).toMatch(/id: 6\n.*\ndata: \{"since":1,/))
   // All of it in one event: nothing was kept for it meanwhile.
   expect(slow.text.match(/event: change/g)).toHaveLength(2)
 })
@@ -166,7 +173,7 @@ test('the one that has listened longest gives way', async () => {
   const [first, second] = [await listen(), await listen()]
   await listen()
   await listen()
-  await vi.waitFor(() => expect(first.isOver).toBe(true))
+  await soon(() => expect(first.isOver).toBe(true))
   expect([second.isOver, streams.size]).toEqual([false, 3])
 })
 
@@ -179,7 +186,7 @@ test('a source that fails ends nobody, and is asked again', async () => {
   expect(listener.isOver).toBe(false)
   source.fault = undefined
   source.revision = 5
-  await vi.waitFor(() => expect(eventsIn(listener).at(-1)?.id).toBe(5))
+  await soon(() => expect(eventsIn(listener).at(-1)?.id).toBe(5))
   expect(listener.text).not.toContain('secret')
 })
 
@@ -188,6 +195,6 @@ test('closing ends all of them, and nobody is let in any more', async () => {
   const { streams, listen } = await start(source)
   const listeners = [await listen(), await listen()]
   streams.close()
-  await vi.waitFor(() => expect(listeners.every(({ isOver }) => isOver)).toBe(true))
+  await soon(() => expect(listeners.every(({ isOver }) => isOver)).toBe(true))
   expect(streams.size).toBe(0)
 })

@@ -213,7 +213,8 @@ describe('the state lock', () => {
         expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'),
       )
       process.kill(pid, 'SIGKILL')
-      await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z '))
+      const isZombie = () => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ')
+      await vi.waitFor(isZombie, 10_000)
       await leaveClaim(dir, { pid, startTicks: undefined })
       expect(() => process.kill(pid, 0)).not.toThrow()
       await acquireLock(dir, HOLDER)

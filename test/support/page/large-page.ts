@@ -1,0 +1,49 @@
+import { Page } from '../../../src/adapters/page/page.ts'
+import { createScrubber } from '../../../src/adapters/tell/scrubber.ts'
+import { aStrategy } from '../builders.ts'
+import { OWNER } from '../state/journal-story.ts'
+import { FIRST_SLOT, type LargeJournal, SLOT_STEP, strategyName } from './large-journal.ts'
+import { pageSettings } from './page-settings.ts'
+
+const scrubber = createScrubber()
+scrubber.add('hunter2hunter2')
+
+/** A page over the journal that `writeLargeJournal` left in a directory, with so many strategies. Throws where a page would warn. */
+export function openLargePage(dir: string, large: LargeJournal, strategies: number): Page {
+  const settings = pageSettings(dir)
+  const page = new Page({
+    settings,
+    version: '1',
+    now: () => 1_800_000_000_000,
+    hiding: { clean: scrubber.text, value: scrubber.value },
+    describe: ({ kind, enabled, name }) => ({
+      ...{ kind, enabled },
+      does: `${name} does`,
+      schedule: 'now',
+    }),
+    warn: (message) => {
+      throw new Error(message)
+    },
+  })
+  const names = Array.from({ length: strategies }, (_, index) => strategyName(index))
+  page.take({
+    strategies: names.map((name) => aStrategy({ name })),
+    account: settings.limits,
+  })
+  page.begin({
+    state: large.state,
+    wallets: new Map([['trader', OWNER]]),
+    ready: () => ({ ok: true, reasons: [] }),
+  })
+  return page
+}
+
+/** When the slot of a fill was due. */
+export function slotOfFill(fill: number): number {
+  return FIRST_SLOT + fill * SLOT_STEP
+}
+
+/** The record after those of so many fills: six each, and one of a skip at every tenth. */
+export function seqAfter(fills: number): number {
+  return fills * 6 + Math.floor(fills / 10) + 1
+}
