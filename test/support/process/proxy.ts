@@ -80,7 +80,12 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
   }
 }
 
-async function forward(target: string, request: IncomingMessage, body: Buffer): Promise<Reply> {
+/** Passes a request on, and what came of it. */
+export async function forward(
+  target: string,
+  request: IncomingMessage,
+  body: Buffer,
+): Promise<Reply> {
   const { method = 'GET', headers, url = '/' } = request
   const { connection: _, host: __, ...kept } = headers
   const outgoing = send(new URL(url, target), { method, headers: kept, agent: false })

@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import { forward } from './proxy.ts'
+
+export type Gossip = {
+  readonly url: string
+  /** Signatures that it was given, as hex without 0x. */
+  readonly signatures: ReadonlySet<string>
+  /** How often it talked. */
+  readonly talked: () => number
+}
+
+export type GossipOptions = {
+  /** Undefined for one that only takes, as a receiver of notifications does. */
+  readonly target: string | undefined
+  /** What its address ends with, as an access key does. */
+  readonly path: string
+  /** Whatever it knows of secrets. */
+  readonly knows: readonly string[]
+  /** One request of so many is answered with all that it has heard. */
+  readonly every: number
+  readonly status: number
+}
+
+const SIGNATURE = /0x([0-9a-fA-F]{130})\b/g
+const TEXT_MAX = 20_000
+
+/**
+ * A service that now and then answers with an error that repeats what it was asked, headers and all, and every secret it knows:
+ * first as plain text, then as a service would word it. Ends with the test.
+ */
+export async function startGossip(options: GossipOptions): Promise<Gossip> {
+  const { target, path, knows, every, status } = options
+  const signatures = new Set<string>()
+  let requests = 0
+  let talks = 0
+  const talk = (request: IncomingMessage, body: Buffer, response: ServerResponse): void => {
+    talks += 1
+    const heard = [request.url, JSON.stringify(request.headers), body.toString()]
+    const text = `no: ${[...knows, ...heard].join(' ')}`.slice(0, TEXT_MAX)
+    const { id = null } = idOf(body)
+    const error = { code: -32_000, message: text, data: { said: text } }
+    const said =
+      talks % 2 === 0 ? text : JSON.stringify({ jsonrpc: '2.0', id, error, errorId: text })
+    response
+      .writeHead(status, { 'content-type': 'application/json', 'x-said': encodeURI(text) })
+      .end(said)
+  }
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await buffer(request)
+    for (const [, signature = ''] of body.toString().matchAll(SIGNATURE)) signatures.add(signature)
+    requests += 1
+    if (requests % every === 0) return talk(request, body, response)
+    if (target === undefined) return void response.writeHead(200).end('{}')
+    request.url = (request.url ?? '').replace(path, '')
+    const reply = await forward(target, request, body)
+    response.writeHead(reply.status, reply.headers).end(reply.body)
+  }
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => request.socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}${path}`, signatures, talked: () => talks }
+}
+
+function idOf(body: Buffer): { readonly id?: unknown } {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return {}
+  }
+}
