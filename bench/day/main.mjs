@@ -1,32 +1,33 @@
 // `node bench/day/main.mjs --speed 20`: a day of trading, an order a second, that many times as fast as the clock: what the daemon
 // holds in memory and on disk hour by hour, and how long its page and its metrics take. The first full hour is the peer of the
-// last. Needs libfaketime and `npm run build`.
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// last. The service is the lean one: a real chain has to copy more with every fill. Needs libfaketime and `npm run build`.
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createFastTime } from '../../scripts/day/fast-time.mjs'
-import { createWorld } from '../../scripts/day/world.mjs'
+import { cacheDir } from '../bundle.mjs'
+import { layOutLive } from '../live-config.mjs'
 
+const TRANCHED = fileURLToPath(new URL('../../dist/tranched.js', import.meta.url))
+const LEAN_SERVICE = fileURLToPath(new URL('../orders/lean-service.mjs', import.meta.url))
 const HOUR_MS = 3_600_000
 const LOOK_MS = 60_000
 const PORT = 19_465
 const PATHS = ['/metrics', '/', '/api/overview', '/api/fills?limit=100']
 
-const STRATEGIES = {
-  'every-second': {
-    kind: 'dca',
-    schedule: { cron: '* * * * * *', missed: 'latest', maxLateness: '30s' },
-    ...{ sell: 'USDC', buy: 'WETH', amount: '5' },
-    limits: { perDay: '1000000' },
-  },
-  call: {
-    kind: 'call',
-    schedule: { cron: '0 * * * * *', missed: 'latest', maxLateness: '30s' },
-    ...{ to: 'demo', function: 'record(bytes32)', gasLimit: 150_000 },
-    args: [`0x${'74'.repeat(32)}`],
-  },
-}
+/** Due each second; a fill of 5 USDC each time. */
+const STRATEGY = [
+  'name: every-second',
+  'kind: dca',
+  'schedule: { cron: "* * * * * *", missed: latest, maxLateness: 30s }',
+  'sell: USDC',
+  'buy: WETH',
+  'amount: "5"',
+  'limits: { perDay: "1000000" }',
+]
 
 const { values } = parseArgs({
   options: {
@@ -36,59 +37,85 @@ const { values } = parseArgs({
   },
 })
 const hours = Number(values.hours)
-const dir = mkdtempSync(join(tmpdir(), 'tranched-day-'))
+const dir = join(cacheDir, 'day')
+rmSync(dir, { recursive: true, force: true })
+mkdirSync(dir, { recursive: true })
 const time = createFastTime({ speed: Number(values.speed), startMs: Date.now(), dir })
-let world
-try {
-  world = await createWorld({
-    ...{ time, dir, port: PORT, strategies: STRATEGIES, onNotification: () => undefined },
-    adjust: (settings) => {
-      settings.limits = { maxDeviationBps: 200 }
-      settings.gasless.requestsPerSecond = 50
-      settings.aggregator.gasTank = {
-        topUp: { below: '0.02', amount: '0.05', maxPerDay: '1' },
-      }
-    },
-  })
-  const startMs = time.now()
-  const rows = []
-  for (let hour = 1; hour <= hours; hour += 1) {
-    const tookMs = new Map(PATHS.map((path) => [path, []]))
-    let metrics = ''
-    while (time.now() < startMs + hour * HOUR_MS) {
-      for (const path of PATHS) {
-        const began = performance.now()
-        const response = await fetch(`http://127.0.0.1:${PORT}${path}`)
-        const text = await response.text()
-        tookMs.get(path).push(performance.now() - began)
-        if (path === '/metrics') metrics = text
-      }
-      await time.sleep(LOOK_MS)
+const service = time.start(process.execPath, [LEAN_SERVICE], { stdio: ['pipe', 'pipe', 'inherit'] })
+let daemon
+process.once('exit', () => {
+  service.kill()
+  daemon?.kill()
+})
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+const ready = JSON.parse((await once(createInterface({ input: service.stdout }), 'line'))[0])
+const live = join(dir, 'live')
+const config = layOutLive(ready, {
+  dir: live,
+  strategies: { 'every-second': STRATEGY },
+  more: {
+    http: { host: '127.0.0.1', port: PORT },
+    journal: { archive: join(live, 'archive'), keepFiles: 8 },
+    log: { level: 'warn', format: 'json' },
+  },
+})
+daemon = time.start(process.execPath, [TRANCHED, 'run', '--config', config], {
+  stdio: ['ignore', 'inherit', 'inherit'],
+})
+for (let tries = 0; !(await isReady()); tries += 1) {
+  if (tries > 300) throw new Error('the daemon is not ready after half a minute')
+  await new Promise((resolve) => setTimeout(resolve, 100))
+}
+const startMs = time.now()
+const rows = []
+for (let hour = 1; hour <= hours; hour += 1) {
+  const tookMs = new Map(PATHS.map((path) => [path, []]))
+  let metrics = ''
+  while (time.now() < startMs + hour * HOUR_MS) {
+    for (const path of PATHS) {
+      const began = performance.now()
+      const response = await fetch(`http://127.0.0.1:${PORT}${path}`)
+      const text = await response.text()
+      tookMs.get(path).push(performance.now() - began)
+      if (path === '/metrics') metrics = text
     }
-    const row = {
-      hour,
-      fills: sum(metrics, 'tranched_fills_total'),
-      rssMiB: mib(sum(metrics, 'process_resident_memory_bytes')),
-      heapMiB: mib(sum(metrics, 'nodejs_heap_size_used_bytes')),
-      stateMiB: mib(sizeOf(join(dir, 'state'))),
-      archiveMiB: mib(sizeOf(join(dir, 'archive'))),
-      ...Object.fromEntries(
-        [...tookMs].map(([path, all]) => [path, { p50Ms: at(all, 0.5), p99Ms: at(all, 0.99) }]),
-      ),
-    }
-    rows.push(row)
-    console.error(JSON.stringify(row))
+    await time.sleep(LOOK_MS)
   }
-  const [first] = rows
-  const last = rows.at(-1)
-  console.log(
-    values.json
-      ? JSON.stringify(rows)
-      : `memory in hour ${last.hour} over hour 1: ${(last.rssMiB / first.rssMiB).toFixed(2)}; state directory ${last.stateMiB} MiB, archive ${last.archiveMiB} MiB, ${last.fills} fills`,
+  const row = {
+    hour,
+    fills: sum(metrics, 'tranched_fills_total'),
+    skips: sum(metrics, 'tranched_skips_total'),
+    rssMiB: mib(sum(metrics, 'process_resident_memory_bytes')),
+    heapMiB: mib(sum(metrics, 'nodejs_heap_size_used_bytes')),
+    stateMiB: mib(sizeOf(join(live, 'state'))),
+    archiveMiB: mib(sizeOf(join(live, 'archive'))),
+    ...Object.fromEntries(
+      [...tookMs].map(([path, all]) => [path, { p50Ms: at(all, 0.5), p99Ms: at(all, 0.99) }]),
+    ),
+  }
+  rows.push(row)
+  console.error(JSON.stringify(row))
+}
+const [first] = rows
+const last = rows.at(-1)
+console.log(
+  values.json
+    ? JSON.stringify(rows)
+    : `memory in hour ${last.hour} over hour 1: ${(last.rssMiB / first.rssMiB).toFixed(2)}; state directory ${last.stateMiB} MiB, archive ${last.archiveMiB} MiB, ${last.fills} fills`,
+)
+daemon.kill()
+await once(daemon, 'close')
+rmSync(dir, { recursive: true, force: true })
+process.exit(0)
+
+async function isReady() {
+  return fetch(`http://127.0.0.1:${PORT}/readyz`).then(
+    async (response) => {
+      await response.arrayBuffer()
+      return response.ok
+    },
+    () => false,
   )
-} finally {
-  await world?.close()
-  rmSync(dir, { recursive: true, force: true })
 }
 
 function sum(metrics, name) {

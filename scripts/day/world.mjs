@@ -37,13 +37,12 @@ const STRATEGIES = {
   },
 }
 
-/** Everything is up, and both venues trade, when this resolves. `dir` is empty; `adjust` may change the daemon's config. */
-export async function createWorld(options) {
-  const { time, dir, port, strategies = STRATEGIES, onNotification, adjust } = options
+/** Everything is up, and both venues trade, when this resolves. `dir` is empty. */
+export async function createWorld({ time, dir, port, onNotification }) {
   const config = join(dir, 'live.yaml')
   const strategiesDir = join(dir, 'strategies')
   mkdirSync(strategiesDir)
-  for (const [name, fields] of Object.entries(strategies))
+  for (const [name, fields] of Object.entries(STRATEGIES))
     writeFileSync(join(strategiesDir, `${name}.yaml`), stringify({ name, ...fields }))
   const receiver = await listen(onNotification)
   const children = new Set()
@@ -77,7 +76,6 @@ export async function createWorld(options) {
       },
     ],
   }
-  adjust?.(settings)
   writeFileSync(config, stringify(settings))
 
   let daemon

@@ -199,6 +199,22 @@ export const DAEMON: Sheet = {
             },
           ],
         }),
+        bars({
+          title: 'Messages from afar',
+          about:
+            'To the bot of remote control, by what came of them. And whether it listens: 1 where it does, 0 where it does not, or where there is none.',
+          unit: 'short',
+          queries: [
+            {
+              expr: `sum by (outcome) (${increaseOf('tranched_remote_messages_total')})`,
+              legend: '{{outcome}}',
+            },
+            {
+              expr: `min by (service) (${of('tranched_remote_listening')}) or vector(0)`,
+              legend: '{{service}} listens',
+            },
+          ],
+        }),
         table({
           title: 'Daemons',
           about: 'Which of them runs which version.',
