@@ -259,7 +259,7 @@ const BOT_TOKEN = /^\d{1,20}:[\w-]{8,100}$/
 
 /** Token of a Telegram bot. */
 export const botToken = scalar({
-  expected: 'the token of a bot, as BotFather gives it, best in a variable',
+  expected: 'the token of a bot, as BotFather gives it, from a variable',
   json: { type: 'string' },
   read: (text) => (BOT_TOKEN.test(text) ? meant(text) : refused('this is no token of a bot')),
 })

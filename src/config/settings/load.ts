@@ -50,7 +50,7 @@ export function loadSettings(options: LoadSettingsOptions): SettingsLoaded {
   if (checked.settings === undefined || faults.length > 0 || modeProblem !== undefined)
     return failed(document, faults, modeProblem)
   const { settings } = checked
-  const exposed = writtenSecretFaults(written.tree, settings.notify)
+  const exposed = writtenSecretFaults(written.tree, settings)
   if (exposed.length > 0) return failed(document, exposed)
   const plain = plainHttpFaults(settings)
   if (settings.mode === 'live' && plain.length > 0) return failed(document, plain)

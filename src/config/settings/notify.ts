@@ -6,6 +6,7 @@ import {
 } from '../../domain/notify.ts'
 import { parseCron } from '../../domain/schedule/cron.ts'
 import type { CronRecurrence } from '../../domain/schedule/schedule.ts'
+import type { Settings } from '../../domain/settings.ts'
 import { type Fault, type Tree, valueAt } from '../yaml/document.ts'
 import type { Path } from '../yaml/problem.ts'
 import { isLoopback } from './loopback.ts'
@@ -79,15 +80,19 @@ function withLogin(smtp: string): string | undefined {
 const FROM_VARIABLE = /(^|[^$])\$\{[A-Za-z_]/
 
 /** Faults of secrets that stand in the file itself, which gets backed up and shared. `written` is the tree before variables. */
-export function writtenSecretFaults(written: Tree, notify: NotifySettings): readonly Fault[] {
-  return secretPaths(notify).flatMap(([path, secret]) => {
+export function writtenSecretFaults(
+  written: Tree,
+  { notify, control }: Pick<Settings, 'notify' | 'control'>,
+): readonly Fault[] {
+  const bot = [['control', 'telegram', 'token'], control.telegram?.token] as const
+  return [...secretPaths(notify), bot].flatMap(([path, secret]) => {
     const text = valueAt(written, path)
     if (secret === undefined || typeof text !== 'string' || FROM_VARIABLE.test(text)) return []
     return [
       {
         path,
         isSecret: true,
-        message: 'this gives access to the receiver, and must not stand in the file',
+        message: `this gives access to ${path[0] === 'control' ? 'the bot' : 'the receiver'}, and must not stand in the file`,
         expected: `"\${NAME}", with the value in the environment variable NAME`,
       },
     ]

@@ -50,6 +50,15 @@ test('unknown keys are refused, whatever they would allow', () => {
   expect(problemsOf(text, ENV).map(brief).join()).toMatch(/control\.telegram\.trigger: unknown key/)
 })
 
+test('a token has to come from a variable, as every credential of a receiver does', () => {
+  const [problem, ...others] = problemsOf(withTelegram(`{ token: "${TOKEN}", chats: [1] }`))
+  expect(others).toEqual([])
+  expect(brief(problem as never)).toMatch(
+    /control\.telegram\.token: this gives access to the bot, and must not stand in the file/,
+  )
+  expect(plain(problem as never)).not.toContain(SECRET)
+})
+
 test.each([
   ['written', withTelegram(`{ token: "${TOKEN}", chats: [-1], colour: red }`)],
   ['written wrong', withTelegram(`{ token: "${TOKEN}/x", chats: [1] }`)],
