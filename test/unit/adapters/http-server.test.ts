@@ -156,7 +156,7 @@ test('connections that send their request a byte at a time, or nothing, do not k
     const startedMs = performance.now()
     const reply = await fetch(`${server.address}/healthz`)
     expect(reply.status).toBe(200)
-    expect(performance.now() - startedMs).toBeLessThan(1_000)
+    expect(performance.now() - startedMs).toBeLessThan(3_000)
   }
 })
 

@@ -149,7 +149,7 @@ describe('errors', () => {
     const reply = await rig.connect({ timeoutMs: 150 }).quote(request)
     expect(reply).toMatchObject({ fault: { tag: 'unavailable' } })
     expect(rig.labels()).toEqual(['timeout'])
-    expect(performance.now() - startedMs).toBeLessThan(2_500)
+    expect(performance.now() - startedMs).toBeLessThan(8_000)
   })
 
   test('a body of one mebibyte is read and a larger one is not', async () => {

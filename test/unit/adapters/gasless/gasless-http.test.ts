@@ -169,7 +169,7 @@ describe('limits', () => {
     rig.server.willReply({ ...successes.quote, headers })
     await rig.connect().quote(request)
     const resetInMs = rig.readings[0]?.[1].resetInMs ?? 0
-    expect(Math.abs(resetInMs - 30_000)).toBeLessThan(1_500)
+    expect(Math.abs(resetInMs - 30_000)).toBeLessThan(8_000)
   })
 
   test('nothing but a 429 blocks a route', async () => {
@@ -229,7 +229,7 @@ describe('clock and connections', () => {
   })
 
   test('requests at one time do not wait for each other', async () => {
-    rig.server.answerWith(() => ({ ...successes.quote, delayMs: 100 }))
+    rig.server.answerWith(() => ({ ...successes.quote, delayMs: 500 }))
     const service = rig.connect()
     const startedMs = performance.now()
     const replies = await Promise.all(Array.from({ length: 20 }, () => service.quote(request)))

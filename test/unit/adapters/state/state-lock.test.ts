@@ -120,10 +120,10 @@ describe('the state lock', () => {
     }, 50)
     onTestFinished(() => clearInterval(beating))
     const startedMs = performance.now()
-    await expect(acquireLock(dir, HOLDER, { staleMs: 20_000 })).rejects.toThrow(
+    await expect(acquireLock(dir, HOLDER, { staleMs: 60_000 })).rejects.toThrow(
       new RegExp(`held by process ${process.pid} on .*its claim is kept fresh`),
     )
-    expect(performance.now() - startedMs).toBeLessThan(5_000)
+    expect(performance.now() - startedMs).toBeLessThan(15_000)
   })
 
   test('is kept fresh while the main thread of its holder does nothing but compute', async () => {
