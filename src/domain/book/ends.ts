@@ -2,6 +2,7 @@ import { InvariantError } from '../errors.ts'
 import { clientOrderId, type IntentId } from '../intent.ts'
 import { nextState, type OrderStep } from '../order.ts'
 import { wordIn } from '../word.ts'
+import { mergeUsed } from './exposures.ts'
 import type { EventOf } from './journal.ts'
 import {
   countFill,
@@ -120,5 +121,6 @@ export function bookPaperFill(
   book.bookOnPaper(state, open, event)
   const key = clientOrderId(intent.id, event.attempt)
   spend(state, open, { clientOrderId: key, token, amount: event.paid, atMs })
+  mergeUsed(state, key)
   forgetOld(state, atMs)
 }

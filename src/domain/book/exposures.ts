@@ -12,7 +12,7 @@ export type Exposure = {
 
 /** Exposures, with what is summed of them so that a cap need not look at each. Changed only by the functions here. */
 export type ExposureBook = {
-  /** By `<intentId>:<attempt>`, oldest first. */
+  /** By `<intentId>:<attempt>`, those that are counted together by strategy, token and minute; oldest first. */
   readonly exposures: Map<string, Exposure>
   /** Follows from `exposures`: by token address, and by token address and strategy. */
   readonly exposureSums: Map<string, ExposureSum>
@@ -22,8 +22,8 @@ export type ExposureBook = {
 export type ExposureSum = { live: bigint; readonly used: UsedSums }
 
 /**
- * Used permits in time order. `upTo[n]` is the sum of the first n and all that were forgotten before them, so that any
- * window's sum is one subtraction, whatever way the clock jumps.
+ * Used permits in time order. `upTo[n]` is the sum of the first n and of some that were forgotten, the same for every n, so that
+ * any window's sum is one subtraction, whatever way the clock jumps.
  */
 export type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
 
@@ -55,6 +55,27 @@ export function removeExposure(book: ExposureBook, key: string): void {
     if (exposure.live) sum.live -= exposure.amount
     else removeUsed(sum.used, exposure)
   }
+}
+
+/** Used permits of one strategy and token count as one when they were used within so long. */
+const TOGETHER_MS = 60_000
+
+/**
+ * Counts a used permit together with those of its minute, from the latest of them on: a cap holds for a minute longer at the
+ * most, and days of many orders a minute take no more room than those of one. For orders that nothing takes out of the books again.
+ */
+export function mergeUsed(book: ExposureBook, key: string): void {
+  const exposure = book.exposures.get(key)
+  if (exposure === undefined || exposure.live) return
+  const { strategy, token, amount, atMs } = exposure
+  const together = `${strategy} ${token} ${Math.floor(atMs / TOGETHER_MS)}`
+  const others = book.exposures.get(together)
+  removeExposure(book, key)
+  addExposure(book, together, {
+    ...{ strategy, token, live: false },
+    amount: (amount + (others?.amount ?? 0n)) as BaseUnits,
+    atMs: Math.max(atMs, others?.atMs ?? atMs),
+  })
 }
 
 /** What live permits of a token may still take, in base units; of one strategy when it is named. */
@@ -155,14 +176,16 @@ function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   for (let n = before + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) + exposure.amount
 }
 
-/** The sums before it grow instead of those behind it falling: only differences count, and the oldest goes first. */
+/** The sums before it grow, or those behind it fall, whichever are fewer: only differences count. */
 function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   let index = countUpTo(atMs, exposure.atMs) - 1
   // Of several at one moment its own goes: another's amount would leave a sum that falls.
   while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
-  for (let n = 0; n < index; n += 1) upTo[n] = at(upTo, n) + exposure.amount
   atMs.splice(index, 1)
-  upTo.splice(index, 1)
+  const isOld = index < upTo.length / 2
+  upTo.splice(isOld ? index : index + 1, 1)
+  if (isOld) for (let n = 0; n < index; n += 1) upTo[n] = at(upTo, n) + exposure.amount
+  else for (let n = index + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) - exposure.amount
 }
 
 function at<Value>(list: readonly Value[], index: number): Value {

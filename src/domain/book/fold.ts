@@ -2,6 +2,7 @@ import { assertNever, InvariantError } from '../errors.ts'
 import { openCall, proveCall, recordCall } from './calls.ts'
 import { markIndexed } from './deposits.ts'
 import { bookPaperFill, endAuthorization, reopenFill, settleByWord } from './ends.ts'
+import { mergeUsed } from './exposures.ts'
 import type { JournalEvent } from './journal.ts'
 import { openIntent, stepAttempt, strategyOf, takeStep, unfinalFill } from './orders.ts'
 import { noteComparison, noteDelegation, noteNonce, walletOf } from './sights.ts'
@@ -46,7 +47,7 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       for (const open of state.intents.values()) open.isInLoss = true
       return
     case 'wallet-compared':
-      noteComparison(state, event, atMs)
+      noteComparison(state, event)
       return
     case 'delegation-signed':
       noteDelegation(state, event)
@@ -136,6 +137,7 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       for (const key of event.orders) unfinalFill(state, key)
       for (const key of event.orders) {
         state.unfinal.delete(key)
+        mergeUsed(state, key)
         forgetDirect(state, key)
       }
       return

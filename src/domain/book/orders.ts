@@ -3,7 +3,7 @@ import { clientOrderId, type IntentId } from '../intent.ts'
 import { nextState, type OrderStep } from '../order.ts'
 import type { Token } from '../token.ts'
 import type { Address, BaseUnits } from '../units.ts'
-import { addExposure, removeExposure } from './exposures.ts'
+import { addExposure, mergeUsed, removeExposure } from './exposures.ts'
 import type { Fill } from './journal.ts'
 import type {
   DaemonState,
@@ -152,8 +152,8 @@ export function settle(
   for (const claim of proof.claims) state.claimedTransfers.set(claim, spentAtMs)
   const { paid, claims } = proof
   const { blockNumber, blockHash } = proof.place
-  if (blockHash !== undefined)
-    state.unfinal.set(key, { open: { ...open }, blockNumber, blockHash, paid, claims })
+  if (blockHash === undefined) mergeUsed(state, key)
+  else state.unfinal.set(key, { open: { ...open }, blockNumber, blockHash, paid, claims })
   forgetOld(state, spentAtMs)
 }
 
@@ -243,17 +243,4 @@ export function forgetOld(state: DaemonState, nowMs: number): void {
     if (nowMs - exposure.atMs < EXPOSURE_RETENTION_MS) break
     removeExposure(state, key)
   }
-}
-
-/**
- * Drops the claims that no search goes back to any more. Only where the wallet has just been compared with its chain: what is
- * not compared yet is explained by them.
- */
-export function forgetClaims(state: DaemonState, nowMs: number): void {
-  for (const [transfer, atMs] of state.claimedTransfers) {
-    if (nowMs - atMs < EXPOSURE_RETENTION_MS) break
-    state.claimedTransfers.delete(transfer)
-  }
-  for (const [key, { deadlineSeconds }] of state.spokenFor)
-    if (nowMs - deadlineSeconds * 1000 >= EXPOSURE_RETENTION_MS) state.spokenFor.delete(key)
 }

@@ -2,8 +2,8 @@ import type { CallRecord } from '../call.ts'
 import { hasLiveAuthorization } from '../order.ts'
 import { type Address, maxOf } from '../units.ts'
 import { firstFreeNonce, openCalls } from './calls.ts'
+import { forgetClaims } from './claims.ts'
 import type { EventOf } from './journal.ts'
-import { forgetClaims } from './orders.ts'
 import type { DaemonState, WalletSight } from './state.ts'
 
 /** What a wallet was last seen to have done on its chain, and what the journal has had it do since (rule T4). */
@@ -46,11 +46,7 @@ export function explainedNestedNonce(state: DaemonState, place: WalletPlace): bi
   return explained
 }
 
-export function noteComparison(
-  state: DaemonState,
-  event: EventOf<'wallet-compared'>,
-  atMs: number,
-): void {
+export function noteComparison(state: DaemonState, event: EventOf<'wallet-compared'>): void {
   const { sinceBlock, blockNumber, transactionCount } = event
   const before = sightOf(state, event)
   const { nestedNonce = before?.nestedNonce } = event
@@ -60,7 +56,7 @@ export function noteComparison(
   if (before?.nestedNonce !== undefined) noteNestedNonce(state, event, before.nestedNonce - 1n)
   for (const nonce of openNonces(state, event)) noteNonce(state, event, nonce)
   if (event.wallet === state.bound?.owner && event.chainId === state.bound.chainId)
-    forgetClaims(state, atMs)
+    forgetClaims(state)
 }
 
 /** Of transactions whose fate is unknown, those that carry calls included. */

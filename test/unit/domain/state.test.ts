@@ -6,6 +6,7 @@ import { EXPOSURE_RETENTION_MS } from '../../../src/domain/book/orders.ts'
 import type { DaemonState } from '../../../src/domain/book/state.ts'
 import { nextNonceAtLeast } from '../../../src/domain/book/transactions.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
+import type { SwapIntent } from '../../../src/domain/intent.ts'
 import { canStep, type OrderState, type OrderStep } from '../../../src/domain/order.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
 import {
@@ -310,21 +311,65 @@ describe('what no window can reach any more, by the deadline of its permit', () 
       permitFor(stuck).clientOrderId,
       permitFor(later).clientOrderId,
     ])
-    const claims = (): string[] => [...state.claimedTransfers.keys()]
-    expect(claims()).toHaveLength(2 * fillOf(later).transfers.length)
-    // What is claimed is forgotten only when the wallet was held against its chain.
-    const { owner: wallet, chainId } = BOUND
-    const seen = { sinceBlock: 1n, blockNumber: 9n, transactionCount: 0, nestedNonce: undefined }
-    const laterMs = permitFor(later).deadlineSeconds * 1_000
-    applyEvent(state, { type: 'wallet-compared', wallet, chainId, ...seen }, laterMs)
-    expect(claims()).toEqual(fillOf(later).transfers)
   })
 
   test('stays a second short of that', () => {
     apply(opened(intent))
     fillAgainAfter(retentionSeconds - 1)
     expect(state.exposures.size).toBe(2)
-    expect(state.claimedTransfers.size).toBe(4)
+  })
+})
+
+describe('what a transfer proved', () => {
+  const HOURS = 3_600
+  const claims = (): readonly string[] => [...state.claimedTransfers.keys()]
+  const fill = (of: SwapIntent): void =>
+    apply(opened(of), exposed(of), {
+      type: 'fill-proven',
+      ...{ intentId: of.id, attempt: 1, fill: fillOf(of) },
+    })
+  /** The wallet is held against its chain, at a time of the machine's that may be anything. */
+  const compare = (atMs: number): void => {
+    const { owner: wallet, chainId } = BOUND
+    const seen = { sinceBlock: 1n, blockNumber: 9n, transactionCount: 0, nestedNonce: undefined }
+    applyEvent(state, { type: 'wallet-compared', wallet, chainId, ...seen }, atMs)
+  }
+  const close = (of: SwapIntent): void => {
+    apply({ type: 'intent-closed', intentId: of.id, outcome: 'filled', reason: 'filled' })
+    const { clientOrderId } = permitFor(of)
+    if (state.unfinal.has(clientOrderId))
+      apply({ type: 'fills-final', orders: [clientOrderId], blockNumber: 13_000n })
+  }
+  const later = intentOf(2_000 + 7 * HOURS)
+
+  test('is kept until the wallet was held against its chain, and six hours by the deadlines of permits', () => {
+    fill(intent)
+    close(intent)
+    fill(later)
+    close(later)
+    expect(claims()).toHaveLength(2 * fillOf(later).transfers.length)
+    compare(0)
+    expect(claims()).toEqual(fillOf(later).transfers)
+  })
+
+  test('is not forgotten by a clock that runs years ahead', () => {
+    fill(intent)
+    close(intent)
+    compare(9e15)
+    expect(claims()).toEqual(fillOf(intent).transfers)
+  })
+
+  test.each([
+    ['under way', () => apply(opened(intentOf(2_001)), exposed(intentOf(2_001)))],
+    ['filled and not final', () => fill(intentOf(2_001))],
+  ])('is kept while an order of its time is %s', (_, begin) => {
+    fill(intent)
+    close(intent)
+    begin()
+    fill(later)
+    close(later)
+    compare(0)
+    expect(claims()).toEqual(expect.arrayContaining([...fillOf(intent).transfers]))
   })
 })
 

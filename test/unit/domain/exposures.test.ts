@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  addExposure,
+  type Exposure,
+  type ExposureBook,
+  mergeUsed,
+  usedSumAfter,
+} from '../../../src/domain/book/exposures.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import { USDC, WETH } from '../../../src/simulate/stage.ts'
+
+const MINUTE_MS = 60_000
+const START_MS = 1_800_000_000_000
+
+const used: fc.Arbitrary<Exposure> = fc.record({
+  strategy: fc.constantFrom('alpha', 'beta'),
+  token: fc.constantFrom(USDC.address, WETH.address),
+  amount: fc.bigInt({ min: 1n, max: 1_000n }).map(baseUnits),
+  atMs: fc.integer({ min: 0, max: 5 * MINUTE_MS }).map((ms) => START_MS + ms),
+  live: fc.constant(false),
+})
+
+function emptyBook(): ExposureBook {
+  return { exposures: new Map(), exposureSums: new Map() }
+}
+
+describe('used permits that are counted together', () => {
+  test('weigh no less than each by itself, and a minute longer at the most', () => {
+    const exposures = fc.array(used, { minLength: 1, maxLength: 40 })
+    fc.assert(
+      fc.property(exposures, fc.nat(6 * MINUTE_MS), fc.boolean(), (all, afterStart, isOfOne) => {
+        const [single, together] = [emptyBook(), emptyBook()]
+        for (const [index, exposure] of all.entries()) {
+          addExposure(single, `order ${index}`, exposure)
+          addExposure(together, `order ${index}`, exposure)
+          mergeUsed(together, `order ${index}`)
+        }
+        for (const token of [USDC.address, WETH.address]) {
+          const query = { token, strategy: isOfOne ? 'alpha' : undefined }
+          const afterMs = START_MS + afterStart
+          const sum = usedSumAfter(together, { ...query, afterMs })
+          expect(sum).toBeGreaterThanOrEqual(usedSumAfter(single, { ...query, afterMs }))
+          const before = { ...query, afterMs: afterMs - MINUTE_MS }
+          expect(sum).toBeLessThanOrEqual(usedSumAfter(single, before))
+        }
+      }),
+    )
+  })
+
+  test('take no more room than the minutes that there were', () => {
+    const book = emptyBook()
+    for (let second = 0; second < 3_600; second += 1) {
+      const atMs = START_MS + second * 1_000
+      const exposure = { strategy: 'alpha', token: USDC.address, amount: baseUnits(5n), atMs }
+      addExposure(book, `order ${second}`, { ...exposure, live: false })
+      mergeUsed(book, `order ${second}`)
+    }
+    expect(book.exposures.size).toBe(60)
+    const all = { token: USDC.address, afterMs: START_MS - 1 }
+    expect(usedSumAfter(book, all)).toBe(18_000n)
+    expect(usedSumAfter(book, { ...all, afterMs: START_MS + 3_600_000 })).toBe(0n)
+  })
+
+  test('are not those that may still be used', () => {
+    const book = emptyBook()
+    const exposure = { strategy: 'alpha', token: USDC.address, amount: baseUnits(5n), atMs: 1 }
+    addExposure(book, 'alpha:1:0:1', { ...exposure, live: true })
+    mergeUsed(book, 'alpha:1:0:1')
+    expect([...book.exposures.keys()]).toEqual(['alpha:1:0:1'])
+  })
+})
