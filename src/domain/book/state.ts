@@ -177,13 +177,16 @@ export type DaemonState = ExposureBook & {
   readonly deposits: Map<string, Deposit>
   /** The last call of each account that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>
-  /** Permits of orders that an operator says executed, nobody knows where; kept as long as claims are, by client order id. */
+  /** Permits of orders that an operator says executed, nobody knows where; kept for some days, by client order id. */
   readonly spokenFor: Map<string, PermitRecord>
   /** Wallets that were compared with their chains, by chain and address. */
   readonly sights: Map<string, WalletSight>
   /** Of each account that ended a transaction of its own, by chain and account. */
   readonly minedNonces: Map<string, MinedNonce>
-  /** Transfers that already prove an order, and transactions that an operator says did, oldest first: kept for some days after the wallet was compared with its chain. */
+  /**
+   * Transfers that already prove an order, and transactions that an operator says did, with a deadline, epoch ms; oldest first. Kept
+   * until the wallet was compared with its chain, and for some hours (`forgetClaims`).
+   */
   readonly claimedTransfers: Map<string, number>
   /** Proven and not final yet, by client order id. */
   readonly unfinal: Map<string, UnfinalFill>
