@@ -1,23 +1,22 @@
 // The daemon's own path, whole: config and strategies from YAML, lock, journal with fdatasync, observers with a real
-// log and real metrics, the live adapters as `cli/compose` puts them together. Only the calendar is replaced: a
+// log, real metrics and the page, the live adapters as `cli/compose` puts them together. Only the calendar is replaced: a
 // slot is due whenever a worker asks for one. What is due together is attended together, as a tick does.
 import { openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClock } from '../../src/adapters/clock.ts'
-import { createHttpServer } from '../../src/adapters/control/http-server.ts'
 import { openHaltFile } from '../../src/adapters/state/halt-file.ts'
 import { readSecretFile, readWalletKey } from '../../src/adapters/keys/keystore.ts'
 import { createLog } from '../../src/adapters/tell/log.ts'
-import { createMetrics } from '../../src/adapters/tell/metrics.ts'
-import { createObserver } from '../../src/adapters/tell/observe.ts'
 import { createScrubber } from '../../src/adapters/tell/scrubber.ts'
 import { deriveJournalKey } from '../../src/adapters/keys/journal-key.ts'
 import { createKey } from '../../src/adapters/keys/key.ts'
 import { acquireLock } from '../../src/adapters/state/state-lock.ts'
 import { openAnchors } from '../../src/cli/compose/anchors.ts'
 import { composeGuard } from '../../src/cli/compose/guard.ts'
+import { openPage, siteOf } from '../../src/cli/compose/page.ts'
 import { compose } from '../../src/cli/compose/services.ts'
 import { openState } from '../../src/cli/compose/state.ts'
+import { openTelling } from '../../src/cli/compose/telling.ts'
 import { createWatch } from '../../src/cli/daemon/watch.ts'
 import { keepHeapSmall, letHeapGrow } from '../../src/cli/heap.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
@@ -142,17 +141,23 @@ async function main() {
   const journalKey = deriveJournalKey(key.key)
   const trader = createKey(key.key)
   const clock = createClock()
-  const metrics = createMetrics({ version: 'bench' })
-  metrics.registerStrategies(strategies.map(({ name }) => name))
   const watch = createWatch(clock)
-  const tell = createObserver({ log, metrics })
+  const page = openPage(settings, { strategies, clock, log, scrubber })
   const surprises = new Map()
-  const observe = (event) => {
+  const saw = (event, record) => {
     watch.saw(event)
-    tell(event)
+    page.saw(event)
+    if (record !== undefined) page.told({ ...record, fact: event })
     if (SURPRISES.includes(event.type))
       surprises.set(event.type, (surprises.get(event.type) ?? 0) + 1)
   }
+  const telling = await openTelling(settings, {
+    ...{ log, scrubber, clock, saw },
+    mayWrite: () => lock.lostLately() === undefined,
+    ailments: () => watch.probes.health().reasons,
+  })
+  telling.registerStrategies(strategies)
+  const { observe } = telling
   const wallets = { trader: trader.address, operator: undefined }
   const anchors = await openAnchors(settings, wallets, clock)
   const opened = await openState(settings.mode, {
@@ -168,7 +173,12 @@ async function main() {
   })
   const { journal } = opened
   await anchors.keep(journal)
-  const server = await createHttpServer({ ...settings.http, metrics, ...watch.probes })
+  page.begin({
+    state: journal.state,
+    wallets: new Map([['trader', trader.address]]),
+    ready: watch.probes.ready,
+  })
+  const server = await telling.serve(watch.probes, await siteOf(page))
   const policy = { ...DEFAULT_POLICY, pollMsMin: POLL_MS_MIN, backoffMsMin: 5 }
   const haltFile = openHaltFile(settings.stateDir)
   const guard = composeGuard(haltFile.barred, lock.lostLately, () => anchors.lost())
