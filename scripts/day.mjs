@@ -32,6 +32,9 @@ const time = createFastTime({
   dir,
 })
 const notified = []
+/** Steps that could not be taken. */
+const broken = []
+const attempt = async (task) => task()
 const clockOf = (hour) =>
   `${String(Math.floor(hour)).padStart(2, '0')}:${String(Math.floor((hour % 1) * 60)).padStart(2, '0')}`
 let world
@@ -57,7 +60,8 @@ try {
   for (const { at, text, act } of steps) {
     await time.sleep(startMs + at * HOUR_MS - time.now())
     console.error(`${clockOf(hourOf(time.now()))}  ${text}`)
-    await act(world)
+    // The rest of the day says something all the same.
+    await attempt(() => act(world)).catch((error) => broken.push(`${text}: ${error.stack}`))
   }
   await time.sleep(startMs + hours * HOUR_MS - time.now())
   isOver = true
@@ -82,6 +86,7 @@ function report({ fired, hourOf }) {
     isRight = false
     console.log(`WRONG  ${text}`)
   }
+  for (const text of broken) wrong(text)
   console.log('alerts:')
   for (const { alert, labels, fromMs, toMs } of fired) {
     const cause = causeOf(alert, hourOf(fromMs))

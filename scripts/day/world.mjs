@@ -114,9 +114,8 @@ export async function createWorld({ time, dir, port, onNotification }) {
     spoilFile: () => append(join(strategiesDir, 'buy-weth.yaml'), 'slipage: 5\n'),
     mendFile: () => rewrite(join(strategiesDir, 'buy-weth.yaml'), 'slipage: 5\n'),
     setBalance: (symbol, amount) => {
-      const { address } = shown.tokens.find((token) => token.symbol === symbol)
-      const params = [shown.trader, address, `0x${amount.toString(16)}`]
-      return rpc(shown.rpcUrl, 'anvil_dealErc20', params)
+      const params = [shown.trader, shown.tokens[symbol], `0x${amount.toString(16)}`]
+      return rpc(shown.rpcUrl, 'anvil_dealERC20', params)
     },
     async useWalletElsewhere() {
       await rpc(shown.rpcUrl, 'anvil_impersonateAccount', [shown.trader])
