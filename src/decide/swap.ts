@@ -1,12 +1,14 @@
 import { intentId, type SwapIntent, type Trigger } from '../domain/intent.ts'
 import { latestStartMs } from '../domain/schedule/schedule.ts'
 import type { OrderSize, PriceBounds, SwapStrategy } from '../domain/strategy.ts'
-import type { Asset } from '../domain/token.ts'
+import { type Asset, ETHER } from '../domain/token.ts'
 import {
   type BaseUnits,
   BPS,
   baseUnits,
   compareRatio,
+  formatAmount,
+  maxOf,
   mulDivUp,
   type Ratio,
 } from '../domain/units.ts'
@@ -76,7 +78,12 @@ export function notCovered(view: MarketView, sell: Asset, maxSell: BaseUnits): S
   const free = availableOf(view, sell)
   if (free === undefined) return unreadable(sell)
   if (free >= maxSell) return undefined
-  return skip('insufficient-balance', `${free} is free of what the order may take, ${maxSell}`)
+  const { decimals, symbol } = sell.native ? ETHER : sell.token
+  const text = (amount: bigint): string => `${formatAmount(amount, decimals)} ${symbol}`
+  return skip(
+    'insufficient-balance',
+    `${text(maxOf(free, 0n))} is free, and the order may take ${text(maxSell)}`,
+  )
 }
 
 /** The price to decide by; for a pair that has no feed, its strategy's own bound stands in. */

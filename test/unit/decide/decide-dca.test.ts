@@ -87,6 +87,14 @@ describe('dollar-cost averaging', () => {
       reasonOf(aStrategy(), aMarket({ available: new Map([[USDC.address, usdc(25) - 1n]]) })),
     ).toBe('insufficient-balance')
   })
+
+  test('says in whole tokens what is there, nothing where more is promised than that', () => {
+    const said = (free: bigint) =>
+      decideDca(aStrategy(), aMarket({ available: new Map([[USDC.address, free]]) }))
+    const detail = '1.5 USDC is free, and the order may take 25 USDC'
+    expect(said(1_500_000n)).toMatchObject({ detail })
+    expect(said(-5n)).toMatchObject({ detail: detail.replace('1.5', '0') })
+  })
 })
 
 describe('on a dip', () => {
