@@ -10,6 +10,7 @@ import { GENESIS, type JournalHead, relink } from './journal-codec.ts'
 import { Fold } from './journal-fold.ts'
 import { JournalWalk } from './journal-reader.ts'
 import { type Recovered, recover, warningsOf } from './journal-recovery.ts'
+import { SEGMENT_BYTES } from './segment-log.ts'
 import { listSegments, segmentFile } from './segments.ts'
 import { SnapshotFile } from './snapshot.ts'
 import { damagedJournal } from './state-faults.ts'
@@ -28,7 +29,6 @@ import { lookAt, type StateFiles, type StateSight } from './state-files.ts'
  */
 
 const TEMPORARY = 'journal.upgrade.tmp'
-const SEGMENT_BYTES = 4 * 1024 * 1024
 
 export type UpgradeOptions = {
   readonly key?: JournalKey | undefined

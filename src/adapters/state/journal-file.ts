@@ -14,7 +14,7 @@ import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
 import { decodeRecords, encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
 import { type MissingRecords, readRecords, segmentsSince } from './journal-reader.ts'
 import { type Recovered, recover, requireSameAuthor, warningsOf } from './journal-recovery.ts'
-import { SegmentLog } from './segment-log.ts'
+import { SEGMENT_BYTES, SegmentLog } from './segment-log.ts'
 import { listSegments, type Segment, segmentFile, withArchive } from './segments.ts'
 import { keepDamaged, SnapshotFile } from './snapshot.ts'
 import { lookAt, type StateFiles, stateFiles } from './state-files.ts'
@@ -24,6 +24,8 @@ const SNAPSHOT_EVERY_DEFAULT = 1_000
 const SMALL_SNAPSHOT_BYTES = 64 * 1024
 /** How much longer than its last snapshot, if that was no small one, a journal grows before the next. */
 const JOURNAL_PER_SNAPSHOT = 4
+/** Files of the journal that are kept in memory at the most, however large the state is. */
+const FILES_SINCE_MAX = 2
 
 export type JournalOptions = {
   /** State directory. The caller holds its lock. */
@@ -223,6 +225,7 @@ class JournalFile implements Journal {
   readonly #clock: Pick<Clock, 'now'>
   readonly #observe: (event: Observation, record?: RecordPlace) => void
   readonly #snapshotEvery: number
+  readonly #sinceBytesMax: number
   readonly #fence: JournalFence | undefined
   readonly #archive: ArchiveRule | undefined
   /** Walks over the files that are under way: nothing is moved from under them. */
@@ -257,6 +260,7 @@ class JournalFile implements Journal {
     this.#fence = options.fence
     this.#archive = options.archive
     this.#snapshotEvery = Math.max(1, options.snapshotEvery ?? SNAPSHOT_EVERY_DEFAULT)
+    this.#sinceBytesMax = FILES_SINCE_MAX * (options.segmentBytes ?? SEGMENT_BYTES)
   }
 
   append(...events: readonly JournalEvent[]): Promise<void> {
@@ -341,14 +345,16 @@ class JournalFile implements Journal {
 
   /**
    * Right after the first record, too: from then on an emptied journal can be told from a new one. A snapshot costs what the
-   * state holds, so a larger state takes one less often: it never comes to more than a part of what the journal does.
+   * state holds, so a larger state takes one less often: it comes to no more than a part of what the journal does, until what is
+   * kept in memory of the journal would be too much.
    */
   #isSnapshotDue(): boolean {
     const records = this.#head.seq - this.#snapshotSeq
     if (this.#snapshotSeq === 0) return records > 0
     if (records < this.#snapshotEvery) return false
     const isSmall = this.#snapshotBytes <= SMALL_SNAPSHOT_BYTES
-    return isSmall || this.#bytesSince >= JOURNAL_PER_SNAPSHOT * this.#snapshotBytes
+    const bytesDue = Math.min(JOURNAL_PER_SNAPSHOT * this.#snapshotBytes, this.#sinceBytesMax)
+    return isSmall || this.#bytesSince >= bytesDue
   }
 
   /** The image is taken at once; the file is written when the records that it stands for are on disk. Never rejects. */

@@ -6,7 +6,7 @@ import { type Segment, segmentFile } from './segments.ts'
 import { damagedJournal } from './state-faults.ts'
 
 /** An order a minute fills this in a day or so. A start reads one such file, or two. */
-const SEGMENT_BYTES = 4 * 1024 * 1024
+export const SEGMENT_BYTES = 4 * 1024 * 1024
 
 export type SegmentLogOptions = {
   /** Directory of the segments. */

@@ -22,8 +22,8 @@ export type ExposureBook = {
 export type ExposureSum = { live: bigint; readonly used: UsedSums }
 
 /**
- * Used permits in time order. `upTo[n]` is the sum of the first n and of some that were forgotten, the same for every n, so that
- * any window's sum is one subtraction, whatever way the clock jumps.
+ * Used permits in time order. `upTo[n]` is the sum of the first n, so that any window's sum is one subtraction, whatever way the
+ * clock jumps.
  */
 export type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
 
@@ -176,16 +176,14 @@ function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   for (let n = before + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) + exposure.amount
 }
 
-/** The sums before it grow, or those behind it fall, whichever are fewer: only differences count. */
+/** The oldest goes once a minute at the most, and any other soon after it came, so that few sums lie behind it, or that is rare. */
 function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   let index = countUpTo(atMs, exposure.atMs) - 1
   // Of several at one moment its own goes: another's amount would leave a sum that falls.
   while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
   atMs.splice(index, 1)
-  const isOld = index < upTo.length / 2
-  upTo.splice(isOld ? index : index + 1, 1)
-  if (isOld) for (let n = 0; n < index; n += 1) upTo[n] = at(upTo, n) + exposure.amount
-  else for (let n = index + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) - exposure.amount
+  upTo.splice(index + 1, 1)
+  for (let n = index + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) - exposure.amount
 }
 
 function at<Value>(list: readonly Value[], index: number): Value {

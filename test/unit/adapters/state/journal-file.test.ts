@@ -135,6 +135,18 @@ describe('snapshots', () => {
     await until(() => seqOf(dir) > 1_200)
   })
 
+  test('of the largest state wait for two files of the journal and no longer', async () => {
+    const dir = temporaryDirectory()
+    const segmentBytes = 60_000
+    const { journal } = await openForTest(dir, { snapshotEvery: 10, segmentBytes })
+    await journal.append(...Array.from({ length: 1_200 }, (_, n) => scheduled(`a-${n}`)))
+    await until(() => seqOf(dir) === 1_200)
+    expect(4 * statSync(join(dir, 'state.json')).size).toBeGreaterThan(3 * segmentBytes)
+    let bytes = 0
+    for (; bytes < 2 * segmentBytes; bytes += 200) await journal.append(scheduled('a-0'))
+    await until(() => seqOf(dir) > 1_200)
+  })
+
   test('hold the state of their record although appends go on meanwhile', async () => {
     const dir = temporaryDirectory()
     const { journal, close } = await openForTest(dir, { snapshotEvery: 3 })
