@@ -40,7 +40,11 @@ const clockOf = (hour) =>
 let world
 let isOver = false
 try {
-  world = await createWorld({ time, dir, port: PORT, onNotification: (each) => notified.push(each) })
+  // What was answered too late to be heard comes again, by the same id: receivers go by that.
+  const onNotification = (each) => {
+    if (notified.every(({ id }) => id !== each.id)) notified.push(each)
+  }
+  world = await createWorld({ time, dir, port: PORT, onNotification })
   const startMs = time.now()
   const hourOf = (ms) => (ms - startMs) / HOUR_MS
   console.error(`a day at ${time.speed} times its speed, in ${dir}`)
