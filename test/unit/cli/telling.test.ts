@@ -7,12 +7,16 @@ const SECRET = 'CANARY-canary_CANARY-canary_CANARYc'
 const TOKEN = `987654321:${SECRET}`
 
 test('no token of a bot, nor its secret part, nor a secret in its address, gets through the log', async () => {
-  const text = `${CONFIG}control: { telegram: { token: "${TOKEN}", chats: [1], apiRoot: "https://bots.example/proxy/SECRETPATH123" } }\n`
+  const text = `${CONFIG}control: { telegram: { token: "\${BOT}", chats: [1], apiRoot: "https://bots.example/proxy/SECRETPATH123" } }\n`
   const written: string[] = []
   const stdout = { write: (line: string) => written.push(line) }
   const io = { stdout, stderr: stdout } as unknown as Io
   const scrubber = openScrubber()
-  const log = await openLog(settingsOf(text), { io, json: false, scrubber })
+  const log = await openLog(settingsOf(text, { env: { BOT: TOKEN } }), {
+    io,
+    json: false,
+    scrubber,
+  })
   log.info(`POST /bot${TOKEN}/getUpdates`, { token: TOKEN, part: SECRET, at: 'SECRETPATH123' })
   log.error('failed', { err: new Error(`no route to https://bots.example/bot${TOKEN}`) })
   expect(written).toHaveLength(2)
