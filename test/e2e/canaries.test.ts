@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -6,6 +6,7 @@ import type { FillsPage, StrategyRow } from '../../src/adapters/page/model.ts'
 import { type Running, run } from '../support/process/cli.ts'
 import { type Gossip, type GossipOptions, startGossip } from '../support/process/gossip.ts'
 import { type RecordedRequest, startScriptedServer } from '../support/process/scripted-server.ts'
+import { filesBelow, processList } from '../support/process/traces.ts'
 import { startBotApi } from '../support/telegram/bot-api-server.ts'
 import { person } from '../support/telegram/people.ts'
 import { mentionsKey } from './books.ts'
@@ -181,24 +182,4 @@ async function lookAround(address: string): Promise<readonly string[]> {
   const chunk = await reader?.read()
   await reader?.cancel()
   return [...texts, new TextDecoder().decode(chunk?.value)]
-}
-
-function filesBelow(dir: string): readonly string[] {
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(dir, name))
-    .filter((file) => statSync(file).isFile())
-}
-
-/** Every command line of the machine. */
-function processList(): string {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return pids
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-      } catch {
-        return ''
-      }
-    })
-    .join('\n')
 }

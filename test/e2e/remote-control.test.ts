@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { type Running, run } from '../support/process/cli.ts'
+import { filesBelow, processList } from '../support/process/traces.ts'
 import { collect } from '../support/state/state-directory.ts'
 import { type BotApiServer, startBotApi } from '../support/telegram/bot-api-server.ts'
 import { forgeries, type Person, person, queue } from '../support/telegram/people.ts'
@@ -87,26 +87,6 @@ async function stopsOf({ stateDir }: Rehearsal): Promise<readonly JournalEvent[]
   const view = await readJournal(stateDir)
   const events = (await collect(view.records())).map(({ event }) => event)
   return events.filter(({ type }) => /paused|resumed|halt/.test(type))
-}
-
-function filesBelow(dir: string): readonly string[] {
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(dir, name))
-    .filter((file) => statSync(file).isFile())
-}
-
-/** Every command line of the machine. */
-function processList(): string {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return pids
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-      } catch {
-        return ''
-      }
-    })
-    .join('\n')
 }
 
 /** The token is nowhere but in the environment that it came from. */
