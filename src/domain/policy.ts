@@ -74,18 +74,20 @@ export function trustedTime(sources: TimeSources): TrustedTime {
   const { localMs, serviceOffsetMs } = sources
   const chainAheadMs = sources.blockTimeSeconds * 1000 - localMs
   if (chainAheadMs > CLOCK_SKEW_MS_MAX) return skew('chain', chainAheadMs)
-  if (-chainAheadMs > CHAIN_LAG_MS_MAX)
-    return {
-      ok: false,
-      reason: 'chain-stale',
-      detail: `the newest block is ${Math.round(-chainAheadMs / 1000)} s old`,
-    }
+  const stale = staleHead(localMs, sources.blockTimeSeconds)
+  if (stale !== undefined) return { ok: false, reason: 'chain-stale', detail: stale }
   if (serviceOffsetMs !== undefined && Math.abs(serviceOffsetMs) > CLOCK_SKEW_MS_MAX)
     return skew('service', serviceOffsetMs)
   return {
     ok: true,
     nowMs: Math.max(localMs, localMs + (serviceOffsetMs ?? 0), localMs + chainAheadMs),
   }
+}
+
+/** Says that the newest block is too old to prove anything; undefined while it is not. */
+export function staleHead(nowMs: number, blockTimeSeconds: number): string | undefined {
+  if (believedMs(nowMs, blockTimeSeconds) === nowMs) return undefined
+  return `the newest block is ${Math.round(nowMs / 1000 - blockTimeSeconds)} s old`
 }
 
 /**

@@ -5,6 +5,7 @@ import { openSwaps } from '../domain/book/swaps.ts'
 import type { VenueName } from '../domain/book/venues.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import type { PermitRecord } from '../domain/permit.ts'
+import { staleHead } from '../domain/policy.ts'
 import type { Token } from '../domain/token.ts'
 import { formatAmount, type Hex, maxOf } from '../domain/units.ts'
 import { askChain } from '../execute/ask.ts'
@@ -87,7 +88,7 @@ function gate(): Gate {
   return { opened, open }
 }
 
-/** The wallet that trades: its transactions, and what was paid out of it. False where the chain does not say. */
+/** The wallet that trades: its transactions, and what was paid out of it. False where the chain does not say, or a node that is behind. */
 async function compareTrader(context: Comparing, tokens: readonly Token[]): Promise<boolean> {
   const { ports, closing, chainId } = context
   const { journal, signer } = ports
@@ -174,12 +175,15 @@ async function lookAtTrader(
   const { address: owner } = signer
   const view = await chain.view({ owner, tokens: [], feeds: [] })
   if (!view.ok) return view
+  // What is compared is forgotten after some hours, so that the next comparison must not begin hours ago, where a node had been.
+  const stale = staleHead(context.ports.clock.now(), view.value.blockTimeSeconds)
+  if (stale !== undefined) return { ok: false, fault: { tag: 'unavailable', message: stale } }
   const own = await chain.transaction({ from: owner, hashes: [] })
   if (!own.ok) return own
   const { blockNumber } = view.value
   const seen = { blockNumber, transactionCount: own.value.latestNonce, strange: [] }
   if (before === undefined || tokens.length === 0) return { ok: true, value: seen }
-  // A node that is behind shows less, and what it does not show is asked for the next time.
+  // A node that is behind by less shows less, and what it does not show is asked for the next time.
   const fromBlock = maxOf(before.sinceBlock, before.blockNumber - MARGIN_BLOCKS)
   const paid = await chain.payments({
     owner,

@@ -1,7 +1,7 @@
 import type { Skip } from '../decide/decision.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
-import { believedMs } from '../domain/policy.ts'
+import { believedMs, staleHead } from '../domain/policy.ts'
 import type { PriceFeed } from '../domain/price.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
@@ -224,9 +224,9 @@ class Attendant {
       return undefined
     }
     const atMs = believedMs(nowMs, head)
-    if (atMs === nowMs) return { ...each, atMs, leftMs: undefined }
-    const { observe } = this.#input.context.ports
-    observe({ type: 'clock-trouble', detail: ageText(nowMs, head) })
+    const stale = staleHead(nowMs, head)
+    if (stale === undefined) return { ...each, atMs, leftMs: undefined }
+    this.#input.context.ports.observe({ type: 'clock-trouble', detail: stale })
     const owed = this.#upcoming.dueOf(strategy, atMs)
     if (owed !== undefined) return { ...owed, atMs, leftMs: VIEW_RETRY_MS }
     this.#leave(strategy, VIEW_RETRY_MS)
@@ -280,10 +280,6 @@ type Believed = Owed & {
   readonly leftMs: number | undefined
 }
 
-function ageText(nowMs: number, blockTimeSeconds: number): string {
-  return `the newest block is ${Math.round(nowMs / 1000 - blockTimeSeconds)} s old`
-}
-
 async function trigger(
   agenda: {
     readonly context: OrderContext
@@ -304,7 +300,8 @@ async function trigger(
   if (head === undefined) return refused('the market could not be read')
   const nowMs = clock.now()
   // By a clock that runs ahead it would use up every slot until then.
-  if (believedMs(nowMs, head) < nowMs) return refused(ageText(nowMs, head))
+  const stale = staleHead(nowMs, head)
+  if (stale !== undefined) return refused(stale)
   const record = journal.state.strategies.get(name)
   if (!isEntered(record, strategy))
     return refused(`the slots of ${name} do not count yet: its clocks disagree`)

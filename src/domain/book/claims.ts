@@ -2,7 +2,7 @@ import { EXPOSURE_RETENTION_MS } from './orders.ts'
 import type { DaemonState, OpenIntent } from './state.ts'
 import { bookOf } from './venues.ts'
 
-/** Far beyond the blocks that are searched twice, what a node may be behind, and the life of what is signed. */
+/** Far beyond the blocks that are searched twice, what a node that compares may be behind, and the life of what is signed. */
 const CLAIM_RETENTION_MS = 6 * 3_600_000
 
 /**

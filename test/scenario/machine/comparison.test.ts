@@ -338,6 +338,19 @@ describe('nodes that do not tell', () => {
     expect(await haltAfterRestart(world)).toMatch(/paid 4000 USDC/)
   })
 
+  test('one that is hours behind compares nothing: what it would go back to is forgotten by then', async () => {
+    const world = new World({ seed: 'hours behind', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(12 * HOUR - MINUTE)
+    world.chainFaults.lagSeconds = 10 * 3_600
+    await world.runFor(10 * MINUTE)
+    world.chainFaults.lagSeconds = 0
+    await world.runFor(14 * HOUR)
+    expect(world.state.halted).toBeUndefined()
+    expect(eventTypes(world).filter((type) => type === 'wallet-compared')).toHaveLength(3)
+    expectSound(world)
+  })
+
   test('a block number that no node reaches keeps nothing from beginning', async () => {
     const world = new World({ seed: 'far ahead', strategies: [aStrategy()] })
     world.start()
