@@ -15,12 +15,12 @@ import { names } from '../execute/swap/prove.ts'
 import type { ChainReply, Payment, TransactionTrace } from '../ports.ts'
 
 /**
- * At each start, and twice a day from then on, the chain is held against the journal (rule T4). What a wallet has done since
+ * At each start, and every three hours from then on, the chain is held against the journal (rule T4). What a wallet has done since
  * both were last compared, and no record explains, was done by somebody else with its key, or by this daemon in records that
  * are lost: everything halts.
  */
 
-const COMPARE_EVERY_MS = 12 * 3_600_000
+const COMPARE_EVERY_MS = 3 * 3_600_000
 const RETRY_MS = 30_000
 /** Logs come late; what was seen in the last twenty minutes before a comparison is looked at once more. */
 const MARGIN_BLOCKS = 600n

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Running, run } from '../support/process/cli.ts'
+import { serve } from '../support/process/serve.ts'
 import { all, audit } from './books.ts'
 import { everySecond, metricsOf, redirect, sharedSandbox } from './rehearsal.ts'
 
@@ -33,7 +33,7 @@ test('connections that only hold a place do not close out a health check', async
 /** A service in front of another that, while it is told to, lists all its tokens with other decimals. */
 async function startMiscounting(target: string) {
   const service = { url: '', isMiscounting: false }
-  const server = createServer(async (request, response) => {
+  service.url = await serve(async (request, response) => {
     const { method = 'GET', url = '/' } = request
     const body = await buffer(request)
     const headers = { 'content-type': 'application/json' }
@@ -44,13 +44,6 @@ async function startMiscounting(target: string) {
     response.writeHead(reply.status, headers)
     response.end(isChanged ? text.replace(/"decimals":(\d+)/g, '"decimals":1$1') : text)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return service
 }
 

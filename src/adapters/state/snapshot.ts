@@ -57,7 +57,12 @@ export class SnapshotFile {
   /** Replaces the file, durably; gives its length. Calls must not overlap. */
   async write(snapshot: Omit<Snapshot, 'version'>): Promise<number> {
     this.#low.data = { version: VERSION, ...snapshot }
-    await this.#low.write()
+    try {
+      await this.#low.write()
+    } finally {
+      // The image of a large state is not to be held until the next one.
+      this.#low.data = null
+    }
     return this.#file.length
   }
 }

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { onTestFinished } from 'vitest'
 import { forward } from './proxy.ts'
+import { serve } from './serve.ts'
 
 export type Gossip = {
   readonly url: string
@@ -59,17 +57,7 @@ export async function startGossip(options: GossipOptions): Promise<Gossip> {
     const reply = await forward(target, request, body)
     response.writeHead(reply.status, reply.headers).end(reply.body)
   }
-  const server = createServer((request, response) => {
-    handle(request, response).catch(() => request.socket.destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}${path}`, signatures, talked: () => talks }
+  return { url: `${await serve(handle)}${path}`, signatures, talked: () => talks }
 }
 
 function idOf(body: Buffer): { readonly id?: unknown } {

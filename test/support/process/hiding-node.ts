@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import {
   decodeFunctionData,
@@ -10,8 +7,8 @@ import {
   parseAbi,
   parseTransaction,
 } from 'viem'
-import { onTestFinished } from 'vitest'
 import { MULTICALL3 } from '../../../src/adapters/chain/hot-reads.ts'
+import { serve } from './serve.ts'
 
 /** What a node that has lost its logs and receipts answers. */
 const LOST: Readonly<Record<string, unknown>> = {
@@ -72,19 +69,10 @@ export async function startHidingNode(target: string): Promise<HidingNode> {
     const body = JSON.stringify(Array.isArray(asked) ? replies : replies[0])
     return later(body, node.aheadSeconds)
   }
-  const server = createServer((request, response) => {
-    text(request)
-      .then(answer)
-      .then((body) => response.setHeader('content-type', 'application/json').end(body))
-      .catch(() => request.socket.destroy())
+  node.url = await serve(async (request, response) => {
+    const body = await answer(await text(request))
+    response.setHeader('content-type', 'application/json').end(body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return node
 }
 

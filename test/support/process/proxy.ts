@@ -1,16 +1,14 @@
 import { once } from 'node:events'
 import {
-  createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type ServerResponse,
   request as send,
 } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { onTestFinished } from 'vitest'
 import { createRandom } from '../../../src/domain/random.ts'
+import { serve } from './serve.ts'
 
 const MISHAPS = ['dropRequest', 'dropReply', 'delay', 'repeat'] as const
 type Mishap = (typeof MISHAPS)[number]
@@ -61,18 +59,8 @@ export async function startProxy(options: ProxyOptions): Promise<Proxy> {
     if (mishap === 'delay') await sleep(random.next() * options.delayMsMax)
     response.writeHead(reply.status, reply.headers).end(reply.body)
   }
-  const server = createServer((request, response) => {
-    handle(request, response).catch(() => request.socket.destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: await serve(handle),
     happened,
     calm() {
       isCalm = true

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -8,6 +6,7 @@ import {
   EventStreams,
   type EventStreamsOptions,
 } from '../../../../src/adapters/control/event-streams.ts'
+import { serve } from '../../../support/process/serve.ts'
 
 /** What a test changes, and how often it was asked for. */
 class Source implements EventSource {
@@ -38,18 +37,12 @@ const FAST = { everyMs: 20, commentEveryMs: 100_000 }
 
 async function start(source: Source, options: EventStreamsOptions = {}) {
   const streams = new EventStreams(source, { ...FAST, ...options })
-  const server = createServer((request, response) => {
+  onTestFinished(() => streams.close())
+  const address = await serve(async (request, response) => {
     const since = /since=(\d+)/.exec(request.url ?? '')?.[1]
-    void streams.open(request, response, since === undefined ? undefined : Number(since))
+    await streams.open(request, response, since === undefined ? undefined : Number(since))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  onTestFinished(() => {
-    streams.close()
-    server.closeAllConnections()
-    server.close()
-  })
+  const port = Number(new URL(address).port)
   const listen = async (query = '', isReading = true): Promise<Listener> => {
     const socket = connect({ port, host: '127.0.0.1' })
     onTestFinished(() => void socket.destroy())
