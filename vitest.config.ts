@@ -9,10 +9,10 @@ export const LONG = [
   'test/scenario/{call/call-crash-points,machine/congestion,machine/first-seen}.test.ts',
   'test/contract/{aggregator/gas-tank,gasless/gasless-described}.test.ts',
   'test/crash/{call-kill,call-daemon-kill,daemon-proxy,two-writers}.test.ts',
-  'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,canaries,embedded,faulty-nodes,kinds,modules}.test.ts',
+  'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,canaries,dishonest-quotes,embedded,faulty-nodes,kinds,modules}.test.ts',
   'test/e2e/{never-filled,node-ahead,refused-start,remote-control,rollback}.test.ts',
   'test/e2e/{sandbox-settings,service-faults}.test.ts',
-  'test/e2e/{settling,state}.test.ts',
+  'test/e2e/{settling,settling-calls,state}.test.ts',
   'test/e2e/{stopping,top-ups}.test.ts',
   'test/unit/adapters/page/page-large.test.ts',
 ]

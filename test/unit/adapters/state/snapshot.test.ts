@@ -1,0 +1,27 @@
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { readSnapshot, SnapshotFile } from '../../../../src/adapters/state/snapshot.ts'
+import { emptyState, imageOf } from '../../../../src/domain/book/fields.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+test('what was written is held no longer: the image of a large state is as large as the state', async () => {
+  const name = join(temporaryDirectory(), 'state.json')
+  const file = new SnapshotFile(name)
+  const write = async () => {
+    const state = imageOf(emptyState())
+    await file.write({ seq: 1, hash: '0x01', atMs: 1, state })
+    return new WeakRef(state)
+  }
+  const image = await write()
+  // What is looked at in a turn lives to its end.
+  await setImmediate()
+  collectGarbage()
+  expect(image.deref()).toBeUndefined()
+  expect(await readSnapshot(name)).toMatchObject({ tag: 'sound', snapshot: { seq: 1 } })
+})
