@@ -16,6 +16,7 @@ const LEAN_SERVICE = fileURLToPath(new URL('../orders/lean-service.mjs', import.
 const HOUR_MS = 3_600_000
 const LOOK_MS = 60_000
 const PORT = 19_465
+const CLOSING = { connection: 'close' }
 const PATHS = ['/metrics', '/', '/api/overview', '/api/fills?limit=100']
 
 /** Due each second; a fill of 5 USDC each time. */
@@ -74,7 +75,8 @@ for (let hour = 1; hour <= hours; hour += 1) {
   while (time.now() < startMs + hour * HOUR_MS) {
     for (const path of PATHS) {
       const began = performance.now()
-      const response = await fetch(`http://127.0.0.1:${PORT}${path}`)
+      // In fast time an idle connection is closed within moments: now and then just as the next request would use it.
+      const response = await fetch(`http://127.0.0.1:${PORT}${path}`, { headers: CLOSING })
       const text = await response.text()
       tookMs.get(path).push(performance.now() - began)
       if (path === '/metrics') metrics = text
