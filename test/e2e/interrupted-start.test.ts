@@ -3,9 +3,11 @@ import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { freePort } from '../stack/process.ts'
 import { run } from '../support/process/cli.ts'
-import { everySecond, sharedSandbox } from './rehearsal.ts'
+import { serve } from '../support/process/serve.ts'
+import { everySecond, redirect, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
@@ -30,6 +32,29 @@ test('SIGTERM as soon as the daemon holds its directory is a clean end, after a 
   const { code, signal, stderr } = await daemon.ended()
   expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
   expect(existsSync(lock)).toBe(false)
+}, 60_000)
+
+test('a start that waits for the service has no trouble with its lock or its anchor', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const { config, report } = rehearsal
+  const before = rehearsal.daemon()
+  await before.sees(/filled buy-weth/)
+  expect((await before.stop()).code).toBe(0)
+  redirect(config, { gaslessUrl: await serve(async () => undefined), rpcUrl: report.rpcUrl })
+  const port = await freePort()
+  rehearsal.daemon(['--http-port', `${port}`])
+  const bars = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    return [...text.matchAll(/^tranched_barred\{what="([\w-]+)"\} (\d)$/gm)].map(
+      ([, what, is]) => `${what} ${is}`,
+    )
+  }
+  const first = await vi.waitFor(async () => {
+    const seen = await bars()
+    expect(seen).toHaveLength(3)
+    return seen
+  }, 20_000)
+  expect(first).toEqual(['lock 0', 'anchor 0', 'halt-file 0'])
 }, 60_000)
 
 /** A file system of so many bytes for the rest of the test; false where this user may mount none. */

@@ -177,6 +177,11 @@ export class StateAnchors {
     return this.#isKept ? this.#fault : 'the anchor of the state is not made yet'
   }
 
+  /** What an operator has to look after: that the anchors are not kept yet, as in a start, is nothing of it. */
+  get fault(): string | undefined {
+    return this.#fault
+  }
+
   async close(): Promise<void> {
     this.#isKept = false
     for (const each of this.#open.values()) await each.close()

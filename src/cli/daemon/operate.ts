@@ -241,7 +241,7 @@ async function trade(input: Trading): Promise<void> {
     ...seen,
     bars: {
       lock: () => lock.lostLately(),
-      anchor: () => anchors?.lost(),
+      anchor: () => anchors?.fault,
       'halt-file': haltFile.barred,
     },
     turnedAtMs: input.watch.turnedAtMs,

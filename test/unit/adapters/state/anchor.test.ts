@@ -225,6 +225,7 @@ describe('an anchor', () => {
       harm(at.file)
       await expect(authorize(daemon)).rejects.toThrow(/was removed or given to another state/)
       expect(daemon.anchors.lost()).toMatch(/was removed or given to another state/)
+      expect(daemon.anchors.fault).toBe(daemon.anchors.lost())
       expect(daemon.faults).toHaveLength(1)
     }
   })
@@ -248,11 +249,12 @@ describe('an anchor', () => {
     await expect(start({ ...at, trader })).rejects.toThrow(/`stateAnchor` in the config/)
   })
 
-  test('bars every signature until it is kept', async () => {
+  test('bars every signature until it is kept, which is no fault', async () => {
     const at = places()
     const { stateDir, trader } = at
     const anchors = await StateAnchors.read({ stateDir, trader, operator: undefined, clock: CLOCK })
     expect(anchors.lost()).toBe('the anchor of the state is not made yet')
+    expect(anchors.fault).toBeUndefined()
   })
 
   test('is at the last record of each wallet when both are recorded in one write', async () => {
