@@ -5,12 +5,13 @@ import { defineConfig } from 'vitest/config'
  * Stories that take tens of seconds each, of which a shorter one tells the gist: `npm run test:long`, and CI, live through them.
  */
 export const LONG = [
-  'test/property/{calendar,simulated-limits,simulated-year}.test.ts',
+  'test/property/{calendar,caps,simulated-limits,simulated-year}.test.ts',
   'test/scenario/{call/call-crash-points,machine/congestion,machine/first-seen}.test.ts',
   'test/contract/{aggregator/gas-tank,gasless/gasless-described}.test.ts',
   'test/crash/{call-kill,call-daemon-kill,call-races,daemon-proxy,two-writers}.test.ts',
-  'test/e2e/{aggregated-calls,aggregator-setup,benchmarks,canaries,disbelief}.test.ts',
-  'test/e2e/{dishonest-quotes,embedded,faulty-nodes,kinds,modules}.test.ts',
+  'test/e2e/{accounts,aggregated-calls,aggregator-setup,benchmarks,canaries,disbelief}.test.ts',
+  'test/e2e/{dishonest-quotes,embedded,faulty-nodes,halting,interrupted-start}.test.ts',
+  'test/e2e/{kinds,modules}.test.ts',
   'test/e2e/{never-filled,node-ahead,refused-start,remote-control,rollback}.test.ts',
   'test/e2e/{sandbox-settings,service-faults}.test.ts',
   'test/e2e/{settling,settling-calls,state,state-new}.test.ts',

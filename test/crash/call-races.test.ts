@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { createRandom } from '../../src/domain/random.ts'
@@ -142,11 +143,11 @@ async function runAccount(
 
 async function inTime(work: Promise<void>, race: Race, journal: Journal): Promise<void> {
   const timeUp = new AbortController()
-  const late = WALL_CLOCK.sleep(GIVEN_UP_AFTER_MS, timeUp.signal).then(() => {
-    if (timeUp.signal.aborted) return
+  const late = pause(GIVEN_UP_AFTER_MS, undefined, { signal: timeUp.signal }).then(() => {
     const states = [...journal.state.intents.values()].map(({ state }) => state)
     throw new Error(`race ${JSON.stringify(race)} does not end: ${states.join()}`)
   })
+  late.catch(() => undefined)
   await Promise.race([work, late])
   timeUp.abort()
 }

@@ -73,11 +73,13 @@ export class StateAnchors {
     this.#wallets = { trader: options.trader?.wallet, operator: options.operator?.wallet }
   }
 
-  /** Reads the anchors. Throws AnchorRefusedError for one that cannot be read. */
+  /** Reads the anchors. Throws AnchorRefusedError for the first that cannot be read. */
   static async read(options: AnchorsOptions): Promise<StateAnchors> {
-    const places = [options.trader, options.operator].flatMap((place) => place ?? [])
-    const seen = places.map(async (place) => ({ place, anchor: await readPlace(place) }))
-    return new StateAnchors(options, await Promise.all(seen))
+    const seen: Seen[] = []
+    // One after the other: of two that cannot be read, every start names the same one.
+    for (const place of [options.trader, options.operator])
+      if (place !== undefined) seen.push({ place, anchor: await readPlace(place) })
+    return new StateAnchors(options, seen)
   }
 
   /** The wallet that trades, if it signs with the state now. */

@@ -249,6 +249,17 @@ describe('an anchor', () => {
     await expect(start({ ...at, trader })).rejects.toThrow(/`stateAnchor` in the config/)
   })
 
+  test('is the one that is told of, at every start, where that of the operator cannot be kept either', async () => {
+    const at = places()
+    writeFileSync(join(at.base, 'file'), '')
+    const trader = { ...at.trader, file: join(at.base, 'file/trader.anchor') }
+    const operator = { ...at.trader, name: 'operator', file: join(at.base, 'file/operator.anchor') }
+    for (let starts = 0; starts < 300; starts += 1)
+      await expect(
+        StateAnchors.read({ stateDir: at.stateDir, trader, operator, clock: CLOCK }),
+      ).rejects.toThrow(/the anchor of wallet trader cannot be/)
+  })
+
   test('bars every signature until it is kept, which is no fault', async () => {
     const at = places()
     const { stateDir, trader } = at
