@@ -61,17 +61,18 @@ export function markJournal(stateDir: string): JournalMark {
 }
 
 /**
- * Resolves with true a few milliseconds after an event of this type stands in the journal behind the mark, or with
- * false when time is up.
+ * Resolves with true a few milliseconds after so many events of this type stand in the journal behind the mark, or
+ * with false when time is up.
  */
 export async function untilJournaled(
   mark: JournalMark,
   type: JournalEvent['type'],
   withinMs: number,
+  times = 1,
 ): Promise<boolean> {
   const deadline = performance.now() + withinMs
   const wanted = `"event":{"type":"${type}"`
-  while (!textAfter(mark).includes(wanted)) {
+  while (textAfter(mark).split(wanted).length <= times) {
     if (performance.now() > deadline) return false
     await sleep(LOOK_EVERY_MS)
   }
