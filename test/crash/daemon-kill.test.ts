@@ -52,5 +52,6 @@ test('a daemon killed eleven times in the middle of its orders loses none and do
 
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
+  expect(books.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
   expect(books.orders.filter(({ status }) => status !== 'filled')).toEqual([])
 }, 120_000)

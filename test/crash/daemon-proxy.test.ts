@@ -43,6 +43,7 @@ test('a connection that loses, delays and repeats requests and replies costs tim
 
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
+  expect(books.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
   expect(books.orders.filter(({ status }) => status !== 'filled')).toEqual([])
   const sent = new Set(all(books.events, 'permit-recorded').map(({ intentId }) => intentId))
   expect(books.orders.length).toBeLessThanOrEqual(sent.size)
