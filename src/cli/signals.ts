@@ -2,7 +2,7 @@ import type { Io } from './io.ts'
 
 const TERMINATION = ['SIGINT', 'SIGTERM'] as const
 
-type Signals = Pick<Io, 'onSignal' | 'onHangup'> & {
+export type Signals = Pick<Io, 'onSignal' | 'onHangup'> & {
   /**
    * From now on no signal ends the process by itself: what comes before somebody listens is kept for whoever does. For
    * daemons, whose start takes a while and must end cleanly as well.

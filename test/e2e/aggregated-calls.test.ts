@@ -1,6 +1,6 @@
 import { decodeEventLog, parseAbi } from 'viem'
 import { expect, test } from 'vitest'
-import type { SlotHistory } from '../../src/cli/commands/history.ts'
+import type { SlotHistory } from '../../src/cli/commands/look/history.ts'
 import { READINGS } from '../support/sandbox.ts'
 import {
   BENEFICIARY,

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { SlotHistory } from '../../src/cli/commands/history.ts'
+import type { SlotHistory } from '../../src/cli/commands/look/history.ts'
 import { formatAmount } from '../../src/domain/units.ts'
 import type { Running } from '../support/process/cli.ts'
 import { startScriptedServer } from '../support/process/scripted-server.ts'

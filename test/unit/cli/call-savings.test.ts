@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { callSavings, checkText, savingsText } from '../../../src/cli/commands/call-savings.ts'
+import {
+  callSavings,
+  checkText,
+  savingsText,
+} from '../../../src/cli/commands/account/call-savings.ts'
 import type { CallCosts, Execution, JournalRecord } from '../../../src/domain/book/journal.ts'
 
 const ETHER = 10n ** 18n

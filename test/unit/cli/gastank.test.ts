@@ -2,7 +2,7 @@ import { toFunctionSelector } from 'viem'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKey } from '../../../src/adapters/keys/key.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
-import { averageCharge, runway } from '../../../src/cli/commands/gastank.ts'
+import { averageCharge, runway } from '../../../src/cli/commands/account/gastank.ts'
 import type {
   JournalEvent,
   JournalRecord,

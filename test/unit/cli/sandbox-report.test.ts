@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sandboxReport, sandboxText } from '../../../src/cli/commands/sandbox-report.ts'
+import { sandboxReport, sandboxText } from '../../../src/cli/commands/author/sandbox-report.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
 const at = (port: number) => `http://127.0.0.1:${port}`

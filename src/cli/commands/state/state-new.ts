@@ -1,8 +1,8 @@
-import type { JournalEvent } from '../../domain/book/journal.ts'
-import type { DaemonState } from '../../domain/book/state.ts'
-import { OperatorError } from '../../domain/errors.ts'
-import { giveHalt, haltOf, keepStateAside, readState } from '../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
+import type { JournalEvent } from '../../../domain/book/journal.ts'
+import type { DaemonState } from '../../../domain/book/state.ts'
+import { OperatorError } from '../../../domain/errors.ts'
+import { giveHalt, haltOf, keepStateAside, readState } from '../../compose/state.ts'
+import { EXIT, type ExitCode, type Io, printOutcome } from '../../io.ts'
 import { knowledgeOf, type StateWordOptions, type StateWordTools, withState } from './state-word.ts'
 
 /**

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
 
 /** What `init` writes, and the file of this package that it is a copy of. */
 const FILES: readonly (readonly [to: string, from: string])[] = [

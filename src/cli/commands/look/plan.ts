@@ -1,28 +1,28 @@
-import { emptyState } from '../../domain/book/fields.ts'
-import type { DaemonState } from '../../domain/book/state.ts'
-import { bookOf } from '../../domain/book/venues.ts'
-import { acceptPath, createPricePaths } from '../../domain/price.ts'
-import { scheduleWarnings, slotsBetween } from '../../domain/schedule/calendar.ts'
-import type { Settings } from '../../domain/settings.ts'
-import { readsMarket, type Strategy } from '../../domain/strategy.ts'
-import { NATIVE_TOKEN, type Token } from '../../domain/token.ts'
-import { formatAmount, ZERO_ADDRESS } from '../../domain/units.ts'
-import { considerAsking } from '../../engine/slot.ts'
-import { type WorstCase, worstCases } from '../../engine/spend.ts'
-import { scheduleOf, wantedBy } from '../../engine/view.ts'
-import type { Modules } from '../../ports.ts'
-import { withModules } from '../compose/modules.ts'
-import { readState } from '../compose/state.ts'
-import { describeSchedule, describeStrategy, durationText, instantText } from '../describe.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import { emptyState } from '../../../domain/book/fields.ts'
+import type { DaemonState } from '../../../domain/book/state.ts'
+import { bookOf } from '../../../domain/book/venues.ts'
+import { acceptPath, createPricePaths } from '../../../domain/price.ts'
+import { scheduleWarnings, slotsBetween } from '../../../domain/schedule/calendar.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { readsMarket, type Strategy } from '../../../domain/strategy.ts'
+import { NATIVE_TOKEN, type Token } from '../../../domain/token.ts'
+import { formatAmount, ZERO_ADDRESS } from '../../../domain/units.ts'
+import { considerAsking } from '../../../engine/slot.ts'
+import { type WorstCase, worstCases } from '../../../engine/spend.ts'
+import { scheduleOf, wantedBy } from '../../../engine/view.ts'
+import type { Modules } from '../../../ports.ts'
+import { withModules } from '../../compose/modules.ts'
+import { readState } from '../../compose/state.ts'
+import { describeSchedule, describeStrategy, durationText, instantText } from '../../describe.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
 import {
   type ConfigOptions,
   type Loaded,
   loadForReading,
   reportProblems,
   startModules,
-} from '../load.ts'
-import { type Market, readMarketNow } from '../market.ts'
+} from '../../load.ts'
+import { type Market, readMarketNow } from '../../market.ts'
 
 export type PlanOptions = ConfigOptions & { readonly slots: number }
 

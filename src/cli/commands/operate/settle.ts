@@ -1,14 +1,14 @@
-import type { IntentId } from '../../domain/intent.ts'
-import type { Hex } from '../../domain/units.ts'
-import type { Word } from '../../domain/word.ts'
-import type { Answer, Evidence } from '../../execute/settle/evidence.ts'
-import { readState } from '../compose/state.ts'
-import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../io.ts'
-import { type ConfigOptions, reportProblems, settingsForReading, stateMissing } from '../load.ts'
+import type { IntentId } from '../../../domain/intent.ts'
+import type { Hex } from '../../../domain/units.ts'
+import type { Word } from '../../../domain/word.ts'
+import type { Answer, Evidence } from '../../../execute/settle/evidence.ts'
+import { readState } from '../../compose/state.ts'
+import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../../io.ts'
+import { type ConfigOptions, reportProblems, settingsForReading, stateMissing } from '../../load.ts'
+import { isWanted } from '../state/state-word.ts'
 import { type Attendant, attendantOf } from './settle-attendant.ts'
 import { findIntent, isKnown } from './settle-intent.ts'
 import { evidenceLines, settledText } from './settle-text.ts'
-import { isWanted } from './state-word.ts'
 
 export type SettleOptions = ConfigOptions & {
   /** The words after `--as`. */

@@ -1,10 +1,10 @@
-import type { Fact } from '../../domain/book/fact.ts'
-import { type Told, tellAll } from '../../domain/book/tell.ts'
-import type { Token } from '../../domain/token.ts'
-import { formatAmount } from '../../domain/units.ts'
-import { readState, recordsAtHand } from '../compose/state.ts'
-import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../io.ts'
-import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
+import type { Fact } from '../../../domain/book/fact.ts'
+import { type Told, tellAll } from '../../../domain/book/tell.ts'
+import type { Token } from '../../../domain/token.ts'
+import { formatAmount } from '../../../domain/units.ts'
+import { readState, recordsAtHand } from '../../compose/state.ts'
+import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../../io.ts'
+import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../../load.ts'
 
 export type HistoryOptions = ConfigOptions & {
   readonly strategy?: string

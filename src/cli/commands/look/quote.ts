@@ -1,10 +1,10 @@
-import { emptyState } from '../../domain/book/fields.ts'
-import type { SwapIntent } from '../../domain/intent.ts'
-import { acceptPath, createPricePaths } from '../../domain/price.ts'
-import type { Quote, Reply } from '../../domain/quote.ts'
-import type { Settings } from '../../domain/settings.ts'
-import { readsMarket, type SwapStrategy } from '../../domain/strategy.ts'
-import { type Asset, type Token, WETH_BASE_ADDRESS } from '../../domain/token.ts'
+import { emptyState } from '../../../domain/book/fields.ts'
+import type { SwapIntent } from '../../../domain/intent.ts'
+import { acceptPath, createPricePaths } from '../../../domain/price.ts'
+import type { Quote, Reply } from '../../../domain/quote.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { readsMarket, type SwapStrategy } from '../../../domain/strategy.ts'
+import { type Asset, type Token, WETH_BASE_ADDRESS } from '../../../domain/token.ts'
 import {
   type Address,
   BPS,
@@ -13,17 +13,17 @@ import {
   mulDivDown,
   parseAmount,
   type Ratio,
-} from '../../domain/units.ts'
-import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
-import { verify } from '../../execute/authority/verify.ts'
-import { quoteRequest } from '../../execute/swap/signable.ts'
-import { withClock } from '../compose/clock.ts'
-import { composeGasless } from '../compose/services.ts'
-import { readState } from '../compose/state.ts'
-import { durationText } from '../describe.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
-import { type Market, readMarketNow } from '../market.ts'
+} from '../../../domain/units.ts'
+import { createPermitHasher } from '../../../execute/authority/permit-digest.ts'
+import { verify } from '../../../execute/authority/verify.ts'
+import { quoteRequest } from '../../../execute/swap/signable.ts'
+import { withClock } from '../../compose/clock.ts'
+import { composeGasless } from '../../compose/services.ts'
+import { readState } from '../../compose/state.ts'
+import { durationText } from '../../describe.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { type ConfigOptions, loadForReading, reportProblems } from '../../load.ts'
+import { type Market, readMarketNow } from '../../market.ts'
 
 export type QuoteOptions = ConfigOptions & {
   readonly sell?: string

@@ -1,18 +1,18 @@
-import type { JournalView } from '../../adapters/state/journal-file.ts'
-import { programKey, unsoldOf } from '../../decide/twap.ts'
-import type { OpenIntent, Pause, StrategyRecord } from '../../domain/book/state.ts'
-import { deadlineOf } from '../../domain/book/venues.ts'
-import { nextSlot } from '../../domain/schedule/calendar.ts'
-import type { Settings } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
-import { ETHER } from '../../domain/token.ts'
-import { formatAmount } from '../../domain/units.ts'
-import { scheduleOf } from '../../engine/view.ts'
-import { askDaemon } from '../compose/control.ts'
-import { haltOf, holderOf, readState } from '../compose/state.ts'
-import type { DaemonStatus } from '../daemon/attend.ts'
-import { describeStrategy, durationText } from '../describe.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import type { JournalView } from '../../../adapters/state/journal-file.ts'
+import { programKey, unsoldOf } from '../../../decide/twap.ts'
+import type { OpenIntent, Pause, StrategyRecord } from '../../../domain/book/state.ts'
+import { deadlineOf } from '../../../domain/book/venues.ts'
+import { nextSlot } from '../../../domain/schedule/calendar.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import type { Strategy } from '../../../domain/strategy.ts'
+import { ETHER } from '../../../domain/token.ts'
+import { formatAmount } from '../../../domain/units.ts'
+import { scheduleOf } from '../../../engine/view.ts'
+import { askDaemon } from '../../compose/control.ts'
+import { haltOf, holderOf, readState } from '../../compose/state.ts'
+import type { DaemonStatus } from '../../daemon/attend.ts'
+import { describeStrategy, durationText } from '../../describe.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
 import {
   type ConfigOptions,
   loadForReading,
@@ -20,7 +20,7 @@ import {
   reportProblems,
   settingsForReading,
   stateMissing,
-} from '../load.ts'
+} from '../../load.ts'
 
 /** A daemon that works answers at once. */
 const ANSWER_MS_MAX = 2_000

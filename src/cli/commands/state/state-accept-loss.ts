@@ -1,6 +1,6 @@
-import { passedSlots } from '../../domain/book/passed.ts'
-import { readState } from '../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printOutcome } from '../io.ts'
+import { passedSlots } from '../../../domain/book/passed.ts'
+import { readState } from '../../compose/state.ts'
+import { EXIT, type ExitCode, type Io, printOutcome } from '../../io.ts'
 import { type StateWordOptions, withState } from './state-word.ts'
 
 /**

@@ -1,9 +1,9 @@
-import { receiversOf } from '../../domain/notify.ts'
-import { withClock } from '../compose/clock.ts'
-import { type Tested, testReceivers } from '../compose/notifying.ts'
-import { openScrubber } from '../compose/telling.ts'
-import { EXIT, type ExitCode, type Io, printJson, printOutcome } from '../io.ts'
-import { type ConfigOptions, reportProblems, settingsForReading } from '../load.ts'
+import { receiversOf } from '../../../domain/notify.ts'
+import { withClock } from '../../compose/clock.ts'
+import { type Tested, testReceivers } from '../../compose/notifying.ts'
+import { openScrubber } from '../../compose/telling.ts'
+import { EXIT, type ExitCode, type Io, printJson, printOutcome } from '../../io.ts'
+import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
 
 export type NotifyTestOptions = ConfigOptions & {
   /** Kind and place of one receiver, such as `telegram-1`. */

@@ -1,8 +1,8 @@
-import type { HeldLock } from '../../adapters/state/state-lock.ts'
-import type { JournalRecord } from '../../domain/book/journal.ts'
-import type { DaemonState } from '../../domain/book/state.ts'
-import { DEFAULT_POLICY } from '../../domain/policy.ts'
-import { type Address, formatAmount, parseAmount } from '../../domain/units.ts'
+import type { HeldLock } from '../../../adapters/state/state-lock.ts'
+import type { JournalRecord } from '../../../domain/book/journal.ts'
+import type { DaemonState } from '../../../domain/book/state.ts'
+import { DEFAULT_POLICY } from '../../../domain/policy.ts'
+import { type Address, formatAmount, parseAmount } from '../../../domain/units.ts'
 import {
   availableOf,
   type GasTank,
@@ -11,18 +11,18 @@ import {
   makeDeposit,
   shownBy,
   waitForIndexing,
-} from '../../execute/account/deposit.ts'
-import { type Seen, unseenDeposit } from '../../execute/account/indexing.ts'
-import type { AggregatorContext } from '../../execute/context.ts'
-import type { GasTankAccount } from '../../ports.ts'
-import { type AggregatorTools, whileStopped, withAggregator } from '../compose/aggregator.ts'
-import { isAnchored, openAnchors } from '../compose/anchors.ts'
-import { composeGuard } from '../compose/guard.ts'
-import { openHalt, openState, readState, recordsAtHand } from '../compose/state.ts'
-import { readJournalKey } from '../compose/wallets.ts'
-import { durationText } from '../describe.ts'
-import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
-import { type ConfigOptions, reportProblems } from '../load.ts'
+} from '../../../execute/account/deposit.ts'
+import { type Seen, unseenDeposit } from '../../../execute/account/indexing.ts'
+import type { AggregatorContext } from '../../../execute/context.ts'
+import type { GasTankAccount } from '../../../ports.ts'
+import { type AggregatorTools, whileStopped, withAggregator } from '../../compose/aggregator.ts'
+import { isAnchored, openAnchors } from '../../compose/anchors.ts'
+import { composeGuard } from '../../compose/guard.ts'
+import { openHalt, openState, readState, recordsAtHand } from '../../compose/state.ts'
+import { readJournalKey } from '../../compose/wallets.ts'
+import { durationText } from '../../describe.ts'
+import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../../io.ts'
+import { type ConfigOptions, reportProblems } from '../../load.ts'
 import { type CallSavings, callSavings, checkText, savingsText } from './call-savings.ts'
 
 const DAY_MS = 86_400_000

@@ -1,13 +1,13 @@
-import type { JournalKey } from '../../adapters/keys/journal-key.ts'
-import type { Loss, Restored } from '../../adapters/state/care/restore.ts'
-import type { StateProof } from '../../adapters/state/care/state-proof.ts'
-import type { Problem } from '../../config/yaml/problem.ts'
-import { withClock } from '../compose/clock.ts'
-import { isUsed, whileHeld } from '../compose/state.ts'
-import { STATE_CARE } from '../compose/state-care.ts'
-import { readJournalKey } from '../compose/wallets.ts'
-import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../io.ts'
-import { type ConfigOptions, reportProblems, settingsForReading, stateMissing } from '../load.ts'
+import type { JournalKey } from '../../../adapters/keys/journal-key.ts'
+import type { Loss, Restored } from '../../../adapters/state/care/restore.ts'
+import type { StateProof } from '../../../adapters/state/care/state-proof.ts'
+import type { Problem } from '../../../config/yaml/problem.ts'
+import { withClock } from '../../compose/clock.ts'
+import { isUsed, whileHeld } from '../../compose/state.ts'
+import { STATE_CARE } from '../../compose/state-care.ts'
+import { readJournalKey } from '../../compose/wallets.ts'
+import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../../io.ts'
+import { type ConfigOptions, reportProblems, settingsForReading, stateMissing } from '../../load.ts'
 
 export type StateOptions = ConfigOptions & {
   /** Where finished files of the journal were moved to. */

@@ -1,5 +1,5 @@
-import { etherWords, isDisputed, savedOf } from '../../domain/book/costs.ts'
-import type { JournalRecord } from '../../domain/book/journal.ts'
+import { etherWords, isDisputed, savedOf } from '../../../domain/book/costs.ts'
+import type { JournalRecord } from '../../../domain/book/journal.ts'
 
 /** Costs of all calls whose charge and savings are both known, in wei. `saved` is negative where sharing cost more. */
 export type CallSavings = {

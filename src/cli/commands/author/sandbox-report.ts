@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import type { Sandbox } from '../../sandbox/sandbox.ts'
+import type { Sandbox } from '../../../sandbox/sandbox.ts'
 
 /** What `tranched sandbox --json` prints: where everything is. URLs end without a slash. */
 export type SandboxReport = {

@@ -1,8 +1,8 @@
 import { getAddress } from 'viem/utils'
-import type { WalletFault, WalletKey } from '../../adapters/keys/keystore.ts'
-import type { Address } from '../../domain/units.ts'
-import { KEYS } from '../compose/wallets.ts'
-import { EXIT, type ExitCode } from '../io.ts'
+import type { WalletFault, WalletKey } from '../../../adapters/keys/keystore.ts'
+import type { Address } from '../../../domain/units.ts'
+import { KEYS } from '../../compose/wallets.ts'
+import { EXIT, type ExitCode } from '../../io.ts'
 import type { WalletIo } from './wallet-io.ts'
 
 export type WalletNewOptions = {

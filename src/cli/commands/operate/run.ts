@@ -1,16 +1,16 @@
-import { peekMode } from '../../config/settings/load.ts'
-import { type OpenedModules, withModules } from '../compose/modules.ts'
-import { lockState } from '../compose/state.ts'
-import { openRunLog, type RunOptions, runLocked } from '../daemon/operate.ts'
-import type { ExitCode, Io } from '../io.ts'
-import { loadAll, renderAll, reportProblems } from '../load.ts'
+import { peekMode } from '../../../config/settings/load.ts'
+import { type OpenedModules, withModules } from '../../compose/modules.ts'
+import { lockState } from '../../compose/state.ts'
+import { openRunLog, type RunOptions, runLocked } from '../../daemon/operate.ts'
+import type { ExitCode, Io } from '../../io.ts'
+import { loadAll, renderAll, reportProblems } from '../../load.ts'
 
 /** `tranched run`: the daemon, from its files to its last drained order. */
 export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
   const peeked = peekMode({ file: options.config })
   if (!peeked.ok) return reportProblems(peeked.problems, io, options)
   if (peeked.mode === 'sandbox') {
-    const { runOnSandbox } = await import('../daemon/run-on-sandbox.ts')
+    const { runOnSandbox } = await import('../../daemon/run-on-sandbox.ts')
     return runOnSandbox(options, io)
   }
   return withModules((modules) => runOn(options, io, modules))

@@ -1,9 +1,9 @@
-import type { JournalView } from '../../adapters/state/journal-file.ts'
-import { nearest } from '../../config/yaml/nearest.ts'
-import type { CloseReason } from '../../domain/book/journal.ts'
-import type { IntentId, Outcome } from '../../domain/intent.ts'
-import type { Settings } from '../../domain/settings.ts'
-import { recordsAtHand } from '../compose/state.ts'
+import type { JournalView } from '../../../adapters/state/journal-file.ts'
+import { nearest } from '../../../config/yaml/nearest.ts'
+import type { CloseReason } from '../../../domain/book/journal.ts'
+import type { IntentId, Outcome } from '../../../domain/intent.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { recordsAtHand } from '../../compose/state.ts'
 
 export type Known =
   | { readonly tag: 'open'; readonly id: IntentId }

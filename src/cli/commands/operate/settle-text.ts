@@ -1,7 +1,7 @@
-import type { IntentId } from '../../domain/intent.ts'
-import { wordText } from '../../domain/word.ts'
-import type { Amount, Answer, Evidence } from '../../execute/settle/evidence.ts'
-import type { Settled } from '../../execute/settle/settle.ts'
+import type { IntentId } from '../../../domain/intent.ts'
+import { wordText } from '../../../domain/word.ts'
+import type { Amount, Answer, Evidence } from '../../../execute/settle/evidence.ts'
+import type { Settled } from '../../../execute/settle/settle.ts'
 
 const INDENT = '  '
 const WIDTH = 22

@@ -1,9 +1,9 @@
-import { costWords } from '../../domain/book/costs.ts'
-import type { JournalRecord } from '../../domain/book/journal.ts'
-import { isAbout, tellAll } from '../../domain/book/tell.ts'
-import { readState, recordsAtHand } from '../compose/state.ts'
-import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../io.ts'
-import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../load.ts'
+import { costWords } from '../../../domain/book/costs.ts'
+import type { JournalRecord } from '../../../domain/book/journal.ts'
+import { isAbout, tellAll } from '../../../domain/book/tell.ts'
+import { readState, recordsAtHand } from '../../compose/state.ts'
+import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../../io.ts'
+import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../../load.ts'
 
 const SLOT = /^([a-z0-9][a-z0-9-]{0,62}):(\d{1,12})(?::\d{1,3})?$/
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { ReadSecretFile } from '../../adapters/keys/keystore.ts'
-import { KEYS } from '../compose/wallets.ts'
+import type { ReadSecretFile } from '../../../adapters/keys/keystore.ts'
+import { KEYS } from '../../compose/wallets.ts'
 
 /** What the wallet commands may touch. */
 export type WalletIo = {

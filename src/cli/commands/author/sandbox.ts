@@ -3,15 +3,15 @@ import {
   requireNewFiles,
   sandboxConfigFiles,
   writeSandboxConfig,
-} from '../../sandbox/config-out.ts'
-import { startSandbox } from '../../sandbox/sandbox.ts'
-import type { TypedFlag } from '../../sandbox/settings/flags.ts'
-import { loadSandboxOptions } from '../../sandbox/settings/load.ts'
-import { requireFreePorts } from '../../sandbox/settings/ports.ts'
-import { isOfFlag } from '../../sandbox/settings/typed.ts'
-import { isUsed } from '../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
-import { reportProblems } from '../load.ts'
+} from '../../../sandbox/config-out.ts'
+import { startSandbox } from '../../../sandbox/sandbox.ts'
+import type { TypedFlag } from '../../../sandbox/settings/flags.ts'
+import { loadSandboxOptions } from '../../../sandbox/settings/load.ts'
+import { requireFreePorts } from '../../../sandbox/settings/ports.ts'
+import { isOfFlag } from '../../../sandbox/settings/typed.ts'
+import { isUsed } from '../../compose/state.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { reportProblems } from '../../load.ts'
 import { sandboxReport, sandboxText } from './sandbox-report.ts'
 
 export type SandboxCommandOptions = {

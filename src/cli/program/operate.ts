@@ -1,0 +1,90 @@
+import { duration } from '../arguments.ts'
+import { keepHeapSmall } from '../heap.ts'
+import type { ConfigOptions } from '../load.ts'
+import { configured, type Program, YES } from './program.ts'
+
+const CONTROLS = [
+  ['pause', 'keep one strategy, or all, from opening slots until it is resumed', '[strategy]'],
+  ['resume', 'end a pause; without a name also a halt and every other pause', '[strategy]'],
+  ['trigger', 'open a slot of a strategy now, within its limits', '<strategy>'],
+  ['reload', 'read the strategy files again', undefined],
+] as const
+
+/** Commands that run the daemon and steer it. */
+export function addOperating(program: Program): void {
+  const { root, io, does, signals } = program
+  configured(root.command('run'))
+    .description('run the daemon until it is told to stop')
+    .option('--for <duration>', 'stop by itself after this long, and drain', duration)
+    .action((options) => {
+      signals.hold()
+      keepHeapSmall()
+      return does(
+        import('../commands/operate/run.ts').then(({ run }) =>
+          run({ ...options, forMs: options.for }, io),
+        ),
+      )
+    })
+  configured(root.command('halt'))
+    .description(
+      'kill switch: sign nothing new until it is resumed, across restarts; with --state-dir it reads no config',
+    )
+    .action((options) => {
+      return does(
+        import('../commands/operate/halt.ts').then(({ halt }) => halt(options, io, Date.now())),
+      )
+    })
+  for (const [name, description, argument] of CONTROLS) {
+    const command = configured(root.command(name)).description(description)
+    if (argument !== undefined) command.argument(argument)
+    command.action((first: unknown) => {
+      const strategy = typeof first === 'string' ? first : undefined
+      const options: ConfigOptions = command.opts()
+      return does(
+        import('../commands/operate/control.ts').then(({ control }) =>
+          control({ command: name, strategy }, options, io),
+        ),
+      )
+    })
+  }
+  addSettle(program)
+  addNotify(program)
+}
+
+const SETTLE_EXAMPLES = `
+Where several orders are open, \`tranched status\` names them. Without --as it changes nothing.
+
+  tranched settle weekly-eth:1893488400:0
+  tranched settle weekly-eth:1893488400:0 --as executed 0x4e3a3754410177e6937ef1f84bba68ea139e8d1a2258c5f85db9f1cd715a1bdd
+  tranched settle weekly-eth:1893488400:0 --as executed unknown
+  tranched settle weekly-eth:1893488400:0 --as dead`
+
+function addSettle({ root, io, does }: Program): void {
+  configured(root.command('settle').argument('<intent>', 'STRATEGY:EPOCH_SECONDS:LEG'))
+    .description(
+      'show what is known of an order that nothing has ended, and end it by your word; the daemon may run or not',
+    )
+    .option(
+      '--as <word...>',
+      'what became of it: `executed` and the hash of the transaction or `unknown`, booked in full unless the chain proves it; or `dead`, taken only where it can never execute',
+    )
+    .option(...YES)
+    .addHelpText('after', SETTLE_EXAMPLES)
+    .action((intent, options) => {
+      return does(
+        import('../commands/operate/settle.ts').then(({ settle }) => settle(intent, options, io)),
+      )
+    })
+}
+
+function addNotify({ root, io, does }: Program): void {
+  const notify = root.command('notify').description('the receivers of messages under `notify`')
+  configured(notify.command('test'))
+    .description('send one test message to each receiver of the config, beside whatever daemon')
+    .option('--channel <name>', 'only this one, such as telegram-1: its kind and its place')
+    .action((options) => {
+      return does(
+        import('../commands/operate/notify.ts').then(({ notifyTest }) => notifyTest(options, io)),
+      )
+    })
+}
