@@ -25,6 +25,13 @@ export function lineTo(stream: NodeJS.WriteStream): (line: string) => void {
   return (line) => void stream.write(`${line}\n`)
 }
 
+/** Columns of the terminal; no end of them where stdout is a file or a pipe, which nothing has to fit. */
+export function columnsOf({ stdout }: Pick<Io, 'stdout'>): number {
+  return stdout.isTTY === true ? (stdout.columns ?? COLUMNS) : Number.POSITIVE_INFINITY
+}
+
+const COLUMNS = 80
+
 /** One JSON document on stdout; base units as decimal text. */
 export function printJson(io: Io, value: unknown): void {
   const text = JSON.stringify(

@@ -53,4 +53,6 @@ export type PermitRecord = Permit & {
   readonly fromBlock: bigint
   /** Price by the feeds at that block, sell base units per buy base unit; undefined without one, and in older records. */
   readonly feed?: Ratio | undefined
+  /** What the quote says that the service takes, in sell base units; it is in the price already. Older records have none. */
+  readonly fee?: BaseUnits | undefined
 }

@@ -98,7 +98,12 @@ const BRIEF_DIGITS = 6
 
 /** Six significant digits for people, cut and not rounded, so that a line never shows more than was moved. */
 export function formatBrief(amount: bigint, decimals: number): string {
-  const [whole = '0', fraction = ''] = formatAmount(amount, decimals).split('.')
+  return briefDecimal(formatAmount(amount, decimals))
+}
+
+/** The same of an amount that is decimal text already. */
+export function briefDecimal(text: string): string {
+  const [whole = '0', fraction = ''] = text.split('.')
   const leading = whole.replace('-', '') === '0' ? fraction.search(/[1-9]|$/) : -whole.length
   const shown = fraction.slice(0, Math.max(2, leading + BRIEF_DIGITS)).replace(/0+$/, '')
   return shown === '' ? whole : `${whole}.${shown}`

@@ -110,7 +110,7 @@ export function withdraw(
 export function bookOnPaper(
   context: OrderContext,
   { intent, attempt }: OpenIntent,
-  booked: Pick<EventOf<'paper-filled'>, 'paid' | 'received' | 'feed'>,
+  booked: Pick<EventOf<'paper-filled'>, 'paid' | 'received' | 'feed' | 'fee'>,
 ): Promise<void> {
   const { journal } = context.ports
   return journal.append({ type: 'paper-filled', intentId: intent.id, attempt, ...booked })

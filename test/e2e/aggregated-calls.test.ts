@@ -55,7 +55,7 @@ test.each(READINGS)(
     writeClaims(operator)
     await runFor(operator, 12)
 
-    const slots = await data<SlotHistory[]>(`history --strategy ${STRATEGY}`)
+    const { slots } = await data<{ slots: SlotHistory[] }>(`history --strategy ${STRATEGY}`)
     expect(slots.length).toBeGreaterThanOrEqual(3)
     for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
     const proven = await chargesSaid(operator)
@@ -88,10 +88,10 @@ test.each(READINGS)(
     })
 
     expect(await command('status')).toMatch(
-      new RegExp(`${STRATEGY}: .*; ${slots.length} fills, last`),
+      new RegExp(`^${STRATEGY} +filled .* ago +${slots.length} `, 'm'),
     )
-    const life = await command(`why ${STRATEGY}:${slots[0]?.slotSeconds}`)
-    expect(life.split('\n').map((line) => line.split('  ')[1])).toEqual([
+    const raw = await command(`why ${slots[0]?.slot} --raw`)
+    expect(raw.split('\n').map((line) => line.split('  ')[1])).toEqual([
       'slot-opened',
       'call-recorded',
       'call-signed',
@@ -102,11 +102,10 @@ test.each(READINGS)(
       'fills-final',
       undefined,
     ])
-    expect(life).toMatch(
-      new RegExp(
-        `call-proven .*txHash=${hashes[0]} .*via=aggregated.*\\(charged 0\\.0\\d+ ETH, saved`,
-      ),
-    )
+    expect(raw).toMatch(new RegExp(`call-proven .*txHash=${hashes[0]} .*via=aggregated`))
+    const life = await command(`why ${slots[0]?.slot}`)
+    expect(life).toMatch(/executed: .* \(aggregated\), charged 0\.0\d+ ETH, saved/)
+    expect(life).toContain(`transaction ${hashes[0]}.`)
   },
   60_000,
 )

@@ -19,30 +19,37 @@ test('status and history tell the same of a daemon that runs and of one that has
   const running = await told('status')
   expect(running.code).toBe(0)
   expect(running.stdout).toMatch(new RegExp(`^running for .*, pid ${daemon.pid} \\(live, state in`))
-  expect(running.stdout).toMatch(/buy-weth: dca 25 USDC -> WETH; \d+ fills, spent \d+ USDC/)
+  expect(running.stdout).toMatch(/^buy-weth +(?:filled|-).* \d+ +\d+\/\d+ USDC +in \d/m)
   const asData = JSON.parse((await told('status', '--json')).stdout)
   expect(asData.running.pid).toBe(daemon.pid)
   expect(asData.wallet).toBe(rehearsal.report.trader.toLowerCase())
-  expect(JSON.parse((await told('history', '--json')).stdout).length).toBeGreaterThan(0)
+  expect(JSON.parse((await told('history', '--json')).stdout).slots.length).toBeGreaterThan(0)
   expect((await daemon.stop()).code).toBe(0)
 
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
   const stopped = await told('status')
   expect(stopped.stdout).toMatch(/^not running \(live, state in/)
-  expect(stopped.stdout).toMatch(new RegExp(`; ${books.fills} fills, spent ${books.fills * 25} US`))
-  const slots = JSON.parse((await told('history', '--json', '--limit', '1000')).stdout)
+  expect(stopped.stdout).toMatch(
+    new RegExp(`^buy-weth .* ${books.fills} +${books.fills * 25}/\\d+ USDC `, 'm'),
+  )
+  const { slots } = JSON.parse((await told('history', '--json', '--limit', '1000')).stdout)
   const filled = slots.filter((slot: { outcome: string }) => slot.outcome === 'filled')
   expect(filled).toHaveLength(books.fills)
   expect(filled[0]).toMatchObject({ strategy: 'buy-weth', attempts: 1 })
-  expect(filled[0].fills[0].paid).toBe('25 USDC')
+  expect(filled[0].fills[0].paid).toEqual({ amount: '25', token: 'USDC' })
   const proven = filled.map(({ fills }: { fills: { txHash: string }[] }) => fills[0]?.txHash)
   expect(new Set(proven)).toEqual(new Set(books.orders.map(({ txHash }) => txHash)))
   const lines = (await told('history')).stdout
   expect(lines).toMatch(
-    /^\d{4}-\d\d-\d\dT[\d:]+Z {2}buy-weth:\d+ {2}filled {2}25 USDC -> 0\.\d+ WETH/m,
+    /^\d{4}-\d\d-\d\d [\d:]+ {2}buy-weth:\d+ {2}filled {3}25 USDC -> 0\.\d+ WETH/m,
   )
-  expect((await told('history', '--json', '--strategy', 'other')).stdout.trim()).toBe('[]')
+  const slip = await told('history', '--strategy', 'buy-wet')
+  expect([slip.code, slip.stderr]).toEqual([
+    1,
+    'history: no strategy is called buy-wet; did you mean buy-weth?\n',
+  ])
+  expect((await told('why', 'buy-wet')).stderr).toContain('did you mean buy-weth?')
 }, 60_000)
 
 test('--json keeps stdout for data and moves the log to stderr', async () => {

@@ -26,7 +26,7 @@ test('dry-run books real quotes on paper: no order, no transaction, no signature
   for (const signed of ['permit-recorded', 'transaction-recorded', 'fill-proven'])
     expect(types).not.toContain(signed)
   const history = await run(['history', '--config', rehearsal.config])
-  expect(history.stdout).toMatch(/buy-weth:\d+ {2}filled {2}25 USDC -> [\d.]+ WETH {2}paper/)
+  expect(history.stdout).toMatch(/buy-weth:\d+ {2}filled {3}25 USDC -> [\d.]+ WETH \(paper\)/)
 
   writeFileSync(rehearsal.config, text)
   const live = rehearsal.daemon()

@@ -111,7 +111,7 @@ test('a state.json that is damaged or gone is made anew at the start or by comma
   const snapshot = join(stateDir, 'state.json')
   truncateSync(snapshot, 100)
   expect((await state(rehearsal, 'verify')).stdout).toMatch(/NOT SOUND[\s\S]*$/)
-  expect((await run(['status', '--config', rehearsal.config])).stdout).toMatch(/\d+ fills/)
+  expect((await run(['status', '--config', rehearsal.config])).stdout).toMatch(/^STRATEGY .*FILLS/m)
   const daemon = rehearsal.daemon()
   await daemon.sees(/it was made anew from the journal, which proves whole/)
   await daemon.sees(/filled buy-weth/)
@@ -189,8 +189,8 @@ test('a journal of format 1 is proven as it is, upgraded at the start with its o
 
 /** How many fills `status` tells of. */
 async function fillsSaid(config: string): Promise<number> {
-  const { stdout } = await run(['status', '--config', config])
-  return Number(/(\d+) fills/.exec(stdout)?.[1])
+  const { stdout } = await run(['status', '--json', '--config', config])
+  return JSON.parse(stdout).strategies[0].fills
 }
 
 test('a journal that is moved away under a running daemon stops it at the next record', async () => {

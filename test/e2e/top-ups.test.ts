@@ -55,7 +55,7 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
     { account: 'operator', available: alert?.['available'] },
   ])
   expect(await depositsOf(operator)).toEqual([DEPOSIT, TOP_UP])
-  const slots = await data<SlotHistory[]>(`history --strategy ${STRATEGY}`)
+  const { slots } = await data<{ slots: SlotHistory[] }>(`history --strategy ${STRATEGY}`)
   for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
   // What a deposit in between hides stays unsaid; nothing that is said is wrong.
   const said = (await chargesSaid(operator)).filter((each) => each.said !== undefined)

@@ -155,7 +155,7 @@ test('a slot has an address; back and Escape lead out of it, and what is read st
   await page.evaluate('scrollTo(0, 2000)')
   const row = page.locator('.rows.fills tbody tr').nth(12)
   await row.locator('.why a').click()
-  await page.locator('dialog[open] .story li').nth(5).waitFor()
+  await page.locator('dialog[open] .story li').nth(4).waitFor()
   expect(new URL(page.url()).hash).toMatch(/^#why=[a-z0-9-]+:\d+$/)
   const at = await page.evaluate('scrollY')
   await page.locator('dialog .above a').click()

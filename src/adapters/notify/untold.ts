@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import type { JournalEvent } from '../../domain/book/journal.ts'
 import { tellAll } from '../../domain/book/tell.ts'
 import type { IntentId } from '../../domain/intent.ts'
+import { reasonText } from '../../domain/reason-words.ts'
 import type { Journal } from '../../ports.ts'
 import type { Notice } from './notices.ts'
 import type { Untold } from './notifier.ts'
 import { inSlices } from './slices.ts'
-import { reasonText } from './texts/reasons.ts'
 import { whyCommand } from './texts/text.ts'
 
 /**

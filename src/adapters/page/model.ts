@@ -184,6 +184,9 @@ export type Why = {
   readonly lines: readonly {
     readonly atMs: number
     readonly title: string
+    /** What it means, in sentences. */
+    readonly sentences: readonly string[]
+    /** The record's own fields. */
     readonly facts: readonly (readonly [string, string])[]
   }[]
 }

@@ -173,7 +173,10 @@ export class Page {
 
   /** Undefined where the journal has nothing about a slot. Throws TooManySearchesError. */
   async why(slot: Slot): Promise<string | undefined> {
-    const why = await this.#search(() => findWhy(this.#place, slot, this.#input.hiding))
+    const { hiding, settings } = this.#input
+    const why = await this.#search(() =>
+      findWhy(this.#place, slot, { hiding, tokens: settings.tokens.values() }),
+    )
     return why && JSON.stringify(why)
   }
 

@@ -1,6 +1,7 @@
 import type { JournalRecord } from '../../domain/book/journal.ts'
+import { storyOf } from '../../domain/book/story.ts'
 import { isAbout, tellApart } from '../../domain/book/tell.ts'
-import { titleOf } from '../../domain/book/titles.ts'
+import type { Token } from '../../domain/token.ts'
 import { decodeRecord } from '../state/journal-codec.ts'
 import { ForwardSearch, type JournalPlace, type RecordLine } from '../state/journal-search.ts'
 import type { Clean } from './clean.ts'
@@ -34,11 +35,17 @@ export type Hiding = {
   readonly value: (value: unknown) => unknown
 }
 
+export type WhyInput = {
+  readonly hiding: Hiding
+  /** That amounts may be in. */
+  readonly tokens: Iterable<Token>
+}
+
 /** What the journal holds about one slot. Undefined where it holds nothing. */
 export async function findWhy(
   journal: JournalPlace,
   slot: Slot,
-  hiding: Hiding,
+  { hiding, tokens }: WhyInput,
 ): Promise<Why | undefined> {
   const search = new ForwardSearch({
     ...journal,
@@ -52,9 +59,11 @@ export async function findWhy(
   }
   const { records } = gathered
   if (records.length === 0) return undefined
-  const lines = tellApart(records, slot.strategy).map(({ record, fact }) => ({
-    atMs: record.atMs,
-    title: hiding.clean(fact === undefined ? record.event.type : titleOf(fact)),
+  const told = tellApart(records, slot.strategy)
+  const lines = storyOf(told, tokens).map(({ record, atMs, title, sentences }) => ({
+    atMs,
+    title: hiding.clean(title),
+    sentences: sentences.map((text) => hiding.clean(text).slice(0, FACT_LENGTH_MAX)),
     facts: factsOf(record, hiding),
   }))
   return {

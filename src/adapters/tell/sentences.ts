@@ -1,7 +1,7 @@
+import { briefText } from '../../domain/amount-text.ts'
 import { costWords, savedOf } from '../../domain/book/costs.ts'
 import type { Moved } from '../../domain/book/orders.ts'
-import type { Token } from '../../domain/token.ts'
-import { type BaseUnits, formatAmount, formatBrief } from '../../domain/units.ts'
+import { formatAmount } from '../../domain/units.ts'
 import { instantText, type Observed } from './observers.ts'
 
 /**
@@ -20,7 +20,7 @@ export function filledSentence(event: Observed<'filled'>): Sentence {
   const { strategy, venue, sell, buy, txHash, durationMs } = event
   const paid = formatAmount(event.paid, sell.decimals)
   const received = formatAmount(event.received, buy.decimals)
-  const moved = `${amountText(event.paid, sell)} -> ${amountText(event.received, buy)}`
+  const moved = `${briefText(event.paid, sell)} -> ${briefText(event.received, buy)}`
   const details = { venue, sell: sell.symbol, buy: buy.symbol, paid, received, txHash, durationMs }
   return { text: `filled ${strategy}: ${moved} in ${tookText(durationMs)}`, details }
 }
@@ -136,8 +136,4 @@ function movedText(moved: Moved): string {
 
 function tookText(durationMs: number): string {
   return `${(durationMs / 1_000).toFixed(1)} s`
-}
-
-function amountText(amount: BaseUnits, { decimals, symbol }: Token): string {
-  return `${formatBrief(amount, decimals)} ${symbol}`
 }

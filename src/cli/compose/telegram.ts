@@ -9,6 +9,7 @@ import { type Hearing, Updates } from '../../adapters/telegram/updates.ts'
 import type { Scrubber } from '../../adapters/tell/scrubber.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { TelegramControl } from '../../domain/settings.ts'
+import type { Token } from '../../domain/token.ts'
 import type { Clock } from '../../ports.ts'
 
 /** What the journal holds about a slot, by its name, with what has to be hidden taken out; undefined where it holds nothing. */
@@ -16,13 +17,14 @@ export function openSlots(input: {
   readonly stateDir: string
   readonly archive: string | undefined
   readonly scrubber: Pick<Scrubber, 'text' | 'value'>
+  readonly tokens: ReadonlyMap<string, Token>
 }): (slot: string) => Promise<Why | undefined> {
-  const { stateDir, archive, scrubber } = input
+  const { stateDir, archive, scrubber, tokens } = input
   const place = { dir: stateFiles(stateDir).journal, archive }
   const hiding = { clean: scrubber.text, value: scrubber.value }
   return async (name) => {
     const slot = slotIn(name)
-    return slot && findWhy(place, slot, hiding)
+    return slot && findWhy(place, slot, { hiding, tokens: tokens.values() })
   }
 }
 

@@ -71,12 +71,11 @@ async function listenAfar(
   try {
     const { startRemote } = await import('./remote/remote.ts')
     const sight = (): RemoteSight => ({ ...input.sight(), staleSinceMs: files.stale()?.sinceMs })
-    const { archive } = input.settings.journal
+    const { tokens, journal } = input.settings
     return startRemote({
       ...input,
       settings: afar.telegram,
-      stateDir,
-      archive,
+      ...{ stateDir, tokens, archive: journal.archive },
       control,
       sight,
     })

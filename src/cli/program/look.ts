@@ -51,9 +51,24 @@ export function addLooking({ root, io, does }: Program): void {
     .action((options) => {
       return does(import('../commands/look/history.ts').then(({ history }) => history(options, io)))
     })
-  configured(root.command('why').argument('<slot>', 'STRATEGY:EPOCH_SECONDS, as history shows it'))
-    .description('show everything the journal holds about one slot')
+  withExamples(
+    configured(
+      root
+        .command('why')
+        .argument(
+          '<slot>',
+          'STRATEGY:EPOCH_SECONDS, as history shows it, or STRATEGY for its last',
+        ),
+    ),
+    'tranched why weekly-eth',
+    'tranched why weekly-eth:1893488400',
+    'tranched why weekly-eth:1893488400 --raw',
+  )
+    .description('tell what became of one slot and why, in sentences')
+    .option('--raw', "the journal's records instead")
     .action((slot, options) => {
-      return does(import('../commands/look/why.ts').then(({ why }) => why(slot, options, io)))
+      return does(
+        import('../commands/look/why.ts').then(({ why }) => why(slot, options, io, Date.now())),
+      )
     })
 }

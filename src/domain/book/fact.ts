@@ -94,6 +94,8 @@ export type Fact =
       readonly type: 'authorization-dead'
       readonly attempt: number
       readonly how: 'expired' | 'cancelled'
+      /** Cancelled: all that it allowed, which counts as spent although nobody can tell for what. Base units. */
+      readonly lost?: { readonly token: Token; readonly amount: bigint } | undefined
     })
   | (OrderFact & {
       /** An operator's word, and what is booked by it. */
@@ -131,6 +133,8 @@ export type Fact =
       readonly received: BaseUnits
       /** How much better than by the feeds when it was signed, in basis points; undefined where they gave no price. */
       readonly vsFeedBps: number | undefined
+      /** What the service said that it takes, in sell base units: part of what was paid. Undefined where it did not say. */
+      readonly fee?: BaseUnits | undefined
       readonly txHash: Hex
       readonly durationMs: number
     })
@@ -147,6 +151,7 @@ export type Fact =
             readonly paid: BaseUnits
             readonly received: BaseUnits
             readonly vsFeedBps: number | undefined
+            readonly fee?: BaseUnits | undefined
           }
         | undefined
       readonly durationMs: number
@@ -155,6 +160,8 @@ export type Fact =
       readonly type: 'executed'
       readonly venue: 'aggregated' | 'direct'
       readonly label: string
+      /** Wei that it carried. */
+      readonly value: BaseUnits
       readonly txHash: Hex
       readonly costs: CallCosts
       readonly durationMs: number

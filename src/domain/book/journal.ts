@@ -269,6 +269,7 @@ export type JournalEvent =
       readonly received: BaseUnits
       /** As in a permit's record. */
       readonly feed?: Ratio | undefined
+      readonly fee?: BaseUnits | undefined
     }
   | {
       readonly type: 'call-proven'

@@ -93,12 +93,11 @@ const TELLINGS: {
     attempt,
     reason,
   }),
-  'authorization-dead': ({ type, intentId, attempt, how }, { state }) => ({
-    ...subject(openIntent(state, intentId)),
-    type,
-    attempt,
-    how,
-  }),
+  'authorization-dead': ({ type, intentId, attempt, how }, { state }) => {
+    const open = openIntent(state, intentId)
+    const lost = how === 'cancelled' ? heldBy(open) : undefined
+    return { ...subject(open), type, attempt, how, ...(lost === undefined ? {} : { lost }) }
+  },
   'order-settled': (event, { state }) => {
     const { type, intentId, attempt, evidence } = event
     const open = openIntent(state, intentId)
@@ -134,14 +133,15 @@ const TELLINGS: {
     const durationMs = atMs - open.openedAtMs
     return {
       ...{ ...subject(open), type: 'filled', venue: 'gasless' },
-      ...{ ...amounts, vsFeedBps, txHash, durationMs },
+      ...{ ...amounts, vsFeedBps, fee: open.permit?.fee, txHash, durationMs },
     }
   },
   'call-proven': ({ intentId, execution: { txHash, via, costs } }, { state, atMs }) => {
     const open = openCall(state, intentId)
     const durationMs = atMs - open.openedAtMs
-    const { label } = open.intent
-    return { ...subject(open), type: 'executed', venue: via, label, txHash, costs, durationMs }
+    const { label, value } = open.intent
+    const what = { venue: via, label, value, txHash, costs, durationMs } as const
+    return { ...subject(open), type: 'executed', ...what }
   },
   'paper-filled': (event, { state, atMs }) => {
     const open = openIntent(state, event.intentId)
@@ -181,11 +181,11 @@ const TELLINGS: {
   }),
 }
 
-function paperSwapOf({ paid, received, feed }: EventOf<'paper-filled'>, open: OpenIntent) {
+function paperSwapOf({ paid, received, feed, fee }: EventOf<'paper-filled'>, open: OpenIntent) {
   if (open.venue !== 'gasless') return undefined
   const { sell, buy } = open.intent
   const vsFeedBps = againstFeedBps({ paid, received, feed })
-  return { sell: sell.token, buy: buy.token, paid, received, vsFeedBps }
+  return { sell: sell.token, buy: buy.token, paid, received, vsFeedBps, fee }
 }
 
 function subject({ intent }: OpenIntent): OrderFact {

@@ -1,6 +1,5 @@
+import { amountText, feedText } from '../amount-text.ts'
 import { formatInstant } from '../schedule/civil-date.ts'
-import type { Token } from '../token.ts'
-import { formatAmount } from '../units.ts'
 import { wordText } from '../word.ts'
 import { costWords, etherWords } from './costs.ts'
 import type { Fact } from './fact.ts'
@@ -40,11 +39,11 @@ const TITLES: { readonly [Type in Fact['type']]: (fact: FactOf<Type>) => string 
   'order-accepted': ({ attempt, orderId }) => `attempt ${attempt} accepted as ${orderId}`,
   'order-ended': ({ attempt, status }) => `the service says that attempt ${attempt} is ${status}`,
   filled: ({ paid, sell, received, buy, vsFeedBps }) =>
-    `filled: ${amountText(paid, sell)} for ${amountText(received, buy)}${feedText(vsFeedBps)}`,
+    `filled: ${amountText(paid, sell)} for ${amountText(received, buy)}${againstFeed(vsFeedBps)}`,
   'paper-filled': ({ moved, swap }) =>
     'call' in moved
       ? `called on paper: ${moved.call}`
-      : `filled on paper: ${moved.paid} for ${moved.received}${feedText(swap?.vsFeedBps)}`,
+      : `filled on paper: ${moved.paid} for ${moved.received}${againstFeed(swap?.vsFeedBps)}`,
   executed: ({ label, venue, costs }) => {
     const words = costWords(costs)
     return `executed: ${label} (${venue})${words === undefined ? '' : `, ${words}`}`
@@ -79,11 +78,6 @@ function latenessText(ms: number): string {
     : `${Math.round(Math.abs(ms) / 1_000)} s ${ms < 0 ? 'early' : 'late'}`
 }
 
-function feedText(bps: number | undefined): string {
-  if (bps === undefined) return ''
-  return bps < 0 ? `, ${-bps} bps worse than the feed` : `, ${bps} bps better than the feed`
-}
-
-function amountText(amount: bigint, { symbol, decimals }: Token): string {
-  return `${formatAmount(amount, decimals)} ${symbol}`
+function againstFeed(bps: number | undefined): string {
+  return bps === undefined ? '' : `, ${feedText(bps)}`
 }

@@ -1,3 +1,4 @@
+import { amountText, briefText } from '../../domain/amount-text.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import type { Permit } from '../../domain/permit.ts'
 import { lessBps } from '../../domain/policy.ts'
@@ -147,7 +148,7 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
   check(
     permit.amount <= intent.maxSell,
     'amount-above-limit',
-    `the permit takes ${permit.amount}, at most ${intent.maxSell} was decided`,
+    `the permit takes ${amountText(permit.amount, intent.sell.token)}, at most ${amountText(intent.maxSell, intent.sell.token)} was decided`,
   )
   check(
     quote.minBuyAmount === undefined || permit.minAmountOut >= quote.minBuyAmount,
@@ -158,14 +159,14 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
     check(
       quote.buyAmount >= intent.size.amount,
       'amount-mismatch',
-      `the quote buys ${quote.buyAmount}, ${intent.size.amount} was asked`,
+      `the quote buys ${amountText(quote.buyAmount, intent.buy.token)}, ${amountText(intent.size.amount, intent.buy.token)} was asked`,
     )
   const wanted = intent.size.side === 'buy' ? intent.size.amount : quote.buyAmount
   const floor = lessBps(wanted, intent.slippageBps)
   check(
     permit.minAmountOut >= floor && permit.minAmountOut > 0n,
     'minimum-output-too-low',
-    `the permit guarantees ${permit.minAmountOut}, our own floor is ${floor}`,
+    `the permit guarantees ${amountText(permit.minAmountOut, intent.buy.token)}, our own floor is ${amountText(floor, intent.buy.token)}`,
   )
 }
 
@@ -207,11 +208,12 @@ function checkAgainstFeed(input: VerifyInput): void {
 function checkSellPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): void {
   const fairOut = mulDivDown(amount, fair.den, fair.num)
   const { buyAmount } = input.quote
+  const { token } = input.intent.buy
   const ceiling = mulDivUp(fairOut, BPS + BigInt(input.maxDeviationBps), BPS)
   check(
     buyAmount >= lessBps(fairOut, input.maxDeviationBps) && buyAmount <= ceiling,
     'price-deviation',
-    `the quote brings ${buyAmount}, the feed says ${fairOut} (allowed: ${input.maxDeviationBps} bps)`,
+    `the quote brings ${briefText(buyAmount, token)}, the feed says ${briefText(fairOut, token)} (allowed: ${input.maxDeviationBps} bps)`,
   )
 }
 
@@ -220,9 +222,10 @@ function checkBuyPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): void
   const fairIn = mulDivUp(amount, fair.num, fair.den)
   const band = BigInt(input.maxDeviationBps + input.intent.slippageBps)
   const { sellAmount } = input.quote
+  const { token } = input.intent.sell
   check(
     sellAmount * BPS <= fairIn * (BPS + band) && sellAmount * BPS >= fairIn * (BPS - band),
     'price-deviation',
-    `the quote takes up to ${sellAmount}, the feed says ${fairIn} (allowed: ${band} bps)`,
+    `the quote takes up to ${briefText(sellAmount, token)}, the feed says ${briefText(fairIn, token)} (allowed: ${band} bps)`,
   )
 }

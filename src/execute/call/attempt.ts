@@ -1,4 +1,5 @@
 import { firstFreeNonce, openCalls } from '../../domain/book/calls.ts'
+import { etherWords } from '../../domain/book/costs.ts'
 import type { DaemonState, OpenCall } from '../../domain/book/state.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
 import { InvariantError } from '../../domain/errors.ts'
@@ -154,7 +155,10 @@ function unfitNow(
   const undelegated = delegationRefusal(aggregator, view)
   if (undelegated !== undefined) return undelegated
   return view.balance < value
-    ? failure('insufficient-balance', `the account holds ${view.balance} wei`)
+    ? failure(
+        'insufficient-balance',
+        `the account holds ${etherWords(view.balance)}, the call carries ${etherWords(value)}`,
+      )
     : undefined
 }
 

@@ -181,6 +181,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
     digest,
     fromBlock: view.blockNumber,
     feed,
+    fee: quote.feeAmount,
   }
   await journal.append({ type: 'permit-recorded', intentId: intent.id, permit: record })
   const after = timeOf(context, view)
@@ -228,7 +229,8 @@ async function book(context: OrderContext, open: OpenSwap, verified: Signable): 
     capHit(context, open, { amount: permit.amount, nowMs: time.nowMs })
   if (barred !== undefined) return barred
   const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
-  await bookOnPaper(context, open, { paid, received: quote.buyAmount, feed: verified.feed })
+  const { buyAmount: received, feeAmount: fee } = quote
+  await bookOnPaper(context, open, { paid, received, feed: verified.feed, fee })
   return { tag: 'sent' }
 }
 

@@ -1,3 +1,4 @@
+import { briefText } from '../../domain/amount-text.ts'
 import { liveNonces } from '../../domain/book/swaps.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import type { Permit } from '../../domain/permit.ts'
@@ -115,7 +116,7 @@ export async function signable(
   if (balance < verdict.permit.amount)
     return failure(
       'insufficient-balance',
-      `the wallet holds ${balance}, the permit takes ${verdict.permit.amount}`,
+      `the wallet holds ${briefText(balance, intent.sell.token)}, the permit takes ${briefText(verdict.permit.amount, intent.sell.token)}`,
     )
   if (isAllowanceUnread(context, intent, view)) return ALLOWANCE_UNREAD
   if (!isCovered(context, intent, view)) return { tag: 'unapproved', view }

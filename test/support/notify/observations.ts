@@ -68,11 +68,13 @@ export const TOLD: Readonly<Record<string, Observation>> = {
   },
   'a call': {
     ...{ type: 'executed', ...CLAIM, venue: 'aggregated', label: 'claims.claim' },
+    value: baseUnits(0n),
     ...{ txHash: HASH, durationMs: 42_000 },
     costs: { charged: 120_000_000_000_000n, direct: 160_000_000_000_000n },
   },
   'a call sent directly': {
     ...{ type: 'executed', ...CLAIM, venue: 'direct', label: 'claims.claim' },
+    value: baseUnits(0n),
     ...{ txHash: HASH, durationMs: 200_000 },
     costs: { charged: undefined, direct: undefined },
   },

@@ -60,6 +60,7 @@ export function poisonedStory(lines: Why['lines']): Why['lines'] {
   return lines.map(({ atMs, facts }) => ({
     atMs,
     title: MARKUP,
+    sentences: [MARKUP],
     facts: facts.map(() => [MARKUP, MARKUP]),
   }))
 }

@@ -154,6 +154,10 @@ function storyOf(slot: string, atMs: number): Why['lines'] {
     {
       atMs,
       title: 'Slot opened',
+      sentences: [
+        'Order weekly-eth:0: sell 25 USDC for WETH, slippage at most 0.3 %.',
+        'Price by WETH/USDC: 3011.37 USDC per WETH, 41 s old.',
+      ],
       facts: [
         ['lateness', '120 ms'],
         ['WETH/USDC', '3,011.37, read 41 s before'],
@@ -167,6 +171,7 @@ function storyOf(slot: string, atMs: number): Why['lines'] {
     {
       atMs: atMs + 90,
       title: 'Intent planned',
+      sentences: [],
       facts: [
         ['intent', `${slot}:0`],
         ['sells', '25 USDC'],
@@ -176,6 +181,7 @@ function storyOf(slot: string, atMs: number): Why['lines'] {
     {
       atMs: atMs + 480,
       title: 'Quote verified',
+      sentences: [],
       facts: [
         ['quote', '0.008303 WETH'],
         ['against feed', '+1.4 bps'],
@@ -185,16 +191,23 @@ function storyOf(slot: string, atMs: number): Why['lines'] {
     {
       atMs: atMs + 510,
       title: 'Permit recorded',
+      sentences: [],
       facts: [
         ['nonce', '83076749736557242056487941267521535'],
         ['deadline', '14:08:11'],
         ['digest', '0x1f6a0a8f0b6f5c0d1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7081'],
       ],
     },
-    { atMs: atMs + 1_900, title: 'Order accepted', facts: [['orderId', 'b1f0c7a4']] },
+    {
+      atMs: atMs + 1_900,
+      title: 'Order accepted',
+      sentences: [],
+      facts: [['orderId', 'b1f0c7a4']],
+    },
     {
       atMs: atMs + 5_200,
       title: 'Fill proven',
+      sentences: ['Price: 3010.9 USDC per WETH.'],
       facts: [
         ['paid', '25 USDC'],
         ['received', '0.008303 WETH'],

@@ -1,7 +1,8 @@
+import { briefText, priceText } from '../../../domain/amount-text.ts'
 import { hearsOf } from '../../../domain/notify.ts'
+import { reasonText } from '../../../domain/reason-words.ts'
 import { formatBrief } from '../../../domain/units.ts'
-import { reasonText } from '../texts/reasons.ts'
-import { amountText, etherText, priceText, said, type Text } from '../texts/text.ts'
+import { etherText, said, type Text } from '../texts/text.ts'
 import { lastingText, localTime, localTimeInZone } from '../texts/time.ts'
 import type { Figures, StrategyFigures } from './figures.ts'
 import type { Standing } from './standing.ts'
@@ -83,9 +84,9 @@ function fillLines(input: DigestInput): readonly string[] {
 
 function fillsOf({ fills, calls, charged, undone, trades }: StrategyFigures): readonly string[] {
   const traded = [...trades.values()].map((each) => {
-    const price = priceText(each)
+    const price = priceText({ num: each.paid, den: each.received }, each)
     const average = price === undefined ? '' : `, ${price} on average`
-    return `sold ${amountText(each.paid, each.sell)}, bought ${amountText(each.received, each.buy)}${average}`
+    return `sold ${briefText(each.paid, each.sell)}, bought ${briefText(each.received, each.buy)}${average}`
   })
   return [
     ...(fills > 0 ? [[counted(fills, 'fill'), ...traded].join(', ')] : []),
@@ -158,7 +159,7 @@ function capLines({ standing, strategies }: DigestInput): readonly string[] {
     ),
     ({ strategy, token, window, used, cap }) => {
       const percent = cap === 0n ? 100n : (used * 100n) / cap
-      const amounts = `${formatBrief(used, token.decimals)} of ${amountText(cap, token)}`
+      const amounts = `${formatBrief(used, token.decimals)} of ${briefText(cap, token)}`
       return `Cap of ${strategy ?? 'the account'}, ${WINDOWS[window]}: ${amounts} is used (${percent} %)`
     },
   )

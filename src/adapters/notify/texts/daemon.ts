@@ -1,5 +1,5 @@
+import { reasonText } from '../../../domain/reason-words.ts'
 import type { Observed } from '../../tell/observers.ts'
-import { reasonText } from './reasons.ts'
 import { said, sentence, type Text, type TextContext } from './text.ts'
 import { lastingText, localTime } from './time.ts'
 

@@ -1,26 +1,20 @@
+import { briefText, priceText } from '../../../domain/amount-text.ts'
 import { costWords } from '../../../domain/book/costs.ts'
 import type { Moved } from '../../../domain/book/orders.ts'
+import { reasonText } from '../../../domain/reason-words.ts'
 import type { Observed } from '../../tell/observers.ts'
-import { doubtText, reasonText } from './reasons.ts'
-import {
-  amountText,
-  priceText,
-  sentence,
-  type Text,
-  type TextContext,
-  transactionLink,
-  whyCommand,
-} from './text.ts'
+import { doubtText } from './doubts.ts'
+import { sentence, type Text, type TextContext, transactionLink, whyCommand } from './text.ts'
 import { lastingText } from './time.ts'
 
 /** Orders, from their fill to their failure. */
 
 export function filledText(event: Observed<'filled'>, { swapChain }: TextContext): Text {
   const { strategy, sell, buy, paid, received, vsFeedBps, txHash, durationMs } = event
-  const price = priceText(event)
+  const price = priceText({ num: event.paid, den: event.received }, event)
   const feed = againstFeed(vsFeedBps)
   return {
-    subject: `${strategy} traded ${amountText(paid, sell)} for ${amountText(received, buy)}`,
+    subject: `${strategy} traded ${briefText(paid, sell)} for ${briefText(received, buy)}`,
     lines: [
       ...(price === undefined ? [] : [`${price}${feed === undefined ? '' : `, ${feed}`}.`]),
       `Proven on ${swapChain.name} after ${lastingText(durationMs)}.`,
@@ -51,12 +45,12 @@ export function executedText(event: Observed<'executed'>, { callChain }: TextCon
 }
 
 export function paperText({ strategy, moved, swap }: Observed<'paper-filled'>): Text {
-  const price = swap && priceText(swap)
+  const price = swap && priceText({ num: swap.paid, den: swap.received }, swap)
   return {
     subject:
       swap === undefined
         ? `${strategy} would have traded ${movedText(moved)}`
-        : `${strategy} would have traded ${amountText(swap.paid, swap.sell)} for ${amountText(swap.received, swap.buy)}`,
+        : `${strategy} would have traded ${briefText(swap.paid, swap.sell)} for ${briefText(swap.received, swap.buy)}`,
     lines: [
       ...(price === undefined ? [] : [`${price}, at the quote.`]),
       'A dry run: it is booked on paper, and nothing was signed.',
@@ -126,9 +120,9 @@ export function disbelievedText(event: Observed<'disbelieved'>): Text {
 export function unsoldText(event: Observed<'program-ended'>): Text {
   const { strategy, token, total, unsold } = event
   return {
-    subject: `${strategy} is over, and ${amountText(unsold, token)} are not sold`,
+    subject: `${strategy} is over, and ${briefText(unsold, token)} are not sold`,
     lines: [
-      `${amountText(total, token)} were to be sold, and no slice is left.`,
+      `${briefText(total, token)} were to be sold, and no slice is left.`,
       `\`tranched trigger ${strategy}\` sells the rest now, within its limits.`,
     ],
   }

@@ -1,5 +1,4 @@
 import type { ChainSettings } from '../../../domain/settings.ts'
-import type { Token } from '../../../domain/token.ts'
 import { formatAmount, formatBrief } from '../../../domain/units.ts'
 import { outsideText } from '../../../wire/outside-text.ts'
 
@@ -38,35 +37,6 @@ export function sentence(detail: string): readonly string[] {
   if (words === '') return []
   const start = words.charAt(0).toUpperCase() + words.slice(1)
   return [/[.!?]$/.test(start) ? start : `${start}.`]
-}
-
-export function amountText(amount: bigint, { decimals, symbol }: Token): string {
-  return `${formatBrief(amount, decimals)} ${symbol}`
-}
-
-type Sides = {
-  readonly sell: Token
-  readonly buy: Token
-  readonly paid: bigint
-  readonly received: bigint
-}
-
-const PRICE_DECIMALS = 18
-const ONE = 10n ** 18n
-
-/** The price of what was traded, in the direction in which it is more than one; undefined where nothing moved. */
-export function priceText({ sell, buy, paid, received }: Sides): string | undefined {
-  if (paid === 0n || received === 0n) return undefined
-  const paidScaled = paid * 10n ** BigInt(buy.decimals)
-  const receivedScaled = received * 10n ** BigInt(sell.decimals)
-  const isSellPerBuy = paidScaled >= receivedScaled
-  const price = isSellPerBuy
-    ? (paidScaled * ONE) / receivedScaled
-    : (receivedScaled * ONE) / paidScaled
-  const unit = isSellPerBuy
-    ? `${sell.symbol} per ${buy.symbol}`
-    : `${buy.symbol} per ${sell.symbol}`
-  return `${formatBrief(price, PRICE_DECIMALS)} ${unit}`
 }
 
 const ETHER_DECIMALS = 18

@@ -1,10 +1,12 @@
 import type { Fact } from '../../../domain/book/fact.ts'
-import { type Told, tellAll } from '../../../domain/book/tell.ts'
-import type { Token } from '../../../domain/token.ts'
-import { formatAmount } from '../../../domain/units.ts'
-import { readState, recordsAtHand } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../../io.ts'
-import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../../load.ts'
+import type { Told } from '../../../domain/book/tell.ts'
+import { reasonText } from '../../../domain/reason-words.ts'
+import { type AmountData, amountData, shortText } from '../../amount-data.ts'
+import { instantText } from '../../describe.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import type { ConfigOptions } from '../../load.ts'
+import { toldIn, unknownStrategy, whileReading } from '../../reading.ts'
+import { tableLines } from '../../table.ts'
 
 export type HistoryOptions = ConfigOptions & {
   readonly strategy?: string
@@ -12,47 +14,55 @@ export type HistoryOptions = ConfigOptions & {
   readonly limit: number
 }
 
-type SlotFill =
-  | { readonly paid: string; readonly received: string; readonly txHash: string }
-  | { readonly call: string; readonly via: string; readonly txHash: string }
+/** What an order of a slot came to. A swap has what it paid and received, a call its own words. */
+export type SlotFill = {
+  readonly intentId: string
+  readonly paid: AmountData | null
+  readonly received: AmountData | null
+  readonly call: string | null
+  /** `gasless`, `aggregated` or `direct`; `paper` where dry-run booked it and nothing was signed. */
+  readonly via: string
+  readonly txHash: string | null
+}
 
-/** One slot's record, oldest first in the list. */
+/** One slot's record. */
 export type SlotHistory = {
+  /** `STRATEGY:EPOCH_SECONDS`, as `why` takes it. */
+  readonly slot: string
   readonly strategy: string
   readonly slotSeconds: number
+  readonly at: string
+  /** `open` while it has none of the six outcomes. */
   outcome: string
-  reason: string
+  /** Null where the outcome says it all. */
+  reason: string | null
+  detail: string | null
   attempts: number
   /** More than one for a run of missed slots that share a line; null when too many to count. */
   readonly count: number | null
   /** Without those that a reorganisation took away. */
   fills: SlotFill[]
   /** After the last slot of a program of slices: what it has not sold. */
-  unsold?: string
+  unsold: AmountData | null
 }
 
 /** `tranched history`: every slot and its outcome, from the journal. */
-export async function history(options: HistoryOptions, io: Io): Promise<ExitCode> {
-  const loaded = loadForReading(options, io)
-  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  const { settings } = loaded
-  const view = await readState(settings.stateDir)
-  if (view === undefined) {
-    reportProblems([stateMissing(settings.stateDir)], io, options)
-    return EXIT.failed
-  }
-  const records = recordsAtHand(view, {
-    ...{ stateDir: settings.stateDir, archive: settings.journal.archive },
-    tell: lineTo(io.stderr),
+export function history(options: HistoryOptions, io: Io): Promise<ExitCode> {
+  return whileReading(options, io, async (reading) => {
+    const { strategy: wanted } = options
+    const stranger = wanted === undefined ? undefined : unknownStrategy(wanted, reading)
+    if (stranger !== undefined) {
+      io.stderr.write(`history: ${stranger}\n`)
+      return EXIT.failed
+    }
+    const slots = await collect(toldIn(reading, io))
+    const shown = slots
+      .filter(({ strategy }) => wanted === undefined || strategy === wanted)
+      .slice(-options.limit)
+    if (options.json) printJson(io, { slots: shown, problems: reading.problems })
+    else for (const line of linesOf(shown, columnsOf(io))) io.stdout.write(`${line}\n`)
+    return EXIT.done
   })
-  const slots = await collect(tellAll(records, view.state))
-  const wanted = slots.filter(
-    ({ strategy }) => options.strategy === undefined || strategy === options.strategy,
-  )
-  const shown = wanted.slice(-options.limit)
-  if (options.json) printJson(io, shown)
-  else for (const slot of shown) io.stdout.write(`${lineOf(slot)}\n`)
-  return EXIT.done
 }
 
 /** Folds what the journal tells into slots. */
@@ -62,9 +72,6 @@ export async function collect(told: AsyncIterable<Told>): Promise<SlotHistory[]>
   return [...slots.values()]
 }
 
-/** Stands where a transaction's hash would: dry-run booked the order, nothing was signed. */
-const PAPER = 'paper'
-
 type Slots = Map<string, SlotHistory>
 
 function note(slots: Slots, fact: Fact): void {
@@ -73,21 +80,29 @@ function note(slots: Slots, fact: Fact): void {
       slots.set(keyOf(fact), newSlot(fact, 'open'))
       return
     case 'slot-closed': {
-      const slot = slots.get(keyOf(fact)) ?? newSlot(fact, fact.outcome, fact.count ?? null)
+      const { outcome, reason, detail } = fact
+      const slot = slots.get(keyOf(fact)) ?? newSlot(fact, outcome, fact.count ?? null)
       slots.set(keyOf(fact), slot)
-      slot.outcome = fact.outcome
-      slot.reason = fact.reason
+      Object.assign(slot, { outcome, reason: reason === outcome ? null : reason })
+      slot.detail = detail ?? slot.detail
+      return
+    }
+    case 'refused':
+    case 'failed': {
+      const slot = slotOf(slots, fact)
+      if (slot !== undefined && fact.detail !== '') slot.detail = fact.detail
       return
     }
     case 'fill-reopened': {
       const slot = slotOf(slots, fact)
       if (slot === undefined) return
-      Object.assign(slot, { outcome: 'open', reason: 'fill-reopened', fills: [] })
+      Object.assign(slot, { outcome: 'open', reason: 'fill-reopened' })
+      slot.fills = slot.fills.filter(({ intentId }) => intentId !== fact.intentId)
       return
     }
     case 'program-ended': {
       const last = [...slots.values()].findLast(({ strategy }) => strategy === fact.strategy)
-      if (last !== undefined) last.unsold = amountText(fact.unsold, fact.token)
+      if (last !== undefined) last.unsold = amountData(fact.unsold, fact.token)
       return
     }
     case 'authorization-recorded': {
@@ -95,27 +110,31 @@ function note(slots: Slots, fact: Fact): void {
       if (slot !== undefined) slot.attempts += 1
       return
     }
-    case 'filled': {
-      const { paid, received, sell, buy, txHash } = fact
-      const fill = { paid: amountText(paid, sell), received: amountText(received, buy), txHash }
-      slotOf(slots, fact)?.fills.push(fill)
-      return
-    }
+    case 'filled':
     case 'executed':
-      slotOf(slots, fact)?.fills.push({ call: fact.label, via: fact.venue, txHash: fact.txHash })
+    case 'paper-filled':
+      slotOf(slots, fact)?.fills.push(fillOf(fact))
       return
-    case 'paper-filled': {
-      const { moved } = fact
-      const fill = { ...moved, txHash: PAPER }
-      slotOf(slots, fact)?.fills.push('call' in fill ? { ...fill, via: PAPER } : fill)
-      return
-    }
     default:
   }
 }
 
-function amountText(amount: bigint, token: Token): string {
-  return `${formatAmount(amount, token.decimals)} ${token.symbol}`
+function fillOf(fact: Extract<Fact, { type: 'filled' | 'executed' | 'paper-filled' }>): SlotFill {
+  const { intentId } = fact
+  if (fact.type === 'executed') {
+    const { label: call, venue: via, txHash } = fact
+    return { intentId, paid: null, received: null, call, via, txHash }
+  }
+  const isPaper = fact.type === 'paper-filled'
+  const end = isPaper ? { via: 'paper', txHash: null } : { via: fact.venue, txHash: fact.txHash }
+  const swap = isPaper ? fact.swap : fact
+  if (swap === undefined) {
+    const call = isPaper && 'call' in fact.moved ? fact.moved.call : null
+    return { intentId, paid: null, received: null, call, ...end }
+  }
+  const { paid, received, sell, buy } = swap
+  const moved = { paid: amountData(paid, sell), received: amountData(received, buy) }
+  return { intentId, ...moved, call: null, ...end }
 }
 
 type SlotName = { readonly strategy: string; readonly slotSeconds: number }
@@ -124,12 +143,12 @@ function keyOf({ strategy, slotSeconds }: SlotName): string {
   return `${strategy}:${slotSeconds}`
 }
 
-function newSlot(
-  { strategy, slotSeconds }: SlotName,
-  outcome: string,
-  count: number | null = 1,
-): SlotHistory {
-  return { strategy, slotSeconds, outcome, reason: outcome, attempts: 0, count, fills: [] }
+function newSlot(name: SlotName, outcome: string, count: number | null = 1): SlotHistory {
+  const { strategy, slotSeconds } = name
+  return {
+    ...{ slot: keyOf(name), strategy, slotSeconds, at: instantText(slotSeconds) },
+    ...{ outcome, reason: null, detail: null, attempts: 0, count, fills: [], unsold: null },
+  }
 }
 
 /** The slot of an intent: its id without the leg. */
@@ -137,15 +156,33 @@ function slotOf(slots: Slots, { intentId }: { readonly intentId: string }) {
   return slots.get(intentId.slice(0, intentId.lastIndexOf(':')))
 }
 
-function fillText(fill: SlotFill): string {
-  return 'call' in fill ? `${fill.call} (${fill.via})` : `${fill.paid} -> ${fill.received}`
+function linesOf(slots: readonly SlotHistory[], columns: number): readonly string[] {
+  return tableLines<SlotHistory>(
+    [
+      { title: 'UTC', cell: ({ at }) => at.replace('T', ' ').replace('Z', ''), optional: true },
+      { title: 'SLOT', cell: ({ slot }) => slot },
+      { title: 'OUTCOME', cell: outcomeText },
+      { title: 'WHAT', cell: whatText, gives: true },
+    ],
+    slots,
+    columns,
+  )
 }
 
-function lineOf(slot: SlotHistory): string {
-  const at = new Date(slot.slotSeconds * 1000).toISOString().replace('.000', '')
-  const reason = slot.reason === slot.outcome ? '' : ` (${slot.reason})`
-  const many = slot.count === 1 ? '' : ` x${slot.count ?? 'many'}`
-  const unsold = slot.unsold === undefined ? '' : `  it is over, ${slot.unsold} are not sold`
-  const fills = slot.fills.map((fill) => `  ${fillText(fill)}  ${fill.txHash}`)
-  return `${at}  ${slot.strategy}:${slot.slotSeconds}  ${slot.outcome}${reason}${many}${fills.join('')}${unsold}`
+function outcomeText({ outcome, count }: SlotHistory): string {
+  return `${outcome}${count === 1 ? '' : ` x${count ?? 'many'}`}`
+}
+
+function whatText({ reason, detail, fills, unsold }: SlotHistory): string {
+  const why = reason === null ? [] : [reasonText(reason)]
+  const more = detail === null || fills.length > 0 ? [] : [detail]
+  const rest = unsold === null ? [] : [`it is over, ${shortText(unsold)} are not sold`]
+  return [...fills.map(fillText), ...why, ...more, ...rest].join(', ')
+}
+
+function fillText({ paid, received, call, via, txHash }: SlotFill): string {
+  const moved =
+    paid === null || received === null ? call : `${shortText(paid)} -> ${shortText(received)}`
+  const how = via === 'gasless' ? '' : ` (${via})`
+  return `${moved}${how}${txHash === null ? '' : ` ${txHash}`}`
 }

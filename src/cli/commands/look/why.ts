@@ -1,54 +1,133 @@
-import { costWords } from '../../../domain/book/costs.ts'
+import { briefText } from '../../../domain/amount-text.ts'
+import { type CapUse, capsOf } from '../../../domain/book/caps.ts'
 import type { JournalRecord } from '../../../domain/book/journal.ts'
-import { isAbout, tellAll } from '../../../domain/book/tell.ts'
-import { readState, recordsAtHand } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../../io.ts'
-import { type ConfigOptions, loadForReading, reportProblems, stateMissing } from '../../load.ts'
+import { storyOf } from '../../../domain/book/story.ts'
+import { isAbout, type Told } from '../../../domain/book/tell.ts'
+import { ETHER } from '../../../domain/token.ts'
+import { formatBrief } from '../../../domain/units.ts'
+import { instantText } from '../../describe.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import type { ConfigOptions } from '../../load.ts'
+import { type Reading, toldIn, unknownStrategy, whileReading } from '../../reading.ts'
 
-const SLOT = /^([a-z0-9][a-z0-9-]{0,62}):(\d{1,12})(?::\d{1,3})?$/
+export type WhyOptions = ConfigOptions & { readonly raw?: boolean }
 
-/** `tranched why SLOT`: everything the journal holds about one slot, in order. */
-export async function why(slot: string, options: ConfigOptions, io: Io): Promise<ExitCode> {
-  const match = SLOT.exec(slot)
+const SLOT = /^([a-z0-9][a-z0-9-]{0,62})(?::(\d{1,12})(?::\d{1,3})?)?$/
+const WINDOWS = {
+  hour: 'in an hour',
+  day: 'in a day',
+  week: 'in a week',
+  total: 'in total',
+} as const
+
+type Slot = { readonly strategy: string; readonly slotSeconds: number }
+
+/** `tranched why SLOT`: what became of one slot and why, in sentences; with `--raw` the records. */
+export async function why(
+  text: string,
+  options: WhyOptions,
+  io: Io,
+  nowMs: number,
+): Promise<ExitCode> {
+  const match = SLOT.exec(text)
   if (match === null) {
-    io.stderr.write(`why: expected STRATEGY:EPOCH_SECONDS, as \`history\` shows it, not ${slot}\n`)
+    io.stderr.write(
+      `why: expected STRATEGY:EPOCH_SECONDS, as \`tranched history\` shows it, or STRATEGY for its last slot, not ${text}\n`,
+    )
     return EXIT.usage
   }
-  const loaded = loadForReading(options, io)
-  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  const { stateDir, journal } = loaded.settings
-  const view = await readState(stateDir)
-  if (view === undefined) {
-    reportProblems([stateMissing(stateDir)], io, options)
-    return EXIT.failed
-  }
-  const wanted = { strategy: match[1] ?? '', slotSeconds: Number.parseInt(match[2] ?? '', 10) }
-  const found: JournalRecord[] = []
-  const records = recordsAtHand(view, {
-    ...{ stateDir, archive: journal.archive },
-    tell: lineTo(io.stderr),
+  return whileReading(options, io, async (reading) => {
+    const strategy = match[1] ?? ''
+    const stranger = unknownStrategy(strategy, reading)
+    if (stranger !== undefined) return say(io, `why: ${stranger}`)
+    const slotSeconds =
+      match[2] === undefined
+        ? reading.view.state.strategies.get(strategy)?.lastSlotSeconds
+        : Number.parseInt(match[2], 10)
+    if (slotSeconds === undefined) return say(io, `why: ${strategy} has had no slot yet`)
+    const slot = { strategy, slotSeconds }
+    const told: Told[] = []
+    for await (const each of toldIn(reading, io))
+      if (isAbout(each.fact ?? each.record.event, slot)) told.push(each)
+    if (told.length === 0)
+      return say(io, `why: the journal has nothing about slot ${strategy}:${slotSeconds}`)
+    show(slot, told, { reading, options, io, nowMs })
+    return EXIT.done
   })
-  for await (const { record, fact } of tellAll(records, view.state))
-    if (isAbout(fact ?? record.event, wanted)) found.push(record)
-  if (options.json)
-    printJson(
-      io,
-      found.map(({ seq, atMs, event }) => ({ seq, atMs, event })),
-    )
-  else for (const record of found) io.stdout.write(`${lineOf(record)}\n`)
-  if (found.length > 0) return EXIT.done
-  io.stderr.write(`the journal has nothing about slot ${slot}\n`)
+}
+
+function say(io: Io, line: string): ExitCode {
+  io.stderr.write(`${line}\n`)
   return EXIT.failed
 }
 
-function lineOf({ atMs, event }: JournalRecord): string {
-  const at = new Date(atMs).toISOString()
+type On = {
+  readonly reading: Reading
+  readonly options: WhyOptions
+  readonly io: Io
+  readonly nowMs: number
+}
+
+function show(slot: Slot, told: readonly Told[], on: On): void {
+  const { reading, options, io } = on
+  const records = told.map(({ record }) => record)
+  if (options.raw === true && options.json !== true) {
+    for (const record of records) io.stdout.write(`${rawLine(record)}\n`)
+    return
+  }
+  const tokens = reading.settings?.tokens.values() ?? []
+  const parts = storyOf(told, tokens)
+  const limits = limitsOf(slot, on).map(limitText)
+  if (options.json === true) {
+    const { strategy, slotSeconds } = slot
+    printJson(io, {
+      slot: `${strategy}:${slotSeconds}`,
+      at: instantText(slotSeconds),
+      story: parts.map(({ atMs, title, sentences }) => ({
+        at: new Date(atMs).toISOString(),
+        title,
+        sentences,
+      })),
+      limits,
+      ...(options.raw === true ? { records: records.map(recordData) } : {}),
+      problems: reading.problems,
+    })
+    return
+  }
+  const lines = [`${slot.strategy}, slot of ${instantText(slot.slotSeconds)}`]
+  for (const { atMs, title, sentences } of parts) {
+    lines.push('', `${new Date(atMs).toISOString().slice(11, 23)}  ${title}`)
+    for (const sentence of sentences) lines.push(`              ${sentence}`)
+  }
+  if (limits.length > 0) lines.push('', 'Its limits by now:', ...limits.map((line) => `  ${line}`))
+  io.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** How full the caps are that the slot's strategy is bound by; none where its file, or the config, is not sound. */
+function limitsOf({ strategy: name }: Slot, { reading, nowMs }: On): readonly CapUse[] {
+  const { settings, strategies, view } = reading
+  if (settings === undefined) return []
+  const own = strategies.filter((each) => each.name === name)
+  const tokens = [...settings.tokens.values(), ETHER]
+  const uses = capsOf(view.state, { strategies: own, account: settings.limits, tokens, nowMs })
+  const spends = view.state.strategies.get(name)?.spent
+  return uses.filter(({ strategy, token }) => strategy !== undefined || spends?.has(token.address))
+}
+
+function limitText({ strategy, token, window, used, cap }: CapUse): string {
+  const whose = strategy === undefined ? ', all strategies' : ''
+  return `${formatBrief(used, token.decimals)} of ${briefText(cap, token)} ${WINDOWS[window]}${whose}`
+}
+
+function recordData({ seq, atMs, event }: JournalRecord) {
+  return { seq, atMs, event }
+}
+
+function rawLine({ atMs, event }: JournalRecord): string {
   const facts = flatten(event)
     .filter(([name]) => name !== 'type' && name !== 'strategy' && name !== 'slotSeconds')
     .map(([name, value]) => `${name}=${value}`)
-  const cost = event.type === 'call-proven' ? costWords(event.execution.costs) : undefined
-  const words = cost === undefined ? '' : `  (${cost})`
-  return `${at}  ${event.type}  ${facts.join(' ')}${words}`
+  return `${new Date(atMs).toISOString()}  ${event.type}  ${facts.join(' ')}`
 }
 
 /** Leaves of an event as dotted names and text. */

@@ -2,6 +2,7 @@ import type { Log } from '../../../adapters/tell/log.ts'
 import type { Scrubber } from '../../../adapters/tell/scrubber.ts'
 import type { Observation } from '../../../domain/observation.ts'
 import type { TelegramControl } from '../../../domain/settings.ts'
+import type { Token } from '../../../domain/token.ts'
 import type { DaemonControl } from '../../../engine/daemon.ts'
 import type { Clock } from '../../../ports.ts'
 import { giveHalt } from '../../compose/state.ts'
@@ -14,6 +15,7 @@ export type RemoteInput = {
   readonly stateDir: string
   /** Where finished files of the journal are moved to, if anywhere. */
   readonly archive: string | undefined
+  readonly tokens: ReadonlyMap<string, Token>
   readonly control: Pick<DaemonControl, 'pause' | 'resume' | 'halt'>
   readonly sight: () => RemoteSight
   readonly clock: Pick<Clock, 'now' | 'sleep'>

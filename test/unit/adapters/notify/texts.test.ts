@@ -11,10 +11,10 @@ import {
   type TroubleKind,
   troubleText,
 } from '../../../../src/adapters/notify/texts/funds.ts'
-import { reasonText } from '../../../../src/adapters/notify/texts/reasons.ts'
 import type { Text, TextContext } from '../../../../src/adapters/notify/texts/text.ts'
 import { lastingText, localTimeInZone } from '../../../../src/adapters/notify/texts/time.ts'
 import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../../../src/domain/reason.ts'
+import { reasonText } from '../../../../src/domain/reason-words.ts'
 import { AT_MS, FILL, HASH, SILENT, TOLD } from '../../../support/notify/observations.ts'
 import { ROOT } from '../../../support/process/cli.ts'
 

@@ -47,7 +47,6 @@ test('tells a slot from its opening to its outcome, in words, among those of oth
     'attempt 1 on record, to be signed, good until 2027-01-15T08:10Z',
     `attempt 1 accepted as order-${SLOT}`,
     'filled: 24.9 USDC for 0.0061 WETH',
-    'order closed: filled',
     'filled',
   ])
   expect(found?.lines[3]?.facts).toContainEqual(['fill.paid', '24900000'])
@@ -93,7 +92,6 @@ test('finds what came of it later: finality, a reorganisation, own transactions'
     expect.stringMatching(/^attempt 1 on record/),
     expect.stringMatching(/^attempt 1 accepted/),
     expect.stringMatching(/^filled: /),
-    'order closed: filled',
     'filled',
     'final by block 12350',
   ])
@@ -124,7 +122,7 @@ test('a strategy whose name begins like another one has slots of its own', async
   const daemon = await aPage({ nowMs: START_MS })
   await story(daemon)
   const found = await why(daemon, SLOT, 'other')
-  expect(found?.lines).toHaveLength(6)
+  expect(found?.lines).toHaveLength(5)
   expect(await why(daemon, SLOT, 'the')).toBeNull()
 })
 

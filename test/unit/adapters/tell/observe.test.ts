@@ -526,7 +526,7 @@ test.each([
   [{ charged: undefined, direct: 5n }, 'in 1.4 s'],
 ])('an executed call is told with what it cost: %o', async (costs, text) => {
   const { observe, lines } = await rig()
-  const call = { label: 'claim()', txHash: HASH, costs, durationMs: 1_400 }
+  const call = { label: 'claim()', value: baseUnits(0n), txHash: HASH, costs, durationMs: 1_400 }
   observe({ type: 'executed', ...subject, venue: 'aggregated', ...call })
   expect(lines()[0]?.['msg']).toMatch(new RegExp(`${text.replace(/[()]/g, '\\$&')}$`))
 })

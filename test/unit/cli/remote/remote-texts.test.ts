@@ -104,6 +104,7 @@ test('a slot is told a line a record, the middle left out where there are many',
   const line = (seconds: number, title: string): Why['lines'][number] => ({
     atMs: NOW + seconds * 1_000,
     title,
+    sentences: [],
     facts: [
       ['permit.signature', 'never'],
       ['outcome', 'skipped'],

@@ -7,8 +7,6 @@ import { Command, Moment } from '../parts/words.tsx'
 import { strategyHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
 
-const FACTS_SHOWN_MAX = 6
-
 /** Everything the journal holds about one slot, oldest first. */
 export function WhyPanel({ strategy, slotSeconds }: { strategy: string; slotSeconds: number }) {
   const { calendar } = usePage()
@@ -46,12 +44,17 @@ function Lines({ why: { lines, whole } }: { why: Why }) {
         </p>
       )}
       <ol class="story">
-        {lines.map(({ atMs, title, facts }, index) => (
+        {lines.map(({ atMs, title, sentences, facts }, index) => (
           // The journal is only ever added to: a line's number is its name.
           <li key={index}>
             <p class="told">
               <strong>{title}</strong> <Moment atMs={atMs} />
             </p>
+            {sentences.map((text, at) => (
+              <p class="sentence" key={at}>
+                {text}
+              </p>
+            ))}
             <Facts facts={facts} />
           </li>
         ))}
@@ -62,19 +65,20 @@ function Lines({ why: { lines, whole } }: { why: Why }) {
 
 type FactsOf = { readonly facts: Why['lines'][number]['facts'] }
 
-/** A few are shown; of many only how many there are, until somebody wants to see them. */
+/** The record itself, for whoever wants to see it. */
 function Facts({ facts }: FactsOf) {
-  if (facts.length <= FACTS_SHOWN_MAX) return <FactList facts={facts} />
+  if (facts.length === 0) return null
   return (
     <details class="more-facts">
-      <summary>{facts.length} facts</summary>
+      <summary>
+        {facts.length === 1 ? 'the record: 1 field' : `the record: ${facts.length} fields`}
+      </summary>
       <FactList facts={facts} />
     </details>
   )
 }
 
 function FactList({ facts }: FactsOf) {
-  if (facts.length === 0) return null
   return (
     <dl class="facts-of-line">
       {facts.map(([name, value], at) => (

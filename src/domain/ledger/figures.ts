@@ -1,0 +1,171 @@
+import { DAY_SECONDS, dayOfWeek, epochDay, formatDay } from '../schedule/civil-date.ts'
+import { offsetSpanAt } from '../schedule/timezone.ts'
+import type { Token } from '../token.ts'
+import type { Entry, Trade } from './entry.ts'
+import { Positions } from './positions.ts'
+
+/** What was traded of one pair. Amounts in base units. */
+export type Traded = {
+  readonly sell: Token
+  readonly buy: Token
+  fills: number
+  paid: bigint
+  received: bigint
+  /** Of what was paid: what the service said that it takes, as far as it said so. */
+  fee: bigint
+  /** What was paid where the feeds gave a price, and hundredths of basis points times that: for the average. */
+  pricedPaid: bigint
+  bpsHundredths: bigint
+}
+
+/** What a group of entries comes to. */
+export type Figures = {
+  fills: number
+  calls: number
+  /** Orders that are booked as spent although nothing proves what they bought. */
+  unproven: number
+  readonly trades: Map<string, Traded>
+  readonly unprovenAmounts: Map<string, { readonly token: Token; amount: bigint }>
+  /** Wei that calls carried. */
+  carried: bigint
+  /** Wei that the aggregation service charged, or that direct calls took. */
+  charged: bigint
+  /** Calls of which nobody can tell what they were charged. */
+  uncharged: number
+  /** Wei that the chain took for our own transactions. */
+  gas: bigint
+  /** In base units of the value token, by both ways of counting; undefined where there is no value token. */
+  realised: { fifo: bigint; average: bigint } | undefined
+}
+
+export type Grouping = 'day' | 'week' | 'month' | 'strategy'
+
+/** Both ways of counting what is held and what it cost. */
+export type Books = { readonly fifo: Positions; readonly average: Positions }
+
+export type Account = {
+  readonly total: Figures
+  /** In the order of their keys; empty without a grouping. */
+  readonly groups: ReadonlyMap<string, Figures>
+  /** Undefined where there is no value token. */
+  readonly books: Books | undefined
+}
+
+export type AccountQuery = {
+  /** Everything is valued in it; undefined where the config has no price feed. */
+  readonly valueToken: Token | undefined
+  /** Figures begin here, epoch ms; what was bought before has its cost all the same. */
+  readonly sinceMs?: number | undefined
+  readonly by?: Grouping | undefined
+  /** Of days, weeks and months: an IANA name. */
+  readonly timezone: string
+}
+
+/** Adds up entries, oldest first. */
+export function accountOf(entries: Iterable<Entry>, query: AccountQuery): Account {
+  const { valueToken, sinceMs = Number.NEGATIVE_INFINITY, by } = query
+  const books =
+    valueToken === undefined
+      ? undefined
+      : {
+          fifo: new Positions('fifo', valueToken),
+          average: new Positions('average', valueToken),
+        }
+  const total = noFigures(books)
+  const groups = new Map<string, Figures>()
+  for (const entry of entries) {
+    const realised = entry.type === 'trade' ? realisedBy(books, entry) : undefined
+    if (entry.atMs < sinceMs) continue
+    addTo(total, entry, realised)
+    if (by === undefined) continue
+    const key = keyOf(entry, by, query.timezone)
+    const group = groups.get(key) ?? noFigures(books)
+    groups.set(key, group)
+    addTo(group, entry, realised)
+  }
+  return { total, groups: new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1))), books }
+}
+
+type Realised = { readonly fifo: bigint; readonly average: bigint }
+
+function realisedBy(books: Books | undefined, trade: Trade): Realised | undefined {
+  return books && { fifo: books.fifo.take(trade), average: books.average.take(trade) }
+}
+
+function noFigures(books: Books | undefined): Figures {
+  return {
+    ...{ fills: 0, calls: 0, unproven: 0, trades: new Map(), unprovenAmounts: new Map() },
+    ...{ carried: 0n, charged: 0n, uncharged: 0, gas: 0n },
+    realised: books && { fifo: 0n, average: 0n },
+  }
+}
+
+function addTo(figures: Figures, entry: Entry, realised: Realised | undefined): void {
+  switch (entry.type) {
+    case 'trade':
+      figures.fills += 1
+      addTrade(figures.trades, entry)
+      if (figures.realised !== undefined && realised !== undefined) {
+        figures.realised.fifo += realised.fifo
+        figures.realised.average += realised.average
+      }
+      return
+    case 'call':
+      figures.calls += 1
+      figures.carried += entry.value
+      figures.charged += entry.charged ?? 0n
+      if (entry.charged === undefined && !entry.paper) figures.uncharged += 1
+      return
+    case 'gas':
+      figures.gas += entry.fee
+      return
+    case 'unproven': {
+      const { token, booked } = entry
+      figures.unproven += 1
+      const known = figures.unprovenAmounts.get(token.symbol) ?? { token, amount: 0n }
+      figures.unprovenAmounts.set(token.symbol, known)
+      known.amount += booked
+      return
+    }
+  }
+}
+
+function addTrade(trades: Figures['trades'], trade: Trade): void {
+  const { sell, buy, paid, received, fee, vsFeedBps } = trade
+  const pair = `${sell.symbol} ${buy.symbol}`
+  const none = { fills: 0, paid: 0n, received: 0n, fee: 0n, pricedPaid: 0n, bpsHundredths: 0n }
+  const traded = trades.get(pair) ?? { sell, buy, ...none }
+  trades.set(pair, traded)
+  traded.fills += 1
+  traded.paid += paid
+  traded.received += received
+  traded.fee += fee ?? 0n
+  if (vsFeedBps === undefined) return
+  traded.pricedPaid += paid
+  traded.bpsHundredths += BigInt(Math.round(vsFeedBps * 100)) * paid
+}
+
+/** Basis points against the feed, on average by what was paid, in hundredths; undefined where no feed gave a price. */
+export function averageBps({ pricedPaid, bpsHundredths }: Traded): number | undefined {
+  if (pricedPaid === 0n) return undefined
+  return Number.parseInt((bpsHundredths / pricedPaid).toString(), 10) / 100
+}
+
+function keyOf(entry: Entry, by: Grouping, timezone: string): string {
+  if (by === 'strategy') return entry.strategy ?? '(none)'
+  const atSeconds = Math.floor(entry.atMs / 1000)
+  const wallSeconds = atSeconds + offsetSpanAt(timezone, atSeconds).offsetSeconds
+  const day = formatDay(wallSeconds)
+  if (by === 'day') return day
+  return by === 'month'
+    ? day.slice(0, 'YYYY-MM'.length)
+    : weekOf(Math.floor(wallSeconds / DAY_SECONDS))
+}
+
+/** `2026-W48`: weeks begin on Monday, and belong to the year of their Thursday (ISO 8601). */
+function weekOf(day: number): string {
+  const thursday = day - ((dayOfWeek(day) + 6) % 7) + 3
+  const year = Number.parseInt(formatDay(thursday * DAY_SECONDS).slice(0, 'YYYY'.length), 10)
+  const week = Math.floor((thursday - epochDay({ year, month: 1, day: 1 })) / 7) + 1
+  return `${year}-W${`${week}`.padStart(2, '0')}`
+}
