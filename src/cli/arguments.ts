@@ -20,3 +20,16 @@ export function port(text: string): number {
   if (!(number <= 65_535)) throw new InvalidArgumentError('expected a port from 0 to 65535')
   return number
 }
+
+const DAY = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z?)?$/
+
+/** Epoch ms of a day, a moment (both UTC), or so long ago. */
+export function since(text: string): number {
+  const ago = durationMs(text)
+  if (ago !== undefined) return Date.now() - ago
+  const utc = text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
+  const atMs = DAY.test(text) ? Date.parse(utc) : Number.NaN
+  if (Number.isNaN(atMs))
+    throw new InvalidArgumentError('expected a day such as 2026-01-31, or a duration such as 30d')
+  return atMs
+}

@@ -5,6 +5,7 @@ import { EXIT, type ExitCode, type Io } from './io.ts'
 import { addAccounts } from './program/account.ts'
 import { addAuthoring } from './program/author.ts'
 import { addLooking } from './program/look.ts'
+import { addMoney } from './program/money.ts'
 import { addOperating } from './program/operate.ts'
 import type { Program } from './program/program.ts'
 import { addState } from './program/state.ts'
@@ -49,6 +50,7 @@ function program(): Command {
   const shared = { root, io, signals, does }
   addOperating(shared)
   addLooking(shared)
+  addMoney(shared)
   addAuthoring(shared)
   addAccounts(shared)
   addState(shared)

@@ -6,7 +6,7 @@ import { ETHER, NATIVE_TOKEN, type Token } from '../domain/token.ts'
 import type { Ratio } from '../domain/units.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
-import { holdingsOf, valueTokenOf, wrappedEther } from './portfolio.ts'
+import { portfolioOf } from './portfolio.ts'
 import { dcaBound } from './spend.ts'
 import { balancesOf, GAS_RESERVE_WEI } from './view.ts'
 
@@ -47,26 +47,9 @@ export function reportBalances(
 
 function reportPortfolio({ context, feeds, tokens }: Looking, view: ChainView): void {
   const { mode, pricePath, ports } = context
-  const { paper } = ports.journal.state
-  const onPaper = (token: Token): bigint =>
-    mode === 'dry-run' ? (paper.get(token.address) ?? 0n) : 0n
-  const heldOf = (amount: bigint | undefined, token: Token): bigint | undefined =>
-    amount === undefined ? undefined : amount + onPaper(token)
-  const erc20 = tokens
-    .filter(({ address }) => address !== NATIVE_TOKEN)
-    .map((token) => ({
-      token,
-      isNative: false,
-      amount: heldOf(view.balances.get(token.address), token),
-    }))
-  const native = {
-    token: wrappedEther(tokens) ?? ETHER,
-    isNative: true,
-    amount: heldOf(view.nativeBalance, ETHER),
-  }
-  const valueToken = valueTokenOf(feeds)
-  const holdings = holdingsOf(view, { held: [native, ...erc20], valueToken, pricePath })
-  ports.observe({ type: 'portfolio', valueToken, holdings })
+  const paper = mode === 'dry-run' ? ports.journal.state.paper : undefined
+  const portfolio = portfolioOf(view, { tokens, feeds, pricePath, paper })
+  ports.observe({ type: 'portfolio', ...portfolio })
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Holding } from '../domain/holding.ts'
 import { acceptPath, type PriceFeed, type PricePath } from '../domain/price.ts'
-import { type Token, WETH_BASE_ADDRESS } from '../domain/token.ts'
-import { mulDivDown } from '../domain/units.ts'
+import { ETHER, NATIVE_TOKEN, type Token, WETH_BASE_ADDRESS } from '../domain/token.ts'
+import { type Address, mulDivDown } from '../domain/units.ts'
 import type { ChainView } from '../ports.ts'
 
 /** Where prices lead from one token to another. */
@@ -20,8 +20,47 @@ export function valueTokenOf(feeds: Iterable<PriceFeed>): Token | undefined {
   return most?.token
 }
 
+/** What a wallet holds, and what that is worth in the value token. */
+export type Portfolio = {
+  /** Undefined where no feed is configured. */
+  readonly valueToken: Token | undefined
+  readonly holdings: readonly Holding[]
+}
+
+/** What a read shows of a wallet: its ETH first, then the tokens that are named. `paper`: what dry-run has traded. */
+export function portfolioOf(
+  view: ChainView,
+  files: {
+    readonly tokens: readonly Token[]
+    readonly feeds: readonly PriceFeed[]
+    readonly pricePath: PricePaths
+    readonly paper: ReadonlyMap<Address, bigint> | undefined
+  },
+): Portfolio {
+  const { tokens, feeds, pricePath, paper } = files
+  const heldOf = (amount: bigint | undefined, token: Token): bigint | undefined =>
+    amount === undefined ? undefined : amount + (paper?.get(token.address) ?? 0n)
+  const erc20 = tokens
+    .filter(({ address }) => address !== NATIVE_TOKEN)
+    .map((token) => ({
+      token,
+      isNative: false,
+      amount: heldOf(view.balances.get(token.address), token),
+    }))
+  const native = {
+    token: wrappedEther(tokens) ?? ETHER,
+    isNative: true,
+    amount: heldOf(view.nativeBalance, ETHER),
+  }
+  const valueToken = valueTokenOf(feeds)
+  return {
+    valueToken,
+    holdings: holdingsOf(view, { held: [native, ...erc20], valueToken, pricePath }),
+  }
+}
+
 /** Values what was read in `valueToken`, rounded down. ETH is worth what WETH is. */
-export function holdingsOf(
+function holdingsOf(
   view: ChainView,
   {
     held,
@@ -53,6 +92,6 @@ export function holdingsOf(
 }
 
 /** The token by whose price ETH is valued. */
-export function wrappedEther(tokens: readonly Token[]): Token | undefined {
+function wrappedEther(tokens: readonly Token[]): Token | undefined {
   return tokens.find(({ address }) => address === WETH_BASE_ADDRESS)
 }

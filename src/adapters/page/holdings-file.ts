@@ -1,4 +1,4 @@
-import { appendFile, open } from 'node:fs/promises'
+import { appendFile, open, readFile } from 'node:fs/promises'
 import {
   fileSize,
   isMissing,
@@ -130,6 +130,13 @@ async function mendEnd(file: string): Promise<void> {
   } finally {
     await handle.close()
   }
+}
+
+/** All samples of a file, oldest first, for whoever only looks; none where there is none. */
+export async function readHoldings(file: string): Promise<readonly HoldingsSample[]> {
+  if (((await fileSize(file)) ?? BYTES_MAX + 1) > BYTES_MAX) return []
+  const { samples } = await samplesIn(await readFile(file, 'utf8'))
+  return samples.toSorted((a, b) => a.at - b.at)
 }
 
 type ReadSamples = {

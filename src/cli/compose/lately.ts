@@ -1,6 +1,10 @@
+import { join } from 'node:path'
+import { HOLDINGS_FILE } from '../../adapters/page/holdings-curve.ts'
+import { readHoldings } from '../../adapters/page/holdings-file.ts'
 import { readLately } from '../../adapters/page/lately.ts'
 import type { EndedSlot } from '../../adapters/page/sightings.ts'
 import { stateFiles } from '../../adapters/state/state-files.ts'
+import type { Token } from '../../domain/token.ts'
 
 /** The last slot of each strategy that has ended, as far as the newest files of the journal say. */
 export async function lastSlotsIn(
@@ -14,4 +18,19 @@ export async function lastSlotsIn(
   // The newest comes first, and then the last one that was skipped.
   for (const { strategy, slot } of slots) if (!last.has(strategy)) last.set(strategy, slot)
   return last
+}
+
+/** What was held over time, as the daemon noted it, in the value token of today; oldest first. */
+export async function holdingsOverTime(
+  stateDir: string,
+  query: { readonly valueToken: Token | undefined; readonly sinceMs: number | undefined },
+): Promise<readonly { readonly at: string; readonly value: string | null }[]> {
+  const { valueToken, sinceMs = Number.NEGATIVE_INFINITY } = query
+  const samples = await readHoldings(join(stateDir, HOLDINGS_FILE))
+  return samples
+    .filter((sample) => sample.at * 1000 >= sinceMs && sample.valueToken === valueToken?.symbol)
+    .map(({ at, value }) => ({
+      at: new Date(at * 1000).toISOString(),
+      value: value === null ? null : `${value}`,
+    }))
 }

@@ -152,7 +152,7 @@ export function averageBps({ pricedPaid, bpsHundredths }: Traded): number | unde
 }
 
 function keyOf(entry: Entry, by: Grouping, timezone: string): string {
-  if (by === 'strategy') return entry.strategy ?? '(none)'
+  if (by === 'strategy') return entry.strategy ?? '(account)'
   const atSeconds = Math.floor(entry.atMs / 1000)
   const wallSeconds = atSeconds + offsetSpanAt(timezone, atSeconds).offsetSeconds
   const day = formatDay(wallSeconds)
