@@ -33,6 +33,38 @@ export const MONEY: Sheet = {
       span: 6,
     }),
     stat({
+      title: 'Realised profit',
+      about:
+        'What sales brought less what was sold had cost, by the average, since the first order in the journal, before fees.',
+      expr: `sum(${of('tranched_profit', 'kind="realised"')})`,
+      unit: 'short',
+      steps: [
+        [null, 'red'],
+        [0, 'green'],
+      ],
+      span: 6,
+    }),
+    stat({
+      title: 'Unrealised profit',
+      about:
+        'What was bought and is held is worth so much more now than it cost, by the average, before fees.',
+      expr: `sum(${of('tranched_profit', 'kind="unrealised"')})`,
+      unit: 'short',
+      steps: [
+        [null, 'red'],
+        [0, 'green'],
+      ],
+      span: 6,
+    }),
+    stat({
+      title: 'Cost of what is held',
+      about: 'What the tokens cost that orders bought and that are still held, by the average.',
+      expr: `sum(${of('tranched_cost_basis')})`,
+      unit: 'short',
+      course: true,
+      span: 6,
+    }),
+    stat({
       title: 'Price against the feeds',
       about:
         "Mean over all fills of the time that is shown, in basis points: how much more they brought than the feeds' price when they were signed. Below 0 is worse.",

@@ -4,6 +4,7 @@ import type { Pause } from './book/state.ts'
 import type { Disbelief } from './disbelief.ts'
 import type { Holding } from './holding.ts'
 import type { IntentId } from './intent.ts'
+import type { Standing } from './ledger/standing.ts'
 import type { ServiceFault } from './quote.ts'
 import type { FailureReason, SkipReason } from './reason.ts'
 import type { RemoteLink, RemoteOutcome } from './remote.ts'
@@ -234,6 +235,8 @@ type Occurrence =
       readonly valueToken: Token | undefined
       readonly holdings: readonly Holding[]
     }
+  /** How the account stands, by the average, of what its orders have bought and sold. */
+  | ({ readonly type: 'profit' } & Standing)
   | {
       /** What the next slots of a wallet's strategies take of a token at the most, together; undefined where none does. */
       readonly type: 'wallet-needed'

@@ -77,17 +77,18 @@ function holdingsOf(
   },
 ): readonly Holding[] {
   return held.map(({ token, isNative, amount }) => {
-    const { symbol, decimals } = token
-    const known = { token: isNative ? 'ETH' : symbol, decimals, amount }
-    if (valueToken === undefined) return { ...known, value: undefined, pricedAtSeconds: undefined }
+    const { symbol, decimals, address } = token
+    const known = { token: isNative ? 'ETH' : symbol, decimals, amount, address }
+    const unpriced = { value: undefined, pricedAtSeconds: undefined, price: undefined }
+    if (valueToken === undefined) return { ...known, ...unpriced }
     if (token.address === valueToken.address)
-      return { ...known, value: amount, pricedAtSeconds: undefined }
+      return { ...known, ...unpriced, value: amount, price: { num: 1n, den: 1n } }
     const path = pricePath(valueToken, token)
     const answer = acceptPath(path, view.readings, view.blockTimeSeconds)
-    if (!answer.ok) return { ...known, value: undefined, pricedAtSeconds: undefined }
+    if (!answer.ok) return { ...known, ...unpriced }
     const { ratio, updatedAtSeconds } = answer.price
     const value = amount === undefined ? undefined : mulDivDown(amount, ratio.num, ratio.den)
-    return { ...known, value, pricedAtSeconds: updatedAtSeconds }
+    return { ...known, value, pricedAtSeconds: updatedAtSeconds, price: ratio }
   })
 }
 

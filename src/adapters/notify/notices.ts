@@ -247,6 +247,7 @@ const NOTICERS: Noticers = {
   'journal-archived': SILENT,
   'feed-read': SILENT,
   portfolio: SILENT,
+  profit: SILENT,
   'wallet-needed': SILENT,
   'clock-offset': SILENT,
   'wallet-balance': SILENT,

@@ -112,6 +112,22 @@ export type Holding = {
   readonly priceAgeSeconds: number | null
 }
 
+/** What orders bought that is still held, what it cost by the average, and the profit since the first order in the journal. */
+export type ProfitRow = {
+  readonly token: string
+  readonly cost: string
+  readonly realised: string
+  /** Null while something held has no price. */
+  readonly unrealised: string | null
+  readonly held: readonly {
+    readonly token: string
+    readonly amount: string
+    readonly cost: string
+    /** Null without a price. */
+    readonly value: string | null
+  }[]
+}
+
 export type GasTankRow = {
   readonly account: string
   readonly balance: string | null
@@ -147,6 +163,8 @@ export type Overview = {
   /** Of what the wallet that trades holds and a feed has a price for; null where something of that was not read. */
   readonly totalValue: string | null
   readonly holdings: readonly Holding[]
+  /** Null until the journal was read back, and where no price feed is configured. */
+  readonly profit: ProfitRow | null
   readonly gasTank: GasTankRow | null
   /** The account's, then the fullest of the strategies': at most 60 in all. */
   readonly limits: readonly LimitRow[]

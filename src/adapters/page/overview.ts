@@ -6,7 +6,7 @@ import type { Token } from '../../domain/token.ts'
 import { ETHER } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { limitRows } from './limit-rows.ts'
-import type { GasTankRow, Overview } from './model.ts'
+import type { GasTankRow, Overview, ProfitRow } from './model.ts'
 import { orderRows } from './order-rows.ts'
 import type { SeenGasTank, Sightings } from './sightings.ts'
 import type { Valued } from './valuation.ts'
@@ -52,6 +52,7 @@ export function overviewOf(parts: OverviewParts): Omit<Overview, 'revision' | 'a
     stale: sightings.stale ?? null,
     wallets: parts.wallets,
     ...parts.valued,
+    profit: profitOf(sightings.profit),
     gasTank: gasTankOf(parts.gasTank, sightings.gasTank),
     limits: limitRows(capsOf(state, { strategies: enabled, account, tokens, nowMs })),
     orders: orders.rows,
@@ -70,6 +71,24 @@ function haltedOf({ halted }: DaemonState): Overview['halted'] {
   if (halted === undefined) return null
   const { atMs: sinceMs, cause, detail } = halted
   return { sinceMs, cause, detail }
+}
+
+function profitOf(seen: Sightings['profit']): ProfitRow | null {
+  if (seen === undefined) return null
+  const { valueToken, cost, realised, unrealised, held } = seen
+  const text = (amount: bigint): string => formatAmount(amount, valueToken.decimals)
+  return {
+    token: valueToken.symbol,
+    cost: text(cost),
+    realised: text(realised),
+    unrealised: unrealised === undefined ? null : text(unrealised),
+    held: held.map(({ token, amount, cost: own, value }) => ({
+      token: token.symbol,
+      amount: formatAmount(amount, token.decimals),
+      cost: text(own),
+      value: value === undefined ? null : text(value),
+    })),
+  }
 }
 
 const NOTHING = { balance: null, outstanding: null, available: null, runwaySeconds: null }

@@ -58,6 +58,7 @@ export class Sightings {
   /** What an order waits for before anything is signed. */
   readonly waiting = new Map<IntentId, string>()
   portfolio: SeenPortfolio | undefined
+  profit: Seen<'profit'> | undefined
   gasTank: SeenGasTank | undefined
   stale: SeenFiles | undefined
 
@@ -75,6 +76,9 @@ export class Sightings {
         return this.#sawBalance(event)
       case 'portfolio':
         this.portfolio = { ...event, atMs: this.#now() }
+        return OVERVIEW
+      case 'profit':
+        this.profit = event
         return OVERVIEW
       case 'order-waits':
         return this.#sawOrderWait(event)

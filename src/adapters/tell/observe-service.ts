@@ -84,6 +84,14 @@ export const SERVICES = {
     if (updatedAtSeconds !== undefined) metrics.feedUpdated.set(pair, updatedAtSeconds)
   },
 
+  profit({ valueToken: { decimals }, held, realised, unrealised }, { metrics }) {
+    metrics.costBasis.reset()
+    for (const { token, cost } of held)
+      metrics.costBasis.set({ token: token.symbol }, Number(formatAmount(cost, decimals)))
+    metrics.profit.set({ kind: 'realised' }, Number(formatAmount(realised, decimals)))
+    if (unrealised === undefined) metrics.profit.remove({ kind: 'unrealised' })
+    else metrics.profit.set({ kind: 'unrealised' }, Number(formatAmount(unrealised, decimals)))
+  },
   portfolio({ valueToken, holdings }, { metrics: { portfolioValue } }) {
     for (const { token, value } of holdings)
       if (value === undefined || valueToken === undefined) portfolioValue.remove({ token })

@@ -15,6 +15,7 @@ import { runDaemon } from '../../engine/daemon.ts'
 import { untilAborted } from '../../engine/drain.ts'
 import type { Clock, Key } from '../../ports.ts'
 import { openAnchors } from '../compose/anchors.ts'
+import { type Bookkeeping, openBookkeeping } from '../compose/bookkeeping.ts'
 import { openClock } from '../compose/clock.ts'
 import { composeGuard } from '../compose/guard.ts'
 import type { OpenedModules } from '../compose/modules.ts'
@@ -80,6 +81,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const clock = openClock()
   let opened: OpenedJournal | undefined
   let telling: Telling | undefined
+  let books: Bookkeeping | undefined
   let fault: Error | undefined
   const stopFor = (error: Error, cause: string): void => {
     fault ??= error
@@ -89,9 +91,15 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   try {
     const watch = createWatch(clock)
     const page = openPage(settings, { strategies: input.strategies, clock, log, scrubber })
+    const keeping = openBookkeeping(settings, {
+      ...{ clock, log },
+      observe: (event) => telling?.observe(event),
+    })
+    books = keeping
     const saw = (event: Observation, record?: RecordPlace): void => {
       watch.saw(event)
       page?.saw(event)
+      keeping?.saw(event, record)
       // What comes with its record is a fact.
       if (record !== undefined) page?.told({ ...record, fact: event as Fact })
     }
@@ -115,6 +123,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     })
     for (const warning of opened.warnings) log.warn(warning)
     const { journal, lastSeq } = opened
+    keeping?.begin(journal, lastSeq)
     page?.begin({
       state: journal.state,
       wallets: namedWallets(settings, addresses),
@@ -142,6 +151,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   } finally {
     unwatch()
     offSignal()
+    books?.close()
     // What it could not close has ended the run already.
     await opened?.close().catch(() => undefined)
     await telling?.notifying.close()

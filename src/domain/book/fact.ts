@@ -136,6 +136,8 @@ export type Fact =
       /** What the service said that it takes, in sell base units: part of what was paid. Undefined where it did not say. */
       readonly fee?: BaseUnits | undefined
       readonly txHash: Hex
+      /** No reorganisation can take it back: its chain is final at once. */
+      readonly isFinal?: boolean
       readonly durationMs: number
     })
   | (OrderFact & {

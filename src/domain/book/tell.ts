@@ -125,7 +125,7 @@ const TELLINGS: {
     status,
     message,
   }),
-  'fill-proven': ({ intentId, fill: { paid, received, txHash } }, { state, atMs }) => {
+  'fill-proven': ({ intentId, fill: { paid, received, txHash, blockHash } }, { state, atMs }) => {
     const open = openSwap(state, intentId)
     const { sell, buy } = open.intent
     const amounts = { sell: sell.token, buy: buy.token, paid, received }
@@ -134,6 +134,7 @@ const TELLINGS: {
     return {
       ...{ ...subject(open), type: 'filled', venue: 'gasless' },
       ...{ ...amounts, vsFeedBps, fee: open.permit?.fee, txHash, durationMs },
+      ...(blockHash === undefined ? { isFinal: true } : {}),
     }
   },
   'call-proven': ({ intentId, execution: { txHash, via, costs } }, { state, atMs }) => {

@@ -59,6 +59,18 @@ export class Positions {
     this.#value = value
   }
 
+  /** The same as it is now, apart from this one. */
+  copy(): Positions {
+    const copy = new Positions(this.#method, this.#value)
+    for (const [address, { token, lots, first, unknown }] of this.#holdings) {
+      const own = lots.slice(first).map((lot) => ({ ...lot }))
+      copy.#holdings.set(address, { token, lots: own, first: 0, unknown })
+    }
+    copy.#realised = this.#realised
+    copy.#proceedsOfUnknownCost = this.#proceedsOfUnknownCost
+    return copy
+  }
+
   /** Books a trade, and gives the profit that it realised, in base units of the value token. */
   take({ sell, buy, paid, received }: Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>): bigint {
     const isValue = ({ address }: Token): boolean => address === this.#value.address

@@ -44,6 +44,14 @@ export function poisonedOverview(told: Overview): Overview {
     stale: { files: 1, detail: MARKUP },
     wallets: told.wallets.map((wallet) => ({ ...wallet, name: MARKUP, explorerUrl: PROGRAM })),
     holdings: told.holdings.map((holding) => ({ ...holding, token: MARKUP + holding.token })),
+    profit:
+      told.profit === null
+        ? null
+        : {
+            ...told.profit,
+            token: MARKUP,
+            held: told.profit.held.map((each) => ({ ...each, token: MARKUP })),
+          },
     gasTank: told.gasTank === null ? null : { ...told.gasTank, unknown: MARKUP, account: MARKUP },
     orders: told.orders.map((order) => ({
       ...order,

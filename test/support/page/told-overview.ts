@@ -24,6 +24,7 @@ export function emptyOverview(nowMs: number): Overview {
     valueToken: null,
     totalValue: null,
     holdings: [],
+    profit: null,
     gasTank: null,
     limits: [],
     orders: [],
@@ -67,6 +68,16 @@ export function fullOverview(
       { token: 'DAI', amount: '0.000000000000000031', value: null, priceAgeSeconds: null },
       { token: 'cbBTC', amount: null, value: null, priceAgeSeconds: null },
     ],
+    profit: {
+      token: 'USDC',
+      cost: '6020.5',
+      realised: '-12.318004',
+      unrealised: '159.172103',
+      held: [
+        { token: 'WETH', amount: '2.002113890421990172', cost: '5870.25', value: '6029.12' },
+        { token: 'AERO', amount: '125.5', cost: '150.25', value: null },
+      ],
+    },
     gasTank: {
       account: OPERATOR,
       balance: '0.0512',

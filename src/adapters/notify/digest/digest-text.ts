@@ -32,6 +32,7 @@ const SECTIONS: readonly ((input: DigestInput) => readonly string[])[] = [
   stoppedLines,
   openLines,
   fundsLines,
+  profitLines,
   capLines,
 ]
 
@@ -148,6 +149,18 @@ function fundsLines({ standing }: DigestInput): readonly string[] {
   const lasts =
     runwaySeconds === undefined ? '' : `, enough for about ${lastingText(runwaySeconds * 1_000)}`
   return [...wallets, `GasTank: ${etherText(available)}${lasts}`]
+}
+
+/** Of the account: whoever hears of some strategies alone is not told of it. */
+function profitLines({ standing: { profit }, strategies }: DigestInput): readonly string[] {
+  if (profit === undefined || strategies !== undefined) return []
+  const { valueToken, cost, realised, unrealised } = profit
+  if (cost === 0n && realised === 0n) return []
+  const now =
+    unrealised === undefined ? 'unknown without a price' : briefText(unrealised, valueToken)
+  return [
+    `Profit since the first order: ${briefText(realised, valueToken)} realised, ${now} unrealised; what is held cost ${briefText(cost, valueToken)}`,
+  ]
 }
 
 const WINDOWS = { hour: 'an hour', day: 'a day', week: 'a week', total: 'in total' } as const

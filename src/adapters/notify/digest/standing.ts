@@ -1,5 +1,6 @@
 import { type CapUse, capsOf } from '../../../domain/book/caps.ts'
 import type { DaemonState, Pause } from '../../../domain/book/state.ts'
+import type { Standing as ProfitStanding } from '../../../domain/ledger/standing.ts'
 import type { Observation } from '../../../domain/observation.ts'
 import type { AccountLimits } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
@@ -22,6 +23,10 @@ export type Standing = {
   readonly gasTank:
     | { readonly available: bigint; readonly runwaySeconds: number | undefined }
     | undefined
+  /** By the average; undefined until the journal was read back, and without a price feed. */
+  readonly profit:
+    | Pick<ProfitStanding, 'valueToken' | 'cost' | 'realised' | 'unrealised'>
+    | undefined
   readonly fullCaps: readonly CapUse[]
 }
 
@@ -42,6 +47,7 @@ export type Onlooker = {
 export function createOnlooker(): Onlooker {
   const balances = new Map<string, Map<string, Balance>>()
   let gasTank: Standing['gasTank']
+  let profit: Standing['profit']
   return {
     saw(event) {
       switch (event.type) {
@@ -58,6 +64,9 @@ export function createOnlooker(): Onlooker {
             available: event.balance - event.outstanding,
             runwaySeconds: event.runwaySeconds,
           }
+          return
+        case 'profit':
+          profit = event
           return
         case 'gas-tank-unknown':
           gasTank = undefined
@@ -77,6 +86,7 @@ export function createOnlooker(): Onlooker {
         })),
         balances: new Map([...balances].map(([wallet, own]) => [wallet, [...own.values()]])),
         gasTank,
+        profit,
         fullCaps: caps.filter(({ used, cap }) => used * 100n >= cap * FULL_PERCENT),
       }
     },

@@ -18,6 +18,16 @@ export function fundsMetrics(make: Make) {
       help: 'Value of what the wallet that trades holds of a token, in the token that most feeds are quoted in; absent without a usable price.',
       labelNames: ['token'],
     }),
+    costBasis: make.gauge({
+      name: 'tranched_cost_basis',
+      help: 'What the tokens cost that orders bought and that are still held, by the average, in the token that most feeds are quoted in.',
+      labelNames: ['token'],
+    }),
+    profit: make.gauge({
+      name: 'tranched_profit',
+      help: 'Profit of the orders since the first in the journal, by the average, before gas and charges, in the token that most feeds are quoted in; unrealised is absent while something held has no price.',
+      labelNames: ['kind'],
+    }),
     feedAgeMax: make.gauge({
       name: 'tranched_feed_age_max_seconds',
       help: 'Age from which on a price of the feed is not used.',

@@ -6,7 +6,7 @@ import {
   type Figures,
   type Traded,
 } from '../../../domain/ledger/figures.ts'
-import type { BothWays, Standing } from '../../../domain/ledger/standing.ts'
+import type { Standing } from '../../../domain/ledger/standing.ts'
 import { ETHER, type Token } from '../../../domain/token.ts'
 import { formatAmount } from '../../../domain/units.ts'
 import { type AmountData, amountData } from '../../amount-data.ts'
@@ -138,16 +138,26 @@ function bothData({ fifo, average }: BothWays, token: Token): BothData {
   return { fifo: amountData(fifo, token), average: amountData(average, token) }
 }
 
-export function profitData(standing: Standing): ProfitData {
-  const { valueToken, held, cost, realised, unrealised, proceedsOfUnknownCost } = standing
+type BothWays = { readonly fifo: bigint; readonly average: bigint }
+
+/** Both ways of counting hold the same amounts: costs and profits differ. */
+export function profitData(fifo: Standing, average: Standing): ProfitData {
+  const { valueToken, held } = fifo
+  const both = (of: (standing: Standing) => bigint): BothData =>
+    bothData({ fifo: of(fifo), average: of(average) }, valueToken)
+  const costs = new Map(average.held.map(({ token, cost }) => [token.address, cost]))
+  const [first, second] = [fifo.unrealised, average.unrealised]
   return {
-    cost: bothData(cost, valueToken),
-    realised: bothData(realised, valueToken),
-    unrealised: unrealised === undefined ? null : bothData(unrealised, valueToken),
-    proceedsOfUnknownCost: amountData(proceedsOfUnknownCost, valueToken),
-    held: held.map(({ token, amount, cost: own, value }) => ({
+    cost: both(({ cost }) => cost),
+    realised: both(({ realised }) => realised),
+    unrealised:
+      first === undefined || second === undefined
+        ? null
+        : bothData({ fifo: first, average: second }, valueToken),
+    proceedsOfUnknownCost: amountData(fifo.proceedsOfUnknownCost, valueToken),
+    held: held.map(({ token, amount, cost, value }) => ({
       amount: amountData(amount, token),
-      cost: bothData(own, valueToken),
+      cost: bothData({ fifo: cost, average: costs.get(token.address) ?? 0n }, valueToken),
       value: value === undefined ? null : amountData(value, valueToken),
     })),
   }

@@ -128,7 +128,8 @@ function profitOf(
     if (!answer.ok) return undefined
     return mulDivDown(amount, answer.price.ratio.num, answer.price.ratio.den)
   }
-  return profitData(standingOf(books, valueToken, worthOf))
+  const { fifo, average } = books
+  return profitData(standingOf(fifo, valueToken, worthOf), standingOf(average, valueToken, worthOf))
 }
 
 function portfolioNow(market: Market, { settings, view }: Reading): Omit<PortfolioData, 'past'> {

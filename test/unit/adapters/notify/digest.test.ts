@@ -92,6 +92,10 @@ class DigestWorld {
       },
       ...{ runwaySeconds: 12 * 86_400, alertBelow: undefined, isLow: false },
     })
+    digest.saw({
+      ...{ type: 'profit', valueToken: intentOf(1).sell.token, held: [], cost: 6_000_000_000n },
+      ...{ realised: -12_500_000n, unrealised: 400_000_000n, proceedsOfUnknownCost: 0n },
+    })
     digest.begin(
       {
         state,
@@ -171,6 +175,7 @@ test('a day is summed up at its time: fills, what did not fill and why, what is 
       '1 order open, the oldest for 4 h: `tranched status`',
       'Wallet trader: 250.1 USDC',
       'GasTank: 0.04 ETH, enough for about 12 days',
+      'Profit since the first order: -12.5 USDC realised, 400 USDC unrealised; what is held cost 6000 USDC',
       'Cap of the account, a day: 25 of 30 USDC is used (83 %)',
     ],
   ])

@@ -74,6 +74,7 @@ test('no answer carries what the log would hide, wherever in what is told it sta
     {
       ...{ token: TOKEN, decimals: 6, amount: 5n, value: 5n },
       pricedAtSeconds: undefined,
+      ...{ address: USDC.address, price: undefined },
     },
   ]
   page.saw({ type: 'portfolio', valueToken: USDC, holdings })

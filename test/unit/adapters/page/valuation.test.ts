@@ -15,14 +15,19 @@ const value = createValuation({
 
 const USDC_HELD: Holding = {
   ...{ token: 'USDC', decimals: 6, amount: usdc(100), value: usdc(100) },
+  ...{ address: USDC.address, price: undefined },
   pricedAtSeconds: undefined,
 }
 const WETH_HELD: Holding = {
   ...{ token: 'WETH', decimals: 18, amount: milliWeth(1_000), value: usdc(2_500) },
+  ...{ address: WETH.address, price: undefined },
   pricedAtSeconds: NOW_MS / 1000 - 40,
 }
-const UNPRICED = { value: undefined, pricedAtSeconds: undefined }
-const DUST_HELD: Holding = { token: 'DUST', decimals: 6, amount: usdc(9), ...UNPRICED }
+const UNPRICED = { value: undefined, pricedAtSeconds: undefined, price: undefined }
+const DUST_HELD: Holding = {
+  ...{ token: 'DUST', address: DUST.address, decimals: 6, amount: usdc(9) },
+  ...UNPRICED,
+}
 
 function seen(holdings: readonly Holding[], atMs = NOW_MS): SeenHoldings {
   return {

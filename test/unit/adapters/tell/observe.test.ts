@@ -568,3 +568,24 @@ test('a refused login is counted as not believed, and notified', async () => {
   for (const notice of notices)
     expect(notice).toMatchObject({ event: 'low-funds', details: { account: 'operator' } })
 })
+
+test('costs and profit are gauges in the value token, and what is not known is none', async () => {
+  const { observe, metrics } = await rig()
+  const traded = fill(1n, 1n)
+  if (traded.type !== 'filled') throw new Error('no fill')
+  const { sell: USDC, buy: WETH } = traded
+  const standing = {
+    ...{ type: 'profit', valueToken: USDC, cost: 20_000_000n, realised: -1_500_000n },
+    proceedsOfUnknownCost: 0n,
+  } as const
+  const held = { token: WETH, amount: 10n ** 16n, cost: 20_000_000n, value: 25_000_000n }
+  observe({ ...standing, held: [held], unrealised: 5_000_000n })
+  const text = await metrics.render()
+  expect(text).toContain('tranched_cost_basis{token="WETH"} 20\n')
+  expect(text).toContain('tranched_profit{kind="realised"} -1.5\n')
+  expect(text).toContain('tranched_profit{kind="unrealised"} 5\n')
+  observe({ ...standing, held: [], unrealised: undefined })
+  const later = await metrics.render()
+  expect(later).not.toContain('tranched_cost_basis{')
+  expect(later).not.toContain('kind="unrealised"')
+})

@@ -3,6 +3,7 @@ import { HoldingsChart } from '../chart/holdings-chart.tsx'
 import { Card, Empty } from '../parts/card.tsx'
 import { GasTank } from '../parts/gas-tank.tsx'
 import { Holdings as HoldingsTable } from '../parts/holdings.tsx'
+import { Profit } from '../parts/profit.tsx'
 import { OnChain } from '../parts/words.tsx'
 import { usePage } from '../shell/page-context.ts'
 
@@ -20,6 +21,11 @@ export function HoldingsView() {
         <Card title="Now">
           <HoldingsTable overview={overview} />
         </Card>
+        {overview.profit !== null && (
+          <Card title="Bought and held">
+            <Profit profit={overview.profit} />
+          </Card>
+        )}
       </div>
       <div class="column">
         <Card title="Wallets">

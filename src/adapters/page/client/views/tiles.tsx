@@ -5,7 +5,14 @@ import { isLow, runwayText } from '../parts/gas-tank.tsx'
 import { Ago, Unknown, Until } from '../parts/words.tsx'
 import { viewHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
-import { changeText, count, fullAmount, roughMoney, shortAmount } from '../words/amounts.ts'
+import {
+  changeText,
+  count,
+  fullAmount,
+  roughMoney,
+  shortAmount,
+  signedMoney,
+} from '../words/amounts.ts'
 import { spanText } from '../words/times.ts'
 
 /** The figures that one looks for first. */
@@ -17,6 +24,7 @@ export function Tiles({ overview }: { overview: Overview }) {
       <Tile title="Strategies" href={viewHash('strategies')} figure={count(counts.active)}>
         active{others(counts)}
       </Tile>
+      <ProfitTile overview={overview} />
       <NextTile />
       <FillsTile fills={counts.fills} />
       <Tile
@@ -112,6 +120,27 @@ function DayChange({ totalValue }: { totalValue: string | null }) {
     <>
       {change} in {spanText(passedMs)}
     </>
+  )
+}
+
+/** What orders have brought so far, and what more there would be by today's prices. */
+function ProfitTile({ overview: { profit } }: { overview: Overview }) {
+  if (profit === null || (profit.cost === '0' && profit.realised === '0')) return null
+  const { token, realised, unrealised } = profit
+  return (
+    <Tile
+      title={`Profit, ${token}`}
+      href={viewHash('holdings')}
+      figure={<span title={`${fullAmount(realised)} ${token}`}>{signedMoney(realised)}</span>}
+    >
+      {unrealised === null ? (
+        'realised; the rest has no price'
+      ) : (
+        <span title={`${fullAmount(unrealised)} ${token}`}>
+          realised, {signedMoney(unrealised)} unrealised
+        </span>
+      )}
+    </Tile>
   )
 }
 

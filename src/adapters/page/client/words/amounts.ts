@@ -48,6 +48,28 @@ export function money(text: string): string {
   return written({ ...rest, fraction: fraction.padEnd(2, '0') })
 }
 
+/** A gain or a loss, with its sign; of less than one with as many places as it takes to tell it from nothing. */
+export function signedMoney(text: string): string {
+  const decimal = parse(text)
+  if (decimal === undefined) return text
+  const size = written({ ...decimal, negative: false })
+  if (isZero(decimal)) return '0.00'
+  const plain = size.replaceAll(',', '')
+  return `${decimal.negative ? MINUS : '+'}${decimal.whole === '0' ? shortAmount(plain, 2) : roughMoney(plain)}`
+}
+
+/** One decimal text less another, exact. */
+export function differenceOf(left: string, right: string): string {
+  const [a, b] = [parse(left), parse(right)]
+  if (a === undefined || b === undefined) return left
+  const places = Math.max(a.fraction.length, b.fraction.length)
+  const difference = scaled(a, places) - scaled(b, places)
+  const digits = (difference < 0n ? -difference : difference).toString().padStart(places + 1, '0')
+  const whole = digits.slice(0, digits.length - places)
+  const sign = difference < 0n ? '-' : ''
+  return places === 0 ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(-places)}`
+}
+
 /** Whole from a million on: what is seen at a glance has no room for cents of that. */
 export function roughMoney(text: string): string {
   const decimal = parse(text)
