@@ -571,14 +571,14 @@ test('a refused login is counted as not believed, and notified', async () => {
 
 test('costs and profit are gauges in the value token, and what is not known is none', async () => {
   const { observe, metrics } = await rig()
-  const traded = fill(1n, 1n)
-  if (traded.type !== 'filled') throw new Error('no fill')
-  const { sell: USDC, buy: WETH } = traded
   const standing = {
-    ...{ type: 'profit', valueToken: USDC, cost: 20_000_000n, realised: -1_500_000n },
+    type: 'profit',
+    valueToken: usdc,
+    cost: 20_000_000n,
+    realised: -1_500_000n,
     proceedsOfUnknownCost: 0n,
   } as const
-  const held = { token: WETH, amount: 10n ** 16n, cost: 20_000_000n, value: 25_000_000n }
+  const held = { token: weth, amount: 10n ** 16n, cost: 20_000_000n, value: 25_000_000n }
   observe({ ...standing, held: [held], unrealised: 5_000_000n })
   const text = await metrics.render()
   expect(text).toContain('tranched_cost_basis{token="WETH"} 20\n')
