@@ -30,9 +30,10 @@ export function describeStrategy(strategy: Strategy): string {
       return `twap ${amountText(total, sell)} ${nameOf(sell)} -> ${nameOf(buy)}`
     }
     case 'threshold': {
-      const { sell, buy, watch, rungs } = strategy
+      const { sell, buy, watch, rungs, entryOf } = strategy
       const lines = rungs.map(({ id }) => id).join(', ')
-      return `threshold ${nameOf(sell)} -> ${nameOf(buy)} when ${watch.pair} is ${lines}`
+      const when = entryOf === undefined ? 'is' : `is, from the entry of ${entryOf},`
+      return `threshold ${nameOf(sell)} -> ${nameOf(buy)} when ${watch.pair} ${when} ${lines}`
     }
     case 'rebalance':
       return `rebalance ${strategy.targets.map(weightText).join(', ')}`

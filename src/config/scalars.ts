@@ -178,6 +178,29 @@ export const amountOrShare = scalar<
   },
 })
 
+/** A price as decimal text, or so far from another one, in percent. */
+export function priceOrPercent(bounds: { maxBps: number }) {
+  const { maxBps } = bounds
+  return scalar<
+    | { readonly type: 'price'; readonly text: string }
+    | { readonly type: 'percent'; readonly bps: number }
+  >({
+    expected: `a price such as "3500", or a percentage up to ${maxBps / 100}% such as 10%`,
+    json: { type: ['string', 'number'] },
+    read: (text) => {
+      const percentage = /^(\d{1,5})(?:\.(\d{1,2}))?%$/.exec(text)
+      if (percentage !== null) {
+        const bps = Number(`${percentage[1]}${(percentage[2] ?? '').padEnd(2, '0')}`)
+        const isIn = bps >= 1 && bps <= maxBps
+        return isIn ? meant({ type: 'percent', bps }) : refused('this percentage is out of range')
+      }
+      const ratio = text.length <= 80 ? parseRatio(text) : undefined
+      if (ratio === undefined) return refused('this is no price')
+      return ratio.num === 0n ? refused('this is zero') : meant({ type: 'price', text })
+    },
+  })
+}
+
 /** `BASE/QUOTE`. */
 export const pairText = textLike(
   /^[A-Za-z0-9._-]{1,32}\/[A-Za-z0-9._-]{1,32}$/,

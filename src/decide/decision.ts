@@ -1,4 +1,5 @@
 import type { StrategyMemory } from '../domain/book/memory.ts'
+import type { Purchase } from '../domain/book/purchases.ts'
 import type { Intent } from '../domain/intent.ts'
 import type { PairPriceAnswer } from '../domain/price.ts'
 import type { SkipReason } from '../domain/reason.ts'
@@ -28,6 +29,8 @@ export type MarketView = {
   readonly spent: ReadonlyMap<Address, BaseUnits>
   /** Of that, what its orders in flight may still take. */
   readonly promised: ReadonlyMap<Address, BaseUnits>
+  /** What the strategy that `entryOf` names has bought and is not sold; undefined where none is named. */
+  readonly entry?: Purchase | undefined
 }
 
 /** What a strategy wants for a slot. Limits are applied afterwards, to every kind alike. */

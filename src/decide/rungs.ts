@@ -1,4 +1,6 @@
 import type { StrategyMemory } from '../domain/book/memory.ts'
+import type { Purchase } from '../domain/book/purchases.ts'
+import { assertNever } from '../domain/errors.ts'
 import type { Trigger } from '../domain/intent.ts'
 import type { Rung, ThresholdStrategy } from '../domain/strategy.ts'
 import {
@@ -10,6 +12,7 @@ import {
   ratioText,
   scaleBps,
 } from '../domain/units.ts'
+import type { MarketView } from './decision.ts'
 
 /** What is remembered of a rung: the price at which it fired, and for a trailing one the furthest price since armed. */
 type RungMemory = { readonly fired: Ratio | undefined; readonly extreme: Ratio | undefined }
@@ -31,7 +34,7 @@ type Direction = 'up' | 'down'
 export function watchRungs(
   strategy: ThresholdStrategy,
   price: Ratio,
-  memory: StrategyMemory,
+  { memory, entry }: Pick<MarketView, 'memory' | 'entry'>,
 ): readonly Watched[] {
   return strategy.rungs.map((rung) => {
     const key = keyOf(strategy, rung)
@@ -39,7 +42,7 @@ export function watchRungs(
       fired: ratioOfText(memory[`fired ${key}`]),
       extreme: ratioOfText(memory[`extreme ${key}`]),
     }
-    const watched = watchRung(strategy, { rung, price, before })
+    const watched = watchRung(strategy, { rung, price, before, entry })
     return { ...watched, rung, memory: entriesOf(key, watched.after) }
   })
 }
@@ -84,7 +87,7 @@ export function triggerOf(strategy: ThresholdStrategy, triggered: readonly Watch
 
 /** The price and what is nearest to it, both in whole tokens. */
 export function waitingText(
-  { watch }: ThresholdStrategy,
+  { watch, entryOf }: ThresholdStrategy,
   watched: readonly Watched[],
   price: Ratio,
 ): string {
@@ -98,13 +101,20 @@ export function waitingText(
   )
   const here = `${watch.pair} is ${whole(price)}`
   const [first, ...others] = ahead
-  if (first === undefined) return here
+  if (first === undefined) return strategyEntryText(entryOf, here)
   const nearest = others.reduce(
     (best, each) => (compareRatio(each.distance, best.distance) < 0 ? each : best),
     first,
   )
   const does = nearest.state === 'disarmed' ? 'is armed again' : 'fires'
   return `${here}; the nearest rung, ${nearest.rung.id}, ${does} at ${whole(nearest.next)}`
+}
+
+/** Why nothing is ahead: the entry that levels are measured from is missing. */
+function strategyEntryText(entryOf: string | undefined, here: string): string {
+  return entryOf === undefined
+    ? here
+    : `${here}; ${entryOf} holds nothing that it has bought, so there is no entry to measure from`
 }
 
 /** As many places as feeds have. */
@@ -115,21 +125,29 @@ function distanceOf(a: Ratio, b: Ratio): Ratio {
   return { num: difference < 0n ? -difference : difference, den: a.den * b.den }
 }
 
-type Look = { readonly rung: Rung; readonly price: Ratio; readonly before: RungMemory }
+type Look = {
+  readonly rung: Rung
+  readonly price: Ratio
+  readonly before: RungMemory
+  readonly entry: Purchase | undefined
+}
 type Seen = Pick<Watched, 'state' | 'next'> & { readonly after: RungMemory }
 
 const NOTHING: RungMemory = { fired: undefined, extreme: undefined }
 
 function watchRung(strategy: ThresholdStrategy, look: Look): Seen {
-  const { rung, price, before } = look
+  const { rung, price, before, entry } = look
   const direction = directionOf(strategy, rung)
+  if (before.fired !== undefined && strategy.once)
+    return { state: 'spent', next: undefined, after: before }
+  const trigger = triggerNow(rung, entry)
+  // Nothing that was bought is held: the next purchase has an entry of its own, and every rung is armed for it.
+  if (trigger === undefined) return { state: 'waiting', next: undefined, after: NOTHING }
   if (before.fired !== undefined) {
-    if (strategy.once) return { state: 'spent', next: undefined, after: before }
-    const next = rearmLevel(strategy, rung, before.fired)
+    const next = rearmLevel(strategy, { rung, trigger, fired: before.fired })
     if (!reached(price, next, opposite(direction)))
       return { state: 'disarmed', next, after: before }
   }
-  const { trigger } = rung
   if (trigger.type !== 'trailing') {
     const { level } = trigger
     const state = reached(price, level, direction) ? 'triggered' : 'waiting'
@@ -142,10 +160,34 @@ function watchRung(strategy: ThresholdStrategy, look: Look): Seen {
   return { state, next, after: { fired: undefined, extreme } }
 }
 
+type TriggerNow =
+  | { readonly type: 'above' | 'below'; readonly level: Ratio }
+  | { readonly type: 'trailing'; readonly bps: number }
+
+/** A gain or a loss as the level that it is now; undefined while there is no entry to measure it from. */
+function triggerNow({ trigger }: Rung, entry: Purchase | undefined): TriggerNow | undefined {
+  switch (trigger.type) {
+    case 'above':
+    case 'below':
+    case 'trailing':
+      return trigger
+    case 'gain':
+    case 'loss': {
+      if (entry === undefined || entry.amount === 0n || entry.cost === 0n) return undefined
+      const average: Ratio = { num: entry.cost, den: entry.amount }
+      return trigger.type === 'gain'
+        ? { type: 'above', level: scaleBps(average, trigger.bps) }
+        : { type: 'below', level: scaleBps(average, -trigger.bps) }
+    }
+    default:
+      return assertNever(trigger)
+  }
+}
+
 /** A trailing stop that sells what is watched follows its highest price down; one that buys it its lowest up. */
 function directionOf({ sell, watch }: ThresholdStrategy, { trigger }: Rung): Direction {
-  if (trigger.type === 'above') return 'up'
-  if (trigger.type === 'below') return 'down'
+  if (trigger.type === 'above' || trigger.type === 'gain') return 'up'
+  if (trigger.type === 'below' || trigger.type === 'loss') return 'down'
   return sell.token.address === watch.base.address ? 'down' : 'up'
 }
 
@@ -159,8 +201,10 @@ function reached(price: Ratio, level: Ratio, direction: Direction): boolean {
 }
 
 /** How far back the price must come: from the rung's level, or from where a trailing one fired. */
-function rearmLevel(strategy: ThresholdStrategy, rung: Rung, fired: Ratio): Ratio {
-  const { trigger } = rung
+function rearmLevel(
+  strategy: ThresholdStrategy,
+  { rung, trigger, fired }: { rung: Rung; trigger: TriggerNow; fired: Ratio },
+): Ratio {
   const from = trigger.type === 'trailing' ? fired : trigger.level
   const { rearmBps } = strategy
   return scaleBps(from, directionOf(strategy, rung) === 'up' ? -rearmBps : rearmBps)

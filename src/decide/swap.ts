@@ -25,6 +25,7 @@ export type Wanted = {
   readonly price: PriceBounds
   readonly maxCostBps?: number | undefined
   readonly trigger?: Trigger
+  readonly entry?: SwapIntent['entry']
 }
 
 /** The complete intent of leg number `leg` of a slot. */

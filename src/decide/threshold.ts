@@ -22,7 +22,7 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
   const answer = priceOf(view, watch.quote, watch.base)
   if (!answer.ok) return noPrice(answer)
   const price = answer.price.ratio
-  const watched = watchRungs(strategy, price, view.memory)
+  const watched = watchRungs(strategy, price, view)
   const memory = memoryOf(watched)
   if (watched.every(({ state }) => state === 'spent'))
     return skip('finished', 'every rung has fired', memory)
@@ -33,7 +33,7 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
   if (!trade.ok) return { ...noPrice(trade), memory }
   const available = availableOf(view, sell)
   if (available === undefined) return { ...unreadable(sell), memory }
-  const amount = amountOf(firing, available)
+  const amount = amountOf(firing, sellable(available, view))
   const barred =
     amount === 0n
       ? skip('insufficient-balance', 'there is nothing to sell')
@@ -41,9 +41,19 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
   if (barred !== undefined) return { ...barred, memory }
   const size = { side: 'sell', amount } as const
   const trigger = triggerOf(strategy, firing)
-  const wanted = { leg: 0, sell, buy, size, maxSell: amount, price: bounds, trigger }
+  const entry = entryOf(strategy)
+  const wanted = { leg: 0, sell, buy, size, maxSell: amount, price: bounds, trigger, ...entry }
   const intents = [swapIntent(strategy, view, wanted)]
   return { tag: 'trade', intents, memory, memoryOnFill: memoryFired(strategy, watched, price) }
+}
+
+/** Whose purchases are sold: a share is of those, and never of what else the wallet holds. */
+function entryOf({ entryOf: of, watch }: ThresholdStrategy) {
+  return of === undefined ? {} : { entry: { of, paidIn: watch.quote } }
+}
+
+function sellable(available: bigint, { entry }: MarketView): bigint {
+  return entry === undefined ? available : minOf(available, entry.amount)
 }
 
 /**

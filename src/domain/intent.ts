@@ -53,6 +53,8 @@ export type SwapIntent = IntentBase & {
   readonly maxCostBps: number | undefined
   /** The price that set it off, which has to hold when it is signed. */
   readonly trigger?: Trigger | undefined
+  /** Whose purchases it sells, and what they were paid in: what it sells is that strategy's no more. */
+  readonly entry?: { readonly of: string; readonly paidIn: Token } | undefined
 }
 
 /** A watched price and the bounds that it has to be within: quote base units per base unit of the base. */

@@ -85,6 +85,8 @@ export type Rung = {
   readonly trigger:
     | { readonly type: 'above' | 'below'; readonly level: Ratio }
     | { readonly type: 'trailing'; readonly bps: number }
+    /** So far above, or below, the average entry of the strategy that `entryOf` names. */
+    | { readonly type: 'gain' | 'loss'; readonly bps: number }
   readonly size: RungSize
 }
 
@@ -102,6 +104,8 @@ export type ThresholdStrategy = TradeBase & {
   readonly rearmBps: number
   /** Each rung fires at most once ever. */
   readonly once: boolean
+  /** The strategy whose purchases are sold; gains and losses are measured from their average cost. */
+  readonly entryOf?: string | undefined
 }
 
 export type TwapStrategy = TradeBase & {

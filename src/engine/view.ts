@@ -2,6 +2,7 @@ import { assetKey, availableOf, type MarketView, pairKey } from '../decide/decis
 import type { DecisionInputs, PriceInput } from '../domain/book/journal.ts'
 import { livePermits } from '../domain/book/limits.ts'
 import { NO_MEMORY } from '../domain/book/memory.ts'
+import { purchaseOf } from '../domain/book/purchases.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import { openSwaps, promisedBy } from '../domain/book/swaps.ts'
 import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/price.ts'
@@ -89,7 +90,14 @@ export function viewOf(
     memory: record?.memory ?? NO_MEMORY,
     spent,
     promised,
+    ...entryOf(state, strategy),
   }
+}
+
+function entryOf(state: DaemonState, strategy: SwapStrategy): Pick<MarketView, 'entry'> {
+  if (strategy.kind !== 'threshold' || strategy.entryOf === undefined) return {}
+  const { base: bought, quote: paidIn } = strategy.watch
+  return { entry: purchaseOf(state, strategy.entryOf, { bought, paidIn }) }
 }
 
 function orderCapsOf({ limits }: Strategy, account: AccountLimits): Map<Address, BaseUnits> {

@@ -13,6 +13,7 @@ import {
   readDiskFile,
   readText,
 } from '../yaml/files.ts'
+import { nearest } from '../yaml/nearest.ts'
 import { byPosition, type Problem, problemOf } from '../yaml/problem.ts'
 import { parseConfigText } from '../yaml/tree.ts'
 import type { StrategyContext } from './fields.ts'
@@ -46,7 +47,11 @@ export function loadStrategies(options: {
   if (!found.ok) return { ok: false, problems: [found.problem] }
   const pricePath = createPricePaths(settings.prices.values())
   const read = found.files.map((file) => readFileOf(file, { settings, readFile, pricePath }))
-  const problems = [...read.flatMap((one) => one.problems), ...duplicateNames(read)]
+  const problems = [
+    ...read.flatMap((one) => one.problems),
+    ...duplicateNames(read),
+    ...strangeEntries(read),
+  ]
   if (problems.length > 0) return { ok: false, problems: problems.sort(byPosition) }
   return {
     ok: true,
@@ -117,6 +122,37 @@ function readFileOf(
     problems: faults.map(toProblem),
     warnings: warnings.map(toProblem),
   }
+}
+
+/** An entry is that of a strategy that is there, and buys what is sold with what the price is in. */
+function strangeEntries(files: readonly StrategyFile[]): Problem[] {
+  const strategies = new Map(
+    files.flatMap(({ strategy }) => (strategy ? [[strategy.name, strategy]] : [])),
+  )
+  // A file with a fault may be the one that is meant: it is told of its own.
+  if (files.some(({ strategy }) => strategy === undefined)) return []
+  return files.flatMap(({ document, strategy }) => {
+    if (document === undefined || strategy?.kind !== 'threshold') return []
+    const { entryOf, watch } = strategy
+    if (entryOf === undefined) return []
+    const fault = { path: ['entryOf'], suggestion: undefined as string | undefined }
+    const named = strategies.get(entryOf)
+    if (named === undefined) {
+      const expected = 'the name of a strategy of this directory'
+      const suggestion = nearest(entryOf, strategies.keys())
+      return [
+        locate(document, { ...fault, suggestion, message: 'no strategy has this name', expected }),
+      ]
+    }
+    const isBuyer =
+      'buy' in named &&
+      named.buy.token.address === watch.base.address &&
+      named.sell.token.address === watch.quote.address
+    if (isBuyer) return []
+    const message = `${entryOf} does not buy ${watch.base.symbol} with ${watch.quote.symbol}`
+    const expected = `a strategy that sells ${watch.quote.symbol} and buys ${watch.base.symbol}`
+    return [locate(document, { ...fault, message, expected })]
+  })
 }
 
 /** Two strategies of one name would share order ids, so that one of them would never trade. */

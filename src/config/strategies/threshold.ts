@@ -1,8 +1,22 @@
 import * as z from 'zod'
-import type { Rung, RungSize, ThresholdStrategy } from '../../domain/strategy.ts'
+import {
+  type Rung,
+  type RungSize,
+  STRATEGY_NAME,
+  type ThresholdStrategy,
+} from '../../domain/strategy.ts'
 import type { Asset, Pair, Token } from '../../domain/token.ts'
 import { compareRatio } from '../../domain/units.ts'
-import { amountOrShare, flag, pairText, percent, positiveDecimal, section } from '../scalars.ts'
+import {
+  amountOrShare,
+  flag,
+  pairText,
+  percent,
+  positiveDecimal,
+  priceOrPercent,
+  section,
+  textLike,
+} from '../scalars.ts'
 import type { Path } from '../yaml/problem.ts'
 import {
   buildBounds,
@@ -44,8 +58,17 @@ export const thresholdSchema = section({
   })
     .prefault({})
     .describe('What is watched, and the levels at which `amount` is traded'),
-  takeProfit: positiveDecimal.optional().describe('The same as when.above'),
-  stopLoss: positiveDecimal.optional().describe('The same as when.below'),
+  takeProfit: priceOrPercent({ maxBps: 1_000_000 })
+    .optional()
+    .describe('A price, the same as when.above; or a gain such as 10% over the entry of `entryOf`'),
+  stopLoss: priceOrPercent({ maxBps: 9_900 })
+    .optional()
+    .describe('A price, the same as when.below; or a loss such as 5% from the entry of `entryOf`'),
+  entryOf: textLike(STRATEGY_NAME, 'the name of a strategy')
+    .optional()
+    .describe(
+      'The strategy whose purchases are sold: percentages are of what it paid on average for what is not sold yet',
+    ),
   ladder: z
     .array(section({ ...triggers, amount: size }), {
       error: 'a list of rungs, each with one of above, below, trailing, and an amount',
@@ -62,7 +85,8 @@ export const thresholdSchema = section({
 type ThresholdInput = z.output<typeof thresholdSchema>
 type Watch = ThresholdStrategy['watch']
 type Line = {
-  readonly type: 'above' | 'below' | 'trailing'
+  readonly type: 'above' | 'below' | 'trailing' | 'gain' | 'loss'
+  /** A price, or basis points. */
   readonly level: string | number
   readonly size: ThresholdInput['amount']
   readonly path: Path
@@ -84,6 +108,7 @@ export function buildThreshold(
   const lines = linesOf(input, context)
   const rungs = lines.flatMap((line) => buildRung(line, { watch, sell: trade.sell, context }))
   checkRungs(rungs, lines, context)
+  checkEntry(input, { rungs, lines, watch, sell: trade.sell }, context)
   for (const [index, { size }] of rungs.entries()) {
     const path = lines[index]?.path ?? ['amount']
     if (size.type === 'amount') checkOrderFits({ token, least: size.amount, path, limits }, context)
@@ -104,6 +129,7 @@ export function buildThreshold(
     rungs,
     rearmBps: input.rearm,
     once: input.once,
+    ...(input.entryOf === undefined ? {} : { entryOf: input.entryOf }),
   }
 }
 
@@ -112,8 +138,8 @@ function linesOf(input: ThresholdInput, { report }: StrategyContext): readonly L
   const { when, takeProfit, stopLoss, ladder, amount } = input
   const own: Line[] = [
     ...triggerLines(when, { size: amount, path: ['when'] }),
-    ...triggerLines({ above: takeProfit }, { size: amount, path: [], name: 'takeProfit' }),
-    ...triggerLines({ below: stopLoss }, { size: amount, path: [], name: 'stopLoss' }),
+    ...exitLine(takeProfit, { types: ['above', 'gain'], size: amount, path: ['takeProfit'] }),
+    ...exitLine(stopLoss, { types: ['below', 'loss'], size: amount, path: ['stopLoss'] }),
   ]
   const rungs = (ladder ?? []).flatMap((rung, index) => {
     const lines = triggerLines(rung, { size: rung.amount, path: ['ladder', index] })
@@ -138,13 +164,30 @@ function linesOf(input: ThresholdInput, { report }: StrategyContext): readonly L
 
 function triggerLines(
   given: { above?: string | undefined; below?: string | undefined; trailing?: number | undefined },
-  place: { size: ThresholdInput['amount']; path: Path; name?: string },
+  place: { size: ThresholdInput['amount']; path: Path },
 ): readonly Line[] {
   return (['above', 'below', 'trailing'] as const).flatMap((type) => {
     const level = given[type]
     if (level === undefined) return []
-    return [{ type, level, size: place.size, path: [...place.path, place.name ?? type] }]
+    return [{ type, level, size: place.size, path: [...place.path, type] }]
   })
+}
+
+/** `takeProfit` or `stopLoss`: a price, or so far from the entry. */
+function exitLine(
+  given: ThresholdInput['takeProfit'],
+  on: {
+    readonly types: readonly [price: 'above' | 'below', percent: 'gain' | 'loss']
+    readonly size: ThresholdInput['amount']
+    readonly path: Path
+  },
+): readonly Line[] {
+  if (given === undefined) return []
+  const { types, size, path } = on
+  const [price, percentage] = types
+  return given.type === 'price'
+    ? [{ type: price, level: given.text, size, path }]
+    : [{ type: percentage, level: given.bps, size, path }]
 }
 
 function buildRung(
@@ -154,12 +197,14 @@ function buildRung(
   const size = buildRungSize(line, on)
   if (size === undefined) return []
   if (typeof line.level === 'number') {
-    const bps = line.level
-    return [{ id: `trailing ${bps / 100}%`, trigger: { type: 'trailing', bps }, size }]
+    const { type, level: bps } = line
+    if (type === 'above' || type === 'below') return []
+    return [{ id: `${type} ${bps / 100}%`, trigger: { type, bps }, size }]
   }
   const level = buildPrice(line.level, { sell: on.watch.quote, buy: on.watch.base })
-  if (level === undefined || line.type === 'trailing') return []
-  return [{ id: `${line.type} ${line.level}`, trigger: { type: line.type, level }, size }]
+  const { type } = line
+  if (level === undefined || (type !== 'above' && type !== 'below')) return []
+  return [{ id: `${type} ${line.level}`, trigger: { type, level }, size }]
 }
 
 function buildRungSize(
@@ -191,6 +236,34 @@ function checkRungs(
     const message = 'at every price one of these levels would fire'
     report({ path, message, expected: 'a level below every `above`' })
   }
+}
+
+/** A gain or a loss is measured from an entry; an entry is of what is sold, at the price that is watched. */
+function checkEntry(
+  { entryOf, name }: ThresholdInput,
+  on: {
+    readonly rungs: readonly Rung[]
+    readonly lines: readonly Line[]
+    readonly watch: Watch
+    readonly sell: Asset
+  },
+  { report }: StrategyContext,
+): void {
+  const { rungs, lines, watch, sell } = on
+  const relative = lines.find(({ type }) => type === 'gain' || type === 'loss')
+  if (entryOf === undefined && relative !== undefined) {
+    const message = 'a percentage of which entry?'
+    const expected = 'entryOf, the name of the strategy that buys what is sold here; or a price'
+    report({ path: relative.path, message, expected })
+  }
+  if (entryOf === undefined || rungs.length === 0) return
+  if (entryOf === name) {
+    const message = 'a strategy that sells has no entry of its own'
+    report({ path: ['entryOf'], message, expected: 'the strategy that buys' })
+  }
+  if (sell.token.address === watch.base.address) return
+  const message = `it sells ${sell.token.symbol}, and the price is that of ${watch.base.symbol}`
+  report({ path: ['entryOf'], message, expected: `a price of ${sell.token.symbol}` })
 }
 
 /** The watched pair: as named, or the feed between what is sold and bought. */

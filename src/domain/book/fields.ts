@@ -41,6 +41,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   lastOrderAtMs: value(undefined),
   spent: map(),
   paper: map(),
+  purchases: map(),
   strategies: map(strategyImage, strategyOf),
   // The fold changes these in place, so that image and state need their own.
   intents: map(

@@ -8,6 +8,7 @@ import type { Word } from '../word.ts'
 import type { ExposureBook } from './exposures.ts'
 import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from './journal.ts'
 import type { StrategyMemory } from './memory.ts'
+import type { Purchase } from './purchases.ts'
 
 type OpenBase = {
   state: OrderState
@@ -36,6 +37,8 @@ export type OpenSwap = OpenBase & {
   permit: PermitRecord | undefined
   /** A proven fill, or in dry-run what was booked. */
   fill: Pick<Fill, 'paid' | 'received'> | undefined
+  /** What the fill took of another strategy's purchases. Undefined in older snapshots. */
+  taken?: Purchase | undefined
 }
 
 export type OpenCall = OpenBase & {
@@ -166,6 +169,8 @@ export type DaemonState = ExposureBook & {
   readonly spent: Map<Address, BaseUnits>
   /** Dry-run: what booked orders have changed the wallet's balances by, by token. */
   readonly paper: Map<Address, bigint>
+  /** What each strategy has bought and nothing has sold since, by strategy and tokens (`purchaseOf`). */
+  readonly purchases: Map<string, Purchase>
   readonly strategies: Map<string, StrategyRecord>
   readonly intents: Map<IntentId, OpenIntent>
   readonly transactions: Map<string, OpenTransaction>

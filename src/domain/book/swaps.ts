@@ -15,6 +15,7 @@ import {
   stepAttempt,
   type VenueBook,
 } from './orders.ts'
+import { bookPurchase, unbookPurchase } from './purchases.ts'
 import type { DaemonState, OpenSwap } from './state.ts'
 
 /** The books of swaps through the gasless service. */
@@ -31,12 +32,17 @@ export const SWAPS: VenueBook<SwapIntent, OpenSwap> = {
   forgetAuthorization(open) {
     open.permit = undefined
   },
-  forgetProof(_state, open) {
+  forgetProof(state, open) {
+    const { intent, fill, taken } = open
+    if (fill !== undefined) unbookPurchase(state, intent, { ...fill, taken })
     open.fill = undefined
+    open.taken = undefined
   },
-  bookOnPaper({ paper }, open, { paid, received }) {
+  bookOnPaper(state, open, { paid, received }) {
+    const { paper } = state
     const { sell, buy } = open.intent
     open.fill = { paid, received }
+    open.taken = bookPurchase(state, open.intent, open.fill)
     const [sold, bought] = [paperKey(sell), paperKey(buy)]
     paper.set(sold, (paper.get(sold) ?? 0n) - paid)
     paper.set(bought, (paper.get(bought) ?? 0n) + received)
@@ -111,6 +117,7 @@ export function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atM
   stepAttempt(open, { step: 'fill-proven', attempt })
   if (authorization === undefined) throw new InvariantError(`${intentId}: a fill without a permit`)
   open.fill = fill
+  open.taken = bookPurchase(state, open.intent, fill)
   settle(state, open, {
     authorization,
     paid: fill.paid,

@@ -1,0 +1,66 @@
+import type { SwapIntent } from '../intent.ts'
+import type { Token } from '../token.ts'
+import { maxOf, minOf, mulDivUp } from '../units.ts'
+import type { FillAmounts } from './orders.ts'
+import type { DaemonState } from './state.ts'
+
+/** What a strategy has bought of a token with another, less what was sold of it since in its name. Base units. */
+export type Purchase = {
+  readonly amount: bigint
+  /** What was paid for it, on average. */
+  readonly cost: bigint
+}
+
+const NONE: Purchase = { amount: 0n, cost: 0n }
+
+/** Names the purchases of a strategy of one token with another. */
+function purchaseKey(strategy: string, bought: Token, paidIn: Token): string {
+  return `${strategy} ${bought.address} ${paidIn.address}`
+}
+
+/** What a strategy holds by its own purchases; nothing where it has bought none, or all of it was sold. */
+export function purchaseOf(
+  state: DaemonState,
+  strategy: string,
+  { bought, paidIn }: { readonly bought: Token; readonly paidIn: Token },
+): Purchase {
+  return state.purchases.get(purchaseKey(strategy, bought, paidIn)) ?? NONE
+}
+
+/**
+ * Books a fill: what it bought is its strategy's, and what it sold in another's name is that one's no more, at the average cost,
+ * rounded up. Gives what the sale took, so that a reorganisation can give it back.
+ */
+export function bookPurchase(
+  state: DaemonState,
+  { strategy, sell, buy, entry }: SwapIntent,
+  { paid, received }: FillAmounts,
+): Purchase | undefined {
+  const key = purchaseKey(strategy, buy.token, sell.token)
+  const before = state.purchases.get(key) ?? NONE
+  state.purchases.set(key, { amount: before.amount + received, cost: before.cost + paid })
+  if (entry === undefined) return undefined
+  const sold = purchaseKey(entry.of, sell.token, entry.paidIn)
+  const held = state.purchases.get(sold) ?? NONE
+  const amount = minOf(held.amount, paid)
+  const cost = held.amount === 0n ? 0n : mulDivUp(held.cost, amount, held.amount)
+  state.purchases.set(sold, { amount: held.amount - amount, cost: held.cost - cost })
+  return { amount, cost }
+}
+
+/** The fill is gone: what it bought was not, and what it sold is there again. */
+export function unbookPurchase(
+  state: DaemonState,
+  { strategy, sell, buy, entry }: SwapIntent,
+  { paid, received, taken }: FillAmounts & { readonly taken: Purchase | undefined },
+): void {
+  const key = purchaseKey(strategy, buy.token, sell.token)
+  const { amount, cost } = state.purchases.get(key) ?? NONE
+  // Some of it may have been sold meanwhile.
+  const left = maxOf(0n, amount - received)
+  state.purchases.set(key, { amount: left, cost: left === 0n ? 0n : maxOf(0n, cost - paid) })
+  if (entry === undefined || taken === undefined) return
+  const sold = purchaseKey(entry.of, sell.token, entry.paidIn)
+  const held = state.purchases.get(sold) ?? NONE
+  state.purchases.set(sold, { amount: held.amount + taken.amount, cost: held.cost + taken.cost })
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { purchaseOf } from '../../../src/domain/book/purchases.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import {
+  bytes32,
+  exposed,
+  filledSlot,
+  fillOf,
+  intentOf,
+  opened,
+  scheduled,
+} from '../../support/state/journal-story.ts'
+
+const BUYER = 'weekly-eth'
+const SELLER = 'exit'
+const buying = intentOf(1_000)
+const { sell: usdc, buy: weth } = buying
+const PAIR = { bought: weth.token, paidIn: usdc.token }
+
+/** Sells so much WETH in the buyer's name. */
+function sale(slotSeconds: number, amount: bigint): readonly JournalEvent[] {
+  const base = intentOf(slotSeconds, SELLER)
+  const entry = { of: BUYER, paidIn: usdc.token }
+  const intent = { ...base, sell: weth, buy: usdc, entry, maxSell: baseUnits(amount) }
+  const own = { intentId: intent.id, attempt: 1 }
+  const fill = { ...fillOf(intent), paid: baseUnits(amount), received: baseUnits(9_000_000n) }
+  return [
+    opened(intent),
+    exposed(intent),
+    { type: 'order-accepted', ...own, orderId: 'sale' },
+    { type: 'fill-proven', ...own, fill },
+    { type: 'intent-closed', intentId: intent.id, outcome: 'filled', reason: 'filled' },
+    { type: 'slot-closed', strategy: SELLER, slotSeconds, outcome: 'filled', reason: 'filled' },
+  ]
+}
+
+function after(...events: readonly JournalEvent[]) {
+  const state = emptyState()
+  const all = [scheduled(BUYER), scheduled(SELLER), ...events]
+  for (const [at, event] of all.entries()) applyEvent(state, event, 5_000_000 + at)
+  return purchaseOf(state, BUYER, PAIR)
+}
+
+const { paid, received } = fillOf(buying)
+
+test('what a strategy buys adds up, and belongs to nobody else', () => {
+  expect(after(...filledSlot(2_000), ...filledSlot(3_000))).toEqual({
+    amount: 2n * received,
+    cost: 2n * paid,
+  })
+  expect(after(...filledSlot(2_000, SELLER))).toEqual({ amount: 0n, cost: 0n })
+})
+
+test('a sale in its name takes a share of the cost with it, so that the average stays, never lower', () => {
+  const left = after(...filledSlot(2_000), ...sale(3_000, received / 3n))
+  expect(left.amount).toBe(received - received / 3n)
+  const exact = (paid * (received - received / 3n)) / received
+  expect(exact - left.cost >= 0n && exact - left.cost <= 1n).toBe(true)
+})
+
+test('more than it has bought leaves nothing, and the next purchase has an entry of its own', () => {
+  expect(after(...filledSlot(2_000), ...sale(3_000, received * 2n))).toEqual({
+    amount: 0n,
+    cost: 0n,
+  })
+  expect(after(...filledSlot(2_000), ...sale(3_000, received), ...filledSlot(4_000))).toEqual({
+    amount: received,
+    cost: paid,
+  })
+})
+
+function reopened(slotSeconds: number, strategy: string): JournalEvent {
+  const { id: intentId } = intentOf(slotSeconds, strategy)
+  return {
+    ...{ type: 'fill-reopened', intentId, attempt: 1 },
+    ...{ blockNumber: 12_350n, blockHash: bytes32(99) },
+  }
+}
+
+test('a reorganisation that takes a purchase or a sale back leaves what there was without it', () => {
+  expect(after(...filledSlot(2_000), reopened(2_000, BUYER))).toEqual({ amount: 0n, cost: 0n })
+  const sold = [...filledSlot(2_000), ...sale(3_000, received / 3n), reopened(3_000, SELLER)]
+  expect(after(...sold)).toEqual({ amount: received, cost: paid })
+})
