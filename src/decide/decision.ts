@@ -1,5 +1,5 @@
 import type { StrategyMemory } from '../domain/book/memory.ts'
-import type { Purchase } from '../domain/book/purchases.ts'
+import type { Purchase } from '../domain/book/state.ts'
 import type { Intent } from '../domain/intent.ts'
 import type { PairPriceAnswer } from '../domain/price.ts'
 import type { SkipReason } from '../domain/reason.ts'

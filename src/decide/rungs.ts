@@ -1,5 +1,5 @@
 import type { StrategyMemory } from '../domain/book/memory.ts'
-import type { Purchase } from '../domain/book/purchases.ts'
+import type { Purchase } from '../domain/book/state.ts'
 import { assertNever } from '../domain/errors.ts'
 import type { Trigger } from '../domain/intent.ts'
 import type { Rung, ThresholdStrategy } from '../domain/strategy.ts'

@@ -1,15 +1,10 @@
 import type { SwapIntent } from '../intent.ts'
 import type { Token } from '../token.ts'
 import { maxOf, minOf, mulDivUp } from '../units.ts'
-import type { FillAmounts } from './orders.ts'
-import type { DaemonState } from './state.ts'
+import type { Fill } from './journal.ts'
+import type { DaemonState, Purchase } from './state.ts'
 
-/** What a strategy has bought of a token with another, less what was sold of it since in its name. Base units. */
-export type Purchase = {
-  readonly amount: bigint
-  /** What was paid for it, on average. */
-  readonly cost: bigint
-}
+type FillAmounts = Pick<Fill, 'paid' | 'received'>
 
 const NONE: Purchase = { amount: 0n, cost: 0n }
 

@@ -8,7 +8,6 @@ import type { Word } from '../word.ts'
 import type { ExposureBook } from './exposures.ts'
 import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from './journal.ts'
 import type { StrategyMemory } from './memory.ts'
-import type { Purchase } from './purchases.ts'
 
 type OpenBase = {
   state: OrderState
@@ -50,6 +49,13 @@ export type OpenCall = OpenBase & {
   execution: Execution | undefined
   /** The transaction that executed it before a reorganisation; most likely it is mined again. Undefined in older snapshots. */
   executedIn?: Hex | undefined
+}
+
+/** What a strategy has bought of a token with another, less what was sold of it since in its name. Base units. */
+export type Purchase = {
+  readonly amount: bigint
+  /** What was paid for it, on average. */
+  readonly cost: bigint
 }
 
 /** An intent that is not closed yet. */
