@@ -66,6 +66,7 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'loss-accepted': true,
   'wallet-compared': true,
   'delegation-signed': true,
+  'delegation-charged': true,
   'strategy-scheduled': true,
   'slot-opened': true,
   'slot-closed': true,

@@ -216,6 +216,7 @@ const NOTICERS: Noticers = {
   anchored: SILENT,
   'wallet-compared': SILENT,
   'delegation-signed': SILENT,
+  'delegation-charged': SILENT,
   'strategy-scheduled': SILENT,
   'slot-opened': SILENT,
   'slot-waiting': SILENT,

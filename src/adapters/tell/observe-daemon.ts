@@ -1,3 +1,4 @@
+import { etherWords } from '../../domain/book/costs.ts'
 import type { Outcome } from '../../domain/intent.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { instantText, seconds, type Tellers } from './observers.ts'
@@ -56,6 +57,12 @@ export const DAEMON = {
   'delegation-signed'({ type, account, delegate }, { log }) {
     log.info(`a delegation of ${account} to ${delegate} is signed`, {
       ...{ event: type, account, delegate },
+    })
+  },
+
+  'delegation-charged'({ type, account, charged }, { log }) {
+    log.info(`the service charged ${etherWords(charged)} for the delegation of ${account}`, {
+      ...{ event: type, account, charged: `${charged}` },
     })
   },
 

@@ -41,6 +41,11 @@ export async function readySandboxAccount(readying: Readying): Promise<void> {
     route: 'service',
     beforeSigning,
   } as const
-  const { tag, message } = await changeDelegation(change)
+  const { tag, message, charged } = await changeDelegation(change)
+  if (charged !== undefined)
+    await journal.append({
+      ...{ type: 'delegation-charged', chainId, account: signer.address },
+      charged,
+    })
   tell(`the sandbox's call account: ${tag === 'failed' ? message : `delegated to ${delegate}`}`)
 }

@@ -3,6 +3,7 @@ import { InvariantError } from '../errors.ts'
 import type { CallIntent, IntentId } from '../intent.ts'
 import { ETHER, NATIVE_TOKEN } from '../token.ts'
 import type { Address, Hex } from '../units.ts'
+import { noteCharge } from './charges.ts'
 import type { EventOf } from './journal.ts'
 import {
   type Authorization,
@@ -100,6 +101,7 @@ export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atM
   checkUnclaimed(state, claims)
   stepAttempt(open, { step: 'fill-proven', attempt })
   open.execution = execution
+  noteCharge(state, intent.strategy, execution)
   if (call.trust === 'trustless') noteUsedNonce(state, call)
   const authorization = authorizationOf(call, intent)
   const provenAtMs = blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000

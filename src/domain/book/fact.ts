@@ -37,6 +37,12 @@ export type Fact =
       readonly delegate: Address
     }
   | {
+      readonly type: 'delegation-charged'
+      readonly account: Address
+      /** Wei. */
+      readonly charged: bigint
+    }
+  | {
       /** An operator's word about what is known. */
       readonly type: 'begun-anew' | 'loss-accepted'
       readonly detail: string

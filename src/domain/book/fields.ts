@@ -53,6 +53,8 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   endedTransactions: map(),
   directCalls: map(),
   deposits: map(),
+  charges: map(),
+  delegationCharges: map(),
   usedNonces: map(),
   spokenFor: map(),
   sights: map(),

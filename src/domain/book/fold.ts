@@ -1,5 +1,6 @@
 import { assertNever, InvariantError } from '../errors.ts'
 import { openCall, proveCall, recordCall } from './calls.ts'
+import { noteDelegationCharge } from './charges.ts'
 import { markIndexed } from './deposits.ts'
 import { bookPaperFill, endAuthorization, reopenFill, settleByWord } from './ends.ts'
 import { mergeUsed } from './exposures.ts'
@@ -51,6 +52,9 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       return
     case 'delegation-signed':
       noteDelegation(state, event)
+      return
+    case 'delegation-charged':
+      noteDelegationCharge(state, event)
       return
     case 'strategy-scheduled':
       scheduleStrategy(state, event)

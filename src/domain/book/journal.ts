@@ -152,6 +152,13 @@ export type JournalEvent =
       readonly lastNonce: number
     }
   | {
+      /** What the service charged the account's deposit for a delegation, in wei; of an account's own transaction there is none. */
+      readonly type: 'delegation-charged'
+      readonly chainId: number
+      readonly account: Address
+      readonly charged: bigint
+    }
+  | {
       /** The slots of a strategy count from here on. Written when its schedule is first seen or changes. */
       readonly type: 'strategy-scheduled'
       readonly strategy: string

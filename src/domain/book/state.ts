@@ -186,6 +186,10 @@ export type DaemonState = ExposureBook & {
   readonly directCalls: Map<string, readonly Hex[]>
   /** Deposits into the GasTank by transaction id: made, or still under way. Oldest first; what is indexed is bounded. */
   readonly deposits: Map<string, Deposit>
+  /** Wei that the service charged for the last calls of each strategy, newest last; bounded. */
+  readonly charges: Map<string, readonly bigint[]>
+  /** Wei that it charged for the last delegation of each account, by chain and account. */
+  readonly delegationCharges: Map<string, bigint>
   /** The last call of each account that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>
   /** Permits of orders that an operator says executed, nobody knows where; kept for some days, by client order id. */

@@ -33,6 +33,7 @@ const TELLINGS: {
     blockNumber,
   }),
   'delegation-signed': ({ type, account, delegate }) => ({ type, account, delegate }),
+  'delegation-charged': ({ type, account, charged }) => ({ type, account, charged }),
   'begun-anew': ({ type, detail }) => ({ type, detail }),
   'loss-accepted': ({ type, detail }) => ({ type, detail }),
   'strategy-scheduled': ({ type, strategy, fromSeconds }) => ({ type, strategy, fromSeconds }),

@@ -15,6 +15,7 @@ const TITLES: { readonly [Type in Fact['type']]: (fact: FactOf<Type>) => string 
   'wallet-compared': ({ blockNumber }) =>
     `wallet compared with its chain up to block ${blockNumber}`,
   'delegation-signed': ({ delegate }) => `delegation to ${delegate} signed`,
+  'delegation-charged': ({ charged }) => `delegation charged ${etherWords(charged)}`,
   'begun-anew': () => "begun anew on an operator's word",
   'loss-accepted': () => "loss accepted on an operator's word",
   'slot-opened': ({ intents, latenessMs }) =>

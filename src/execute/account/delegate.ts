@@ -1,3 +1,4 @@
+import { etherWords } from '../../domain/book/costs.ts'
 import { delegateOf } from '../../domain/call.ts'
 import type { Reply } from '../../domain/quote.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
@@ -11,16 +12,20 @@ import type {
   SignedTransaction,
 } from '../../ports.ts'
 import { NO_DELEGATE, nameOfDelegate } from '../authority/delegation.ts'
+import { chargeTold } from '../call/costs.ts'
+import { PRIORITY_FEE_WEI } from '../call/envelope.ts'
 import type { AggregatorContext } from '../context.ts'
+import { availableOf } from './deposit.ts'
 
 /** One authorization, and setting the code for the first time, cost about 50,000. */
 const DELEGATION_GAS = 100_000n
-const PRIORITY_FEE_WEI = 1_000_000_000n
 const DONE_WITHIN_MS = 5 * 60_000
 /** Between two looks at the account: soon at first. */
 const POLL_MS = { min: 100, max: 1_000 } as const
 const SEND_AGAIN_MS = 10_000
 const TELL_EVERY_MS = 15_000
+/** How long what the service charged is asked for once the chain shows the code. */
+const CHARGED_WITHIN_MS = 5_000
 /** Sights in a row of a used nonce without the code before that counts: nodes may answer from different blocks. */
 const SPENT_SIGHTS = 5
 
@@ -67,17 +72,21 @@ export type DelegationChange = {
 export type DelegationOutcome = {
   readonly tag: 'unchanged' | 'changed' | 'failed'
   readonly message: string
+  /** Wei that the service charged the deposit for it; undefined where it does not say, or nothing was charged. */
+  readonly charged?: bigint | undefined
 }
 
 /** Gives the account the code and waits until the chain shows it. Does nothing when it has it. */
 export async function changeDelegation(change: DelegationChange): Promise<DelegationOutcome> {
   if (!isAllowed(change)) throw new Error(`${change.delegate} is no proposer of the config`)
   const untilMs = change.clock.now() + DONE_WITHIN_MS
-  const forms: Forms = { untilMs, nextGiven: undefined }
+  const forms: Forms = { untilMs, nextGiven: undefined, taken: undefined }
+  const before = change.route === 'service' ? await availableNow(change) : undefined
   let why = ''
   for (const ahead of stepsAhead(change)) {
     const end = await tryOnce(change, ahead, forms)
-    if (!('retry' in end)) return end.tag === 'failed' ? withLeftOver(change, forms, end) : end
+    if (!('retry' in end) && end.tag === 'failed') return withLeftOver(change, forms, end)
+    if (!('retry' in end)) return withCharge(change, { end, before, taken: forms.taken })
     why = end.retry
     change.tell(`${describe(ahead)} did not work: ${why}`)
   }
@@ -93,6 +102,54 @@ type Forms = {
   readonly untilMs: number
   /** The nonce of an authorization for the next one that was given away: somebody may apply it later. */
   nextGiven: number | undefined
+  /** What the service calls the last transaction that it took. */
+  taken: Hex | undefined
+}
+
+/**
+ * A change with what the service charged for it: in its own words, or what the funds fell by. Nothing else of the account is
+ * under way. A service that tells no funds is asked nothing.
+ */
+async function withCharge(
+  change: DelegationChange,
+  done: {
+    readonly end: DelegationOutcome
+    readonly before: bigint | undefined
+    readonly taken: Hex | undefined
+  },
+): Promise<DelegationOutcome> {
+  const { end, before, taken } = done
+  if (end.tag !== 'changed' || before === undefined) return end
+  const { clock, stop } = change
+  const untilMs = clock.now() + CHARGED_WITHIN_MS
+  for (;;) {
+    const charged = await chargedFor(change, before, taken)
+    if (charged !== undefined) {
+      const message = `${end.message}. The service charged ${etherWords(charged)} for it`
+      return { ...end, charged, message }
+    }
+    if (clock.now() >= untilMs || stop.aborted) return end
+    await clock.sleep(POLL_MS.max, stop)
+  }
+}
+
+async function chargedFor(
+  change: DelegationChange,
+  before: bigint,
+  taken: Hex | undefined,
+): Promise<bigint | undefined> {
+  const { service, settings } = change.aggregator
+  const status = taken === undefined ? undefined : await service.transactionStatus(taken)
+  const told = status?.ok === true ? chargeTold(status.value, settings.wire.status) : undefined
+  if (told !== undefined) return told
+  const after = await availableNow(change)
+  return after !== undefined && after < before ? before - after : undefined
+}
+
+async function availableNow({ aggregator }: DelegationChange): Promise<bigint | undefined> {
+  const { service, wallet } = aggregator
+  const info = await service.accountInfo(wallet.signer.address)
+  return info.ok ? availableOf(info.value) : undefined
 }
 
 /** A failure with what is left of it, if somebody may still apply that. */
@@ -133,6 +190,7 @@ async function tryOnce(
   if (!signed.ok) return failed(`nothing was signed: ${signed.detail}`)
   const { raw } = signed.value
   const sent = await send(change, raw)
+  if (sent.ok) forms.taken = sent.value
   const isOut = sent.ok || UNKNOWN.has(sent.fault.tag) || route === 'service'
   if (ahead === NEXT && isOut) forms.nextGiven = before + NEXT
   if (!sent.ok && sent.fault.tag === 'rejected') return { retry: sent.fault.message }

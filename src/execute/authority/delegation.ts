@@ -18,7 +18,7 @@ export function nameOfDelegate(
 }
 
 /** The code that the operator's config puts behind the account. */
-export function proposerOf({ settings }: AggregatorContext): Address {
+export function proposerOf({ settings }: Pick<AggregatorContext, 'settings'>): Address {
   const { proposer, contracts } = settings
   return proposer === 'trustless' ? contracts.trustlessProposer : contracts.trustedProposer
 }

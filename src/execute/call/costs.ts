@@ -1,5 +1,6 @@
 import type { CallCosts } from '../../domain/book/journal.ts'
 import type { CallRecord } from '../../domain/call.ts'
+import type { StatusFields } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { CallTrace } from '../../ports.ts'
 import { availableOf } from '../account/deposit.ts'
@@ -42,7 +43,7 @@ export async function costsOf(
   }
   const fields = settings.wire.status
   return {
-    charged: cost(fields.charged) ?? fall,
+    charged: (status?.ok === true ? chargeTold(status.value, fields) : undefined) ?? fall,
     direct,
     saved: told(fields.saved),
     blob: cost(fields.blob),
@@ -53,6 +54,15 @@ export async function costsOf(
 function fallOf({ availableWei }: CallRecord, available: bigint): bigint | undefined {
   const fall = availableWei === undefined ? 0n : availableWei - available
   return fall > 0n ? fall : undefined
+}
+
+/** Wei that the status of a transaction says it was charged; undefined where it does not, or not yet. */
+export function chargeTold(
+  status: Readonly<Record<string, unknown>>,
+  { charged }: StatusFields,
+): bigint | undefined {
+  const wei = weiAt(status, charged)
+  return wei === undefined || wei < 0n ? undefined : wei
 }
 
 const WEI = /^-?(?:0|[1-9]\d{0,77})$/

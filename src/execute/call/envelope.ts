@@ -1,6 +1,7 @@
 import { fnv1a } from '../../domain/random.ts'
 
-const PRIORITY_FEE_WEI = 1_000_000_000n
+/** What is offered above the base fee for each gas, in wei. */
+export const PRIORITY_FEE_WEI = 1_000_000_000n
 /** Marks are smaller than this, in wei: about a gwei of a fee cap that already has room for twice the base fee. */
 const MARKS = 2 ** 30
 

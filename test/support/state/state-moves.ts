@@ -39,7 +39,7 @@ function settingUp(state: DaemonState): readonly JournalEvent[] {
     scheduled(name),
   )
   unknown.push({ type: 'loss-accepted', detail: '3 records' })
-  unknown.push(comparedAt(state), delegationSigned(state))
+  unknown.push(comparedAt(state), delegationSigned(state), delegationCharged(state))
   if (state.stateId === undefined)
     unknown.push({ type: 'state-named', stateId: 'ab' }, { type: 'begun-anew', detail: 'asked to' })
   else if (state.anchored.size === 0)
@@ -61,6 +61,11 @@ function comparedAt({ sights }: DaemonState): JournalEvent {
 function delegationSigned({ intents }: DaemonState): JournalEvent {
   const change = { delegate: GAS_TANK, lastNonce: intents.size }
   return { type: 'delegation-signed', chainId: 8453, account: OWNER, ...change }
+}
+
+function delegationCharged({ strategies }: DaemonState): JournalEvent {
+  const charged = BigInt(strategies.size) + 1n
+  return { type: 'delegation-charged', chainId: 8453, account: OWNER, charged }
 }
 
 function slotMoves(

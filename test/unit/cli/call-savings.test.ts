@@ -38,6 +38,7 @@ test('sums what shared calls were charged against what they would have cost dire
     check: { calls: 0, fell: 0n, charged: 0n },
     disputed: 0,
     unknown: 0,
+    delegation: 0n,
   })
   expect(savingsText(savings)).toBe('2 calls for 9 ETH, 12 ETH directly: saved 3 ETH (25.0 %)')
 })
@@ -91,4 +92,15 @@ test('says how many calls took more out of the funds than the service says', asy
 test('sums of a journal that was told impossible charges are still shown', async () => {
   const savings = await callSavings(calls(['aggregated', -ETHER, ETHER, { saved: ETHER }]))
   expect(savingsText(savings)).toContain('saved 1 ETH')
+})
+
+test('what delegations were charged is summed apart', async () => {
+  async function* delegated() {
+    const of = { chainId: 1, account: `0x${'a1'.repeat(20)}` } as const
+    for (const charged of [5n, 7n]) {
+      const event = { type: 'delegation-charged', ...of, charged } as const
+      yield { seq: 1, atMs: 0, event, prev: '0x', hash: '0x' } satisfies JournalRecord
+    }
+  }
+  expect(await callSavings(delegated())).toMatchObject({ calls: 0, charged: 0n, delegation: 12n })
 })

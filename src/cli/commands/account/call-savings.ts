@@ -14,6 +14,8 @@ export type CallSavings = {
   readonly disputed: number
   /** Proven calls of which a figure is missing; they are in no sum. */
   readonly unknown: number
+  /** What delegations were charged, as far as it is on record; in no other sum. */
+  readonly delegation: bigint
 }
 
 const NONE: CallSavings = {
@@ -24,12 +26,15 @@ const NONE: CallSavings = {
   check: { calls: 0, fell: 0n, charged: 0n },
   disputed: 0,
   unknown: 0,
+  delegation: 0n,
 }
 
 /** Sums what the journal says of each call that went through the service: the charge, and the price of going alone. */
 export async function callSavings(records: AsyncIterable<JournalRecord>): Promise<CallSavings> {
   let sums = NONE
   for await (const { event } of records) {
+    if (event.type === 'delegation-charged')
+      sums = { ...sums, delegation: sums.delegation + event.charged }
     if (event.type !== 'call-proven' || event.execution.via !== 'aggregated') continue
     const { costs } = event.execution
     const { charged, blob = 0n, fall } = costs

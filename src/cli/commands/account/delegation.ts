@@ -4,7 +4,11 @@ import type { DaemonState } from '../../../domain/book/state.ts'
 import { delegateOf, resolveVerifyingContract } from '../../../domain/call.ts'
 import { hasLiveAuthorization } from '../../../domain/order.ts'
 import type { Address } from '../../../domain/units.ts'
-import { changeDelegation } from '../../../execute/account/delegate.ts'
+import {
+  changeDelegation,
+  type DelegationChange,
+  type DelegationOutcome,
+} from '../../../execute/account/delegate.ts'
 import { NO_DELEGATE, nameOfDelegate, proposerOf } from '../../../execute/authority/delegation.ts'
 import type { AccountView } from '../../../ports.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../../compose/aggregator.ts'
@@ -142,17 +146,33 @@ function change(
     const record = await openRecord(tools, { lock, io, delegate, isUsed: view !== undefined })
     if (!record.ok) return reportProblems([record.problem], io, options)
     const route = options.direct === true ? 'direct' : 'service'
-    const outcome = await changeDelegation({ ...tools, ...record, delegate, route }).finally(
-      record.close,
-    )
+    const outcome = await changed({ ...tools, ...record, delegate, route }, record)
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
     const isDone = outcome.tag !== 'failed'
     return printOutcome(io, options, {
       ok: isDone,
       message: isDone ? `${tools.account} is ${what}: ${outcome.message}` : outcome.message,
-      data: { account: tools.account, changed: outcome.tag === 'changed' },
+      data: {
+        account: tools.account,
+        changed: outcome.tag === 'changed',
+        charged: outcome.charged ?? null,
+      },
     })
   })
+}
+
+/** Makes the change, and puts what the service charged for it on record. */
+async function changed(
+  change: DelegationChange,
+  record: Pick<typeof NO_RECORD, 'noteCharge' | 'close'>,
+): Promise<DelegationOutcome> {
+  try {
+    const outcome = await changeDelegation(change)
+    if (outcome.charged !== undefined) await record.noteCharge(outcome.charged)
+    return outcome
+  } finally {
+    await record.close()
+  }
 }
 
 /** What takes code away does so whatever else is wrong. */
@@ -188,12 +208,15 @@ async function openRecord(
   const signed = { type: 'delegation-signed', chainId, account, delegate } as const
   const beforeSigning = (lastNonce: number): Promise<void> =>
     journal.append({ ...signed, lastNonce })
-  return { ok: true, beforeSigning, close } as const
+  const noteCharge = (charged: bigint): Promise<void> =>
+    journal.append({ type: 'delegation-charged', chainId, account, charged })
+  return { ok: true, beforeSigning, noteCharge, close } as const
 }
 
 const NO_RECORD = {
   ok: true,
   beforeSigning: () => Promise.resolve(),
+  noteCharge: (_charged: bigint) => Promise.resolve(),
   close: () => Promise.resolve(),
 } as const
 

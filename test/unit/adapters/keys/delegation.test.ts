@@ -97,6 +97,36 @@ describe('changing the delegation', () => {
     expect(announced).toEqual([7])
   })
 
+  test('through the service says what that charged: in its own words, or what the funds fell by', async () => {
+    const told = { 'costs.charged': undefined as string | undefined, available: 900n }
+    const charge = async () => {
+      const { change, account: state, clock, answers, tools } = stage(() => TAKEN)
+      let available = 1_000n
+      answers.accountInfo = () => ({
+        ok: true,
+        value: { balance: available, outstandingCharge: 0n },
+      })
+      tools.aggregator.service.transactionStatus = async () => ({
+        ok: true,
+        value: { costs: { charged: told['costs.charged'] ?? null } },
+      })
+      clock.at(5_000, () => {
+        state.code = codeOf(TRUSTLESS)
+        available = told.available
+      })
+      return change(TRUSTLESS)
+    }
+    expect(await charge()).toMatchObject({ tag: 'changed', charged: 100n })
+    told['costs.charged'] = '70'
+    expect(await charge()).toMatchObject({
+      charged: 70n,
+      message: expect.stringMatching(/The service charged 0\.0+70? ETH for it$/),
+    })
+    told['costs.charged'] = undefined
+    told.available = 1_000n
+    expect((await charge()).charged).toBeUndefined()
+  })
+
   test('done directly is an ordinary transaction, authorized for the nonce after its own', async () => {
     const { change, sent, broadcast, announced, account: state, clock } = stage(() => TAKEN)
     clock.at(5_000, () => {

@@ -1,0 +1,48 @@
+import type { Address } from '../units.ts'
+import type { EventOf, Execution } from './journal.ts'
+import type { DaemonState } from './state.ts'
+
+/** Charges of a strategy that are remembered: enough for an average, few enough to follow the price of gas. */
+const CHARGES_KEPT = 20
+
+/** Books what the service charged for a call. What went directly was not paid from the deposit. */
+export function noteCharge(
+  { charges }: Pick<DaemonState, 'charges'>,
+  strategy: string,
+  { via, costs: { charged } }: Pick<Execution, 'via' | 'costs'>,
+): void {
+  if (via !== 'aggregated' || charged === undefined) return
+  charges.set(strategy, [...(charges.get(strategy) ?? []), charged].slice(-CHARGES_KEPT))
+}
+
+export function noteDelegationCharge(
+  { delegationCharges }: Pick<DaemonState, 'delegationCharges'>,
+  { charged, ...of }: EventOf<'delegation-charged'>,
+): void {
+  delegationCharges.set(keyOf(of), charged)
+}
+
+/** Wei that the account's last delegation was charged; undefined where none is known. */
+export function delegationCharge(
+  { delegationCharges }: Pick<DaemonState, 'delegationCharges'>,
+  account: { readonly chainId: number; readonly account: Address },
+): bigint | undefined {
+  return delegationCharges.get(keyOf(account))
+}
+
+/** Wei that a call of a strategy is charged on average: by its own last charges, or else by those of all strategies. */
+export function averageCharge(
+  { charges }: Pick<DaemonState, 'charges'>,
+  strategy: string,
+): { readonly wei: bigint; readonly from: 'own' | 'all' } | undefined {
+  const own = charges.get(strategy) ?? []
+  const all = own.length > 0 ? own : [...charges.values()].flat()
+  if (all.length === 0) return undefined
+  const sum = all.reduce((total, wei) => total + wei, 0n)
+  const wei = (sum + BigInt(all.length) - 1n) / BigInt(all.length)
+  return { wei, from: own.length > 0 ? 'own' : 'all' }
+}
+
+function keyOf({ chainId, account }: { chainId: number; account: Address }): string {
+  return `${chainId}:${account}`
+}
