@@ -33,7 +33,7 @@ export const GAS_TANK: Sheet = {
     stat({
       title: 'Lasts for',
       about:
-        'At the pace of the last day, without further deposits. Nothing while nothing is spent.',
+        'By what the schedules of the strategies will use, without further deposits. Nothing while no call is due, or nobody can tell what one costs.',
       expr: `min(${of('tranched_runway_seconds', 'resource="gastank"')})`,
       unit: 's',
     }),

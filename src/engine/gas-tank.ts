@@ -1,10 +1,4 @@
 import { depositedInDay, minedAtMs } from '../domain/book/deposits.ts'
-import {
-  type FundsSample,
-  RUNWAY_WINDOW_MS,
-  runwaySeconds,
-  sampleAfter,
-} from '../domain/book/runway.ts'
 import { agoMs } from '../domain/policy.ts'
 import type { TopUp } from '../domain/settings.ts'
 import { ETHER } from '../domain/token.ts'
@@ -22,6 +16,7 @@ import { trustedNow } from '../execute/ask.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
 import type { AccountView, AggregatorFault } from '../ports.ts'
+import { estimateCharges, gasRunway, type SimulatedGas } from './gas-runway.ts'
 
 const LOOK_EVERY_MS = 15_000
 /** Looks in a row that the service did not answer before what it said last is no longer shown. */
@@ -34,6 +29,8 @@ type Funds = {
   /** Since when the service says that it does not know the account; undefined where it does. */
   readonly unknownSinceMs: number | undefined
   readonly view: AccountView | undefined
+  /** How long it lasts by the schedules; undefined where nothing is due, or nobody can tell. */
+  readonly runwaySeconds: number | undefined
 }
 
 /** What came of a top-up; `waiting` says that there is nothing to tell. */
@@ -54,9 +51,10 @@ export async function keepGasTank(
 ): Promise<void> {
   const { clock } = context.ports
   const teller = createFundsTeller(context, aggregator)
+  const simulated: SimulatedGas = new Map()
   let unknownSinceMs: number | undefined
   while (!context.closing.aborted) {
-    const look = await lookAt(context, aggregator, unknownSinceMs)
+    const look = await lookAt(context, aggregator, { unknownBeforeMs: unknownSinceMs, simulated })
     teller.tell(look)
     if (look.ok) {
       unknownSinceMs = look.funds.unknownSinceMs
@@ -80,7 +78,10 @@ async function tend(
 async function lookAt(
   context: OrderContext,
   aggregator: AggregatorContext,
-  unknownBeforeMs: number | undefined,
+  {
+    unknownBeforeMs,
+    simulated,
+  }: { readonly unknownBeforeMs: number | undefined; readonly simulated: SimulatedGas },
 ): Promise<Look> {
   const { service, chain, settings, wallet } = aggregator
   const { address: account } = wallet.signer
@@ -93,12 +94,32 @@ async function lookAt(
   if (view !== undefined) reportAccount(context, aggregator, view)
   if (info.ok) {
     const { balance, outstandingCharge: outstanding } = info.value
-    return { ok: true, funds: { balance, outstanding, unknownSinceMs: undefined, view } }
+    const available = balance - outstanding
+    const runwaySeconds = await lastsFor(context, aggregator, { available, view, simulated })
+    const known = { balance, outstanding, runwaySeconds, view }
+    return { ok: true, funds: { ...known, unknownSinceMs: undefined } }
   }
   const unknownSinceMs = unknownBeforeMs ?? context.ports.clock.now()
-  return info.fault.tag === 'accountNotFound'
-    ? { ok: true, funds: { balance: 0n, outstanding: 0n, unknownSinceMs, view } }
-    : { ok: false, fault: info.fault }
+  if (info.fault.tag !== 'accountNotFound') return { ok: false, fault: info.fault }
+  const nothing = { balance: 0n, outstanding: 0n, runwaySeconds: undefined }
+  return { ok: true, funds: { ...nothing, unknownSinceMs, view } }
+}
+
+/** Seconds; undefined where no call is due, all are covered for good, or nobody can tell what one costs. */
+async function lastsFor(
+  { strategies, ports: { clock, journal } }: OrderContext,
+  aggregator: AggregatorContext,
+  seen: {
+    readonly available: bigint
+    readonly view: AccountView | undefined
+    readonly simulated: SimulatedGas
+  },
+): Promise<number | undefined> {
+  const asking = { state: journal.state, strategies: [...strategies.values()] }
+  const estimates = await estimateCharges(aggregator, { ...asking, ...seen })
+  const nowSeconds = Math.floor(clock.now() / 1000)
+  const runway = gasRunway(seen.available, { ...asking, nowSeconds, estimates })
+  return runway.tag === 'known' ? runway.seconds : undefined
 }
 
 function reportAccount(
@@ -113,9 +134,8 @@ function reportAccount(
 
 /** Tells each look, and what is news of it. */
 function createFundsTeller(context: OrderContext, { settings }: AggregatorContext) {
-  const { clock, observe } = context.ports
+  const { observe } = context.ports
   const { wallet: account, gasTank } = settings
-  const samples: FundsSample[] = []
   let silent = 0
   let isLow = false
   let isCapped = false
@@ -128,18 +148,13 @@ function createFundsTeller(context: OrderContext, { settings }: AggregatorContex
       observe({ type: 'gas-tank-unknown', account, isLogin, message })
   }
 
-  function tellFunds({ balance, outstanding }: Funds): void {
+  function tellFunds({ balance, outstanding, runwaySeconds }: Funds): void {
     silent = 0
     const available = balance - outstanding
-    const atMs = clock.now()
-    // A clock that was set back leaves samples behind that lie ahead: no line goes through those.
-    if ((samples.at(-1)?.atMs ?? atMs) > atMs) samples.length = 0
-    samples.push(sampleAfter(samples.at(-1), { atMs, available }))
-    while (atMs - (samples[0]?.atMs ?? atMs) > RUNWAY_WINDOW_MS) samples.shift()
     const wasLow = isLow
     const { alertBelowWei: alertBelow } = gasTank
     isLow = alertBelow !== undefined && available < alertBelow
-    const funds = { balance, outstanding, runwaySeconds: runwaySeconds(samples), alertBelow, isLow }
+    const funds = { balance, outstanding, runwaySeconds, alertBelow, isLow }
     observe({ type: 'gas-tank', account, ...funds })
     if (isLow && !wasLow) observe({ type: 'gas-tank-low', account, available })
   }

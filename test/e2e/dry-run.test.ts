@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
-import { run } from '../support/process/cli.ts'
+import { ROOT, run } from '../support/process/cli.ts'
 import { collect } from '../support/state/state-directory.ts'
 import { adminCall, balancesOf, everySecond, startRehearsal } from './rehearsal.ts'
 
@@ -32,3 +33,58 @@ test('dry-run books real quotes on paper: no order, no transaction, no signature
   const live = rehearsal.daemon()
   await live.sees(/the state directory belongs to a daemon in mode dry-run/)
 }, 90_000)
+
+/** Every command that needs a config, with the exit code that it ends with beside no daemon and after one. */
+const COMMANDS: readonly (readonly [line: string, code: number, says: RegExp])[] = [
+  ['validate', 0, /./],
+  ['plan', 0, /buy-weth/],
+  ['quote buy-weth', 0, /would be signed/],
+  ['status', 0, /dry-run/],
+  ['history', 0, /paper/],
+  ['gastank status', 0, /a dry-run signs nothing/],
+  ['gastank deposit 0.01', 1, /a dry-run signs nothing/],
+  ['gastank deposit 0.01 --yes', 1, /a dry-run signs nothing/],
+  ['delegation status', 0, /none; the config says trustless/],
+  ['delegation set', 1, /a dry-run signs nothing/],
+  ['delegation set --direct', 1, /a dry-run signs nothing/],
+  ['delegation clear', 1, /a dry-run signs nothing/],
+  ['settle buy-weth:1:0', 1, /there is no intent/],
+  ['settle buy-weth:1:0 --as dead --yes', 1, /there is no intent/],
+  ['pause buy-weth', 0, /paused/],
+  ['resume buy-weth', 0, /resumed/],
+  ['trigger buy-weth', 1, /no daemon runs/],
+  ['reload', 1, /no daemon runs/],
+  ['halt', 0, /halted/],
+  ['resume', 0, /resumed/],
+  ['notify test', 1, /names no receiver/],
+  ['state verify', 0, /sound/],
+  ['state rebuild', 0, /made anew/],
+  ['state backup BACKUP', 0, /./],
+  ['state restore BACKUP --replace', 0, /restored/],
+  ['state accept-loss --yes', 0, /nothing is lost/],
+  ['state new --yes', 0, /begun afresh/],
+]
+
+test('in a dry-run each command works, or says in a sentence that nothing is signed', async () => {
+  const call = readFileSync(join(ROOT, 'strategies/sandbox/call.yaml'), 'utf8')
+  const rehearsal = await startRehearsal({
+    ...everySecond('buy-weth'),
+    ...everySecond('by-hand', { schedule: { cron: '0 0 1 1 *' } }),
+    call,
+  })
+  const text = readFileSync(rehearsal.config, 'utf8')
+  writeFileSync(rehearsal.config, text.replace('mode: live', 'mode: dry-run'))
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/paper filled buy-weth/)
+  await daemon.sees(/call.*not-delegated/)
+  const triggered = await run(['trigger', 'by-hand', '--config', rehearsal.config])
+  expect([triggered.code, triggered.stderr]).toEqual([0, ''])
+  expect((await daemon.stop()).code).toBe(0)
+  for (const [line, code, says] of COMMANDS) {
+    const words = line.replace('BACKUP', join(rehearsal.dir, 'backup.tar')).split(' ')
+    const ended = await run([...words, '--config', rehearsal.config])
+    const output = `${ended.stdout}${ended.stderr}`
+    expect([line, ended.code, output]).toEqual([line, code, expect.stringMatching(says)])
+    expect(output, line).not.toMatch(/InvariantError|\n {4}at /)
+  }
+}, 120_000)

@@ -195,7 +195,7 @@ test('every query of every dashboard shows something of a run of both venues', a
   expect(queries.length).toBeGreaterThan(80)
   expect(queries.filter(({ expr }) => expr.includes('$'))).toEqual([])
   let missing = queries
-  // How long the GasTank lasts is known a minute after the first look at it.
+  // How long the GasTank lasts is known at the first look at it, every fifteen seconds.
   await until(
     'data',
     async () => {

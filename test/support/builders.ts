@@ -4,6 +4,7 @@ import type { FeedReading } from '../../src/domain/price.ts'
 import { parseCron } from '../../src/domain/schedule/cron.ts'
 import type { Schedule } from '../../src/domain/schedule/schedule.ts'
 import {
+  type CallStrategy,
   type Caps,
   type CustomStrategy,
   type DcaStrategy,
@@ -95,6 +96,23 @@ export function aStrategy(changes: Partial<DcaStrategy> = {}): DcaStrategy {
     buy: BUY_WETH,
     size: { side: 'sell', amount: usdc(25) },
     price: { min: undefined, max: undefined },
+    ...changes,
+  }
+}
+
+/** One contract call at every tenth minute, which carries no ether. */
+export function aCall(changes: Partial<CallStrategy> = {}): CallStrategy {
+  const { file, enabled, limits } = aStrategy()
+  return {
+    ...{ file, enabled, limits },
+    name: 'poke',
+    kind: 'call',
+    schedule: aSchedule('*/10 * * * *'),
+    target: `0x${'a7'.repeat(20)}`,
+    calldata: '0xabcdef01',
+    value: baseUnits(0n),
+    gasLimit: 90_000n,
+    label: 'poke()',
     ...changes,
   }
 }

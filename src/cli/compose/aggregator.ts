@@ -9,7 +9,7 @@ import type { Address } from '../../domain/units.ts'
 import type { AggregatorContext } from '../../execute/context.ts'
 import type { Clock, Guard } from '../../ports.ts'
 import { type ExitCode, type Io, printOutcome } from '../io.ts'
-import { type ConfigOptions, loadForReading, reportProblems } from '../load.ts'
+import { type ConfigOptions, reportProblems, settingsForReading } from '../load.ts'
 import { withClock } from './clock.ts'
 import { composeGuard } from './guard.ts'
 import { type Books, composeAggregator, filesOf } from './services.ts'
@@ -34,15 +34,18 @@ export type AggregatorTools = {
   readonly tell: (line: string) => void
 }
 
-/** Opens the aggregator's wallet and adapters for one task, and closes them after it. */
+/**
+ * Opens the aggregator's wallet and adapters for one task, and closes them after it. Strategy files are not read: none of
+ * these tasks may fail for one that is broken.
+ */
 export async function withAggregator(
   options: ConfigOptions,
   io: Io,
   task: (tools: AggregatorTools) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const loaded = loadForReading(options, io)
-  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  const { settings } = loaded
+  const found = settingsForReading(options, io)
+  if (!found.ok) return reportProblems(found.problems, io, options)
+  const { settings } = found
   if (settings.aggregator === undefined)
     return reportProblems([sectionMissing(settings)], io, options)
   const scrubber = openScrubber()
@@ -105,7 +108,12 @@ export async function whileStopped(
   const loose = settings.mode === 'live' ? looseFiles(settings, [], () => []) : []
   if (loose.length > 0) return reportProblems(loose, io, options)
   if (settings.mode !== 'dry-run') return whileHeld(settings.stateDir, { io, command, clock }, task)
-  const message = 'in mode dry-run nothing is signed that costs money: this takes `mode: live`'
+  return refuseDryRun(options, io)
+}
+
+/** What is said to whoever asks a dry-run for a transaction. */
+export function refuseDryRun(options: ConfigOptions, io: Io): ExitCode {
+  const message = 'a dry-run signs nothing that costs money: this takes `mode: live`'
   return printOutcome(io, options, { ok: false, message })
 }
 

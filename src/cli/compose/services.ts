@@ -18,6 +18,7 @@ import { createSigner } from '../../execute/authority/signer.ts'
 import { paceAggregator } from '../../execute/call/paced.ts'
 import { type AggregatorContext, createTurns } from '../../execute/context.ts'
 import type {
+  AggregatorReply,
   Clock,
   Gasless,
   Guard,
@@ -157,7 +158,8 @@ export function composeAggregator(
   const { onRateLimit, onRetryAfter } = pacer
   const { rpcUrl: url, wire } = aggregator
   const limits = { onRateLimit, onRetryAfter }
-  const service = createAggregatorRpc({ url, ...wire, signer, clock, observe, ...limits })
+  const client = createAggregatorRpc({ url, ...wire, signer, clock, observe, ...limits })
+  const service = settings.mode === 'dry-run' ? { ...client, accountInfo: unsigned } : client
   const queue = createQueue({ shares, pacer, clock, observe, monotonicMs })
   const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock })
   return {
@@ -173,6 +175,13 @@ export function composeAggregator(
       await Promise.all([service.close(), chain.close()])
     },
   }
+}
+
+/** The service tells an account's funds only to whoever signs the question, and a dry-run signs nothing. */
+function unsigned(): Promise<AggregatorReply<never>> {
+  const message =
+    'a dry-run signs nothing, and the service tells nobody what an account holds who does not sign for it'
+  return Promise.resolve({ ok: false, fault: { tag: 'unavailable', message } })
 }
 
 /** Permits are the trading wallet's (rule A5: one wallet per service). */

@@ -2,12 +2,7 @@ import { toFunctionSelector } from 'viem'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKey } from '../../../src/adapters/keys/key.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
-import { averageCharge, runway } from '../../../src/cli/commands/account/gastank.ts'
-import type {
-  JournalEvent,
-  JournalRecord,
-  TransactionRecord,
-} from '../../../src/domain/book/journal.ts'
+import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
 import { makeDeposit, waitForIndexing } from '../../../src/execute/account/deposit.ts'
 import { awaitedDeposit, isIndexed, unseenDeposit } from '../../../src/execute/account/indexing.ts'
@@ -321,39 +316,5 @@ describe('whether a deposit is indexed', () => {
       expect(of(journal.state, aggregator, seen)).toMatchObject({ amount: ETHER })
       expect(of(journal.state, aggregator, { ...seen, nowMs: 600_000 })).toBeUndefined()
     }
-  })
-})
-
-describe('how long a deposit lasts', () => {
-  async function* charges(...list: readonly (readonly [atMs: number, wei: bigint | undefined])[]) {
-    for (const [seq, [atMs, charged]] of list.entries()) {
-      const hash = '0x' as const
-      const costs = { charged, direct: undefined }
-      const execution = { txHash: hash, blockNumber: 1n, via: 'aggregated', costs } as const
-      const event = { type: 'call-proven', intentId: 'a:1:0', attempt: 1, execution } as const
-      yield { seq, atMs, event, prev: hash, hash } satisfies JournalRecord
-    }
-  }
-  const now = 100 * DAY_MS
-
-  test('goes by the last seven days and no others', async () => {
-    const records = charges([now - 9 * DAY_MS, 900n], [now - 3 * DAY_MS, 500n], [now - 1, 200n])
-    expect(await averageCharge(records, now)).toBe(100n)
-  })
-
-  test('goes by the days there are in an account younger than that, one at the least', async () => {
-    expect(await averageCharge(charges([now - 2 * DAY_MS, 300n]), now)).toBe(150n)
-    expect(await averageCharge(charges([now - 60_000, 300n], [now, 100n]), now)).toBe(400n)
-  })
-
-  test('is unknown where nothing was charged', async () => {
-    expect(await averageCharge(charges(), now)).toBeUndefined()
-    expect(await averageCharge(charges([now, undefined]), now)).toBeUndefined()
-    expect(runway(ETHER, undefined)).toBeUndefined()
-  })
-
-  test('is what is available over what is charged a day, and never negative', () => {
-    expect(runway(1_000n, 400n)).toBe(2.5 * DAY_MS)
-    expect(runway(-5n, 400n)).toBe(0)
   })
 })

@@ -1,84 +1,54 @@
 import { describe, expect, test } from 'vitest'
-import { type FundsSample, runwaySeconds, sampleAfter } from '../../../src/domain/book/runway.ts'
-import { createRandom } from '../../../src/domain/random.ts'
+import { type Outgoing, type OutgoingCap, runwaySeconds } from '../../../src/domain/book/runway.ts'
 
-const LOOK_MS = 15_000
-const START_WEI = 10n ** 17n
+const DAY = 86_400
+const NOW = 1_000_000
 
-type Burn = {
-  readonly looks: number
-  /** Wei that a call costs, give or take a third. */
-  readonly callWei: bigint
-  readonly callsPerLook: number
-  /** Wei that are deposited in the middle. */
-  readonly depositWei?: bigint
+/** So much at every so many seconds, for as long as somebody reads the calendar. */
+function every(seconds: number, amount: bigint, { named = 1_000, ...rest }: Every = {}): Outgoing {
+  const slots = Array.from({ length: named }, (_, index) => NOW + (index + 1) * seconds)
+  return { amount, slots, untilSeconds: slots.at(-1), ...rest }
 }
+type Every = Partial<Outgoing> & { readonly named?: number }
 
-/** Calls at a steady rate and uneven prices, and how long the rest lasts at the rate they were made. */
-function burn(seed: string, { looks, callWei, callsPerLook, depositWei = 0n }: Burn) {
-  const random = createRandom(seed)
-  const samples: FundsSample[] = []
-  let available = START_WEI
-  for (let look = 0; look < looks; look += 1) {
-    samples.push(sampleAfter(samples.at(-1), { atMs: look * LOOK_MS, available }))
-    for (let call = 0; call < callsPerLook; call += 1)
-      available -= (callWei * BigInt(random.between(67, 133))) / 100n
-    if (look === Math.floor(looks / 2)) available += depositWei
-  }
-  const left = samples.at(-1)?.available ?? 0n
-  const weiPerSecond = (Number(callWei) * callsPerLook) / (LOOK_MS / 1000)
-  return { samples, truthSeconds: Number(left) / weiPerSecond }
-}
+const lasts = (funds: bigint, ...outgoings: Outgoing[]) => runwaySeconds(funds, outgoings, NOW)
 
-/** Of what was seen at these times (ms), in wei. */
-function runway(...seen: readonly (readonly [atMs: number, available: bigint])[]) {
-  const samples: FundsSample[] = []
-  for (const [atMs, available] of seen)
-    samples.push(sampleAfter(samples.at(-1), { atMs, available }))
-  return runwaySeconds(samples)
-}
-
-describe('the runway of a steady burn', () => {
-  test.each([
-    { name: 'five minutes', looks: 20 },
-    { name: 'an hour', looks: 240 },
-    { name: 'a day', looks: 5_760 },
-  ])('is within 20 % of the truth after $name', ({ looks }) => {
-    for (let seed = 0; seed < 50; seed += 1) {
-      const { samples, truthSeconds } = burn(`${looks} ${seed}`, {
-        looks,
-        callWei: 4n * 10n ** 12n,
-        callsPerLook: 2,
-      })
-      const seconds = runwaySeconds(samples) ?? 0
-      expect(seconds / truthSeconds).toBeGreaterThan(0.8)
-      expect(seconds / truthSeconds).toBeLessThan(1.2)
-    }
+describe('how long funds last', () => {
+  test('goes by the first slot that they do not cover', () => {
+    expect(lasts(10n, every(600, 3n))).toBe(4 * 600)
+    expect(lasts(2n, every(600, 3n))).toBe(600)
+    expect(lasts(-2n, every(600, 3n))).toBe(600)
   })
 
-  test('does not count a deposit as negative spending', () => {
-    const { samples, truthSeconds } = burn('deposit', {
-      looks: 240,
-      callWei: 4n * 10n ** 12n,
-      callsPerLook: 2,
-      depositWei: 3n * START_WEI,
-    })
-    const seconds = runwaySeconds(samples) ?? 0
-    expect(seconds / truthSeconds).toBeGreaterThan(0.8)
-    expect(seconds / truthSeconds).toBeLessThan(1.2)
+  test('counts everything that is paid from them, in the order of the slots', () => {
+    expect(lasts(10n, every(600, 3n), every(1_000, 4n))).toBe(1_800)
   })
 
-  test('is zero when nothing is left, or less than nothing', () => {
-    expect(runway([0, 10n], [60_000, 0n])).toBe(0)
-    expect(runway([0, 10n], [60_000, -5n])).toBe(0)
+  test('goes on at the rate of each calendar where none was read far enough', () => {
+    expect(lasts(10_000n, every(60, 1n))).toBe(10_000 * 60)
+    const weekly = every(7 * DAY, 700n, { named: 52 })
+    const seconds = lasts(100_000n, every(60, 1n), weekly) ?? 0
+    const perDay = 1_440 + 100
+    expect(seconds / ((100_000 / perDay) * DAY)).toBeCloseTo(1, 1)
   })
 
-  test('is unknown while nothing was spent, or too little was seen', () => {
-    expect(runway()).toBeUndefined()
-    expect(runway([0, 10n])).toBeUndefined()
-    expect(runway([0, 10n], [59_999, 5n])).toBeUndefined()
-    expect(runway([0, 10n], [60_000, 5n])).toBe(60)
-    expect(runway([0, 10n], [60_000, 10n])).toBeUndefined()
-    expect(runway([0, 10n], [60_000, 20n])).toBeUndefined()
+  test('is for good where nothing is paid, or all that ever will be is covered', () => {
+    expect(lasts(1n)).toBeUndefined()
+    const three = every(60, 5n, { named: 3, untilSeconds: undefined })
+    expect(lasts(15n, three)).toBeUndefined()
+    expect(lasts(14n, three)).toBe(180)
+  })
+
+  test('does not charge what ends for longer than it runs', () => {
+    const three = every(60, 5n, { named: 3, untilSeconds: undefined })
+    expect(lasts(25n, three, every(600, 1n))).toBe(11 * 600)
+  })
+
+  test('leaves out the slots that a cap keeps from paying', () => {
+    const cap: OutgoingCap = { amount: 2n, withinSeconds: DAY }
+    // Two an hour apart, and the next two when the day of the first is over.
+    expect(lasts(4n, every(3_600, 1n, { caps: [cap] }))).toBe(2 * DAY + 3_600)
+    const other = every(3_600, 1n, { caps: [cap] })
+    expect(lasts(4n, every(3_600, 1n, { caps: [cap] }), other)).toBe(2 * DAY + 3_600)
   })
 })

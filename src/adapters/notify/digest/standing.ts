@@ -19,7 +19,7 @@ export type Standing = {
   readonly open: readonly { readonly strategy: string; readonly sinceMs: number }[]
   /** By wallet, as last read. */
   readonly balances: ReadonlyMap<string, readonly Balance[]>
-  /** Wei that the GasTank has left, and how long it lasts at the pace of the last day; undefined while nobody knows. */
+  /** Wei that the GasTank has left, and how long it lasts by the schedules; undefined while nobody knows. */
   readonly gasTank:
     | { readonly available: bigint; readonly runwaySeconds: number | undefined }
     | undefined

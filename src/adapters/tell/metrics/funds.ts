@@ -55,7 +55,7 @@ export function fundsMetrics(make: Make) {
     }),
     runway: make.gauge({
       name: 'tranched_runway_seconds',
-      help: 'Time until a resource runs out at the pace of the last day; absent while unknown.',
+      help: 'Time until a resource runs out by what the schedules will use of it; absent while unknown, and where it does not.',
       labelNames: ['resource'],
     }),
   }

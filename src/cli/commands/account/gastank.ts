@@ -1,8 +1,12 @@
+import { basename } from 'node:path'
 import type { HeldLock } from '../../../adapters/state/state-lock.ts'
-import type { JournalRecord } from '../../../domain/book/journal.ts'
+import type { Problem } from '../../../config/yaml/problem.ts'
+import { etherWords } from '../../../domain/book/costs.ts'
+import { emptyState } from '../../../domain/book/fields.ts'
 import type { DaemonState } from '../../../domain/book/state.ts'
 import { DEFAULT_POLICY } from '../../../domain/policy.ts'
-import { type Address, formatAmount, parseAmount } from '../../../domain/units.ts'
+import { type Address, parseAmount } from '../../../domain/units.ts'
+import { estimateCharges, type GasRunway, gasRunway } from '../../../engine/gas-runway.ts'
 import {
   availableOf,
   type GasTank,
@@ -14,27 +18,28 @@ import {
 } from '../../../execute/account/deposit.ts'
 import { type Seen, unseenDeposit } from '../../../execute/account/indexing.ts'
 import type { AggregatorContext } from '../../../execute/context.ts'
-import type { GasTankAccount } from '../../../ports.ts'
-import { type AggregatorTools, whileStopped, withAggregator } from '../../compose/aggregator.ts'
+import type { AccountView, ChainReply, GasTankAccount } from '../../../ports.ts'
+import {
+  type AggregatorTools,
+  refuseDryRun,
+  whileStopped,
+  withAggregator,
+} from '../../compose/aggregator.ts'
 import { isAnchored, openAnchors } from '../../compose/anchors.ts'
 import { composeGuard } from '../../compose/guard.ts'
 import { openHalt, openState, readState, recordsAtHand } from '../../compose/state.ts'
 import { readJournalKey } from '../../compose/wallets.ts'
-import { durationText } from '../../describe.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../../io.ts'
-import { type ConfigOptions, reportProblems } from '../../load.ts'
+import { type ConfigOptions, loadForReading, reportProblems } from '../../load.ts'
 import { type CallSavings, callSavings, checkText, savingsText } from './call-savings.ts'
-
-const DAY_MS = 86_400_000
-/** Days that the average charge is taken over. */
-const CHARGE_DAYS = 7
+import { lastsText, runwayData } from './lasts-text.ts'
 
 export type GastankDepositOptions = ConfigOptions & { readonly yes?: boolean }
 
 /** `gastank status`: what the service and the chain hold for the account, and how long it lasts. */
 export function gastankStatus(options: ConfigOptions, io: Io): Promise<ExitCode> {
   return withAggregator(options, io, async (tools) => {
-    const sight = await look(tools)
+    const sight = await look(tools, { options, io })
     printReport(io, options, { data: dataOf(sight), lines: linesOf(sight) })
     return sight.faults.length === 0 ? EXIT.done : EXIT.failed
   })
@@ -50,13 +55,21 @@ type Sight = {
   readonly onChain: GasTank | undefined
   /** Whether the last deposit is not in the service's figure yet. */
   readonly isIndexing: boolean
-  readonly chargedPerDay: bigint | undefined
+  /** Undefined where what is left, or what will be called, is not known. */
+  readonly runway: GasRunway | undefined
+  /** Why what will be called is not known. */
+  readonly unread: string | undefined
   /** Undefined before there is a journal. */
   readonly savings: CallSavings | undefined
+  /** Why the service says nothing, where that is as it has to be. */
+  readonly note: string | undefined
   readonly faults: readonly string[]
 }
 
-async function look(tools: AggregatorTools): Promise<Sight> {
+async function look(
+  tools: AggregatorTools,
+  { options, io }: { readonly options: ConfigOptions; readonly io: Io },
+): Promise<Sight> {
   const { aggregator, account } = tools
   const { gasTank } = aggregator.settings.contracts
   const [info, view, books] = await Promise.all([
@@ -65,10 +78,12 @@ async function look(tools: AggregatorTools): Promise<Sight> {
     booksOf(tools),
   ])
   const shown = shownBy(info)
-  const faults = shown.ok ? [] : [shown.message]
+  const isDry = tools.settings.mode === 'dry-run'
+  const faults = shown.ok || isDry ? [] : [shown.message]
   if (!view.ok) faults.push(view.fault.message)
   const available = info.ok ? availableOf(info.value) : undefined
-  const seen = { available, nowMs: tools.clock.now() }
+  const nowMs = tools.clock.now()
+  const seen = { available, nowMs }
   const isIndexing =
     shown.ok && books.state !== undefined && isAwaited(books.state, aggregator, seen)
   return {
@@ -79,10 +94,38 @@ async function look(tools: AggregatorTools): Promise<Sight> {
     isKnown: shown.ok ? info.ok : undefined,
     onChain: view.ok ? gasTankOf(aggregator, view.value) : undefined,
     isIndexing,
-    chargedPerDay: books.chargedPerDay,
+    ...(await lastsFor(tools, { options, io }, { available, view, nowMs, state: books.state })),
     savings: books.savings,
+    note: isDry && !shown.ok ? shown.message : undefined,
     faults,
   }
+}
+
+/** How long what is left lasts by the strategy files, which may be broken: everything else is told all the same. */
+async function lastsFor(
+  { aggregator }: AggregatorTools,
+  { options, io }: { readonly options: ConfigOptions; readonly io: Io },
+  seen: {
+    readonly available: bigint | undefined
+    readonly view: ChainReply<AccountView>
+    readonly nowMs: number
+    readonly state: DaemonState | undefined
+  },
+): Promise<Pick<Sight, 'runway' | 'unread'>> {
+  const loaded = loadForReading(options, io)
+  if (!loaded.ok) return { runway: undefined, unread: unreadText(loaded.problems) }
+  const { available, nowMs, state = emptyState() } = seen
+  if (available === undefined) return { runway: undefined, unread: undefined }
+  const asking = { state, strategies: loaded.strategies }
+  const view = seen.view.ok ? seen.view.value : undefined
+  const estimates = await estimateCharges(aggregator, { ...asking, view, simulated: new Map() })
+  const nowSeconds = Math.floor(nowMs / 1000)
+  return { runway: gasRunway(available, { ...asking, nowSeconds, estimates }), unread: undefined }
+}
+
+function unreadText(problems: readonly Problem[]): string {
+  const files = [...new Set(problems.map(({ file }) => basename(file)))]
+  return `not known: ${files.join(', ')} cannot be read; \`tranched validate\` says why`
 }
 
 /** A deposit that is on its way, or on chain without ever having been seen in the service's figure. */
@@ -94,14 +137,8 @@ function leftOf({ service }: Sight): bigint | undefined {
   return service && availableOf(service)
 }
 
-function runwayOf(sight: Sight): number | undefined {
-  const available = leftOf(sight)
-  return available === undefined ? undefined : runway(available, sight.chargedPerDay)
-}
-
 function dataOf(sight: Sight) {
-  const { service, onChain, chargedPerDay, isKnown, faults } = sight
-  const runwayMs = runwayOf(sight)
+  const { service, onChain, isKnown, faults } = sight
   return {
     account: sight.account,
     gasTank: sight.gasTank,
@@ -113,16 +150,15 @@ function dataOf(sight: Sight) {
     onChain: onChain?.balance ?? null,
     methods: onChain?.methods ?? null,
     indexing: sight.isIndexing,
-    chargedPerDay: chargedPerDay ?? null,
     savings: sight.savings ?? null,
-    runwaySeconds: runwayMs === undefined ? null : Math.floor(runwayMs / 1000),
+    ...runwayData(sight),
+    note: sight.note ?? null,
     faults,
   }
 }
 
 function linesOf(sight: Sight): readonly (readonly [string, string])[] {
-  const { service, onChain, chargedPerDay, isKnown } = sight
-  const runwayMs = runwayOf(sight)
+  const { service, onChain, isKnown, savings } = sight
   const stranger =
     isKnown === false ? ` (the service does not know it: ${whyStrange(onChain?.balance)})` : ''
   return [
@@ -140,10 +176,20 @@ function linesOf(sight: Sight): readonly (readonly [string, string])[] {
         ? 'unknown'
         : `${etherText(onChain.balance)} (${MEANINGS[onChain.methods]})`,
     ],
-    ['charged a day', chargedPerDay === undefined ? 'nothing yet' : etherText(chargedPerDay)],
-    ['so far', sight.savings === undefined ? 'nothing yet' : savingsText(sight.savings)],
-    ...(sight.savings === undefined ? [] : [['check', checkText(sight.savings)] as const]),
-    ['lasts', runwayMs === undefined ? 'unknown' : durationText(runwayMs)],
+    ['lasts', sight.unread ?? lastsText(sight.runway)],
+    ['so far', savings === undefined ? 'nothing yet' : savingsText(savings)],
+    ...(savings === undefined || savings.calls === 0
+      ? []
+      : [['check', checkText(savings)] as const]),
+    ...(savings === undefined || savings.delegation === 0n
+      ? []
+      : [
+          [
+            'delegation',
+            `${etherWords(savings.delegation)} so far, in none of these sums`,
+          ] as const,
+        ]),
+    ...(sight.note === undefined ? [] : [['note', sight.note] as const]),
     ...sight.faults.map((fault) => ['trouble', fault] as const),
   ]
 }
@@ -172,6 +218,7 @@ export async function gastankDeposit(
     return EXIT.usage
   }
   return withAggregator(options, io, async (tools) => {
+    if (tools.settings.mode === 'dry-run') return refuseDryRun(options, io)
     if (options.yes !== true) {
       tools.tell(
         `this would send ${etherText(wei)} from ${tools.account} to the GasTank, and a deposit cannot be taken out again: repeat it with --yes`,
@@ -239,45 +286,15 @@ async function deposit(
 /** What the journal knows of deposits and charges; nothing before there is one. */
 async function booksOf(
   tools: AggregatorTools,
-): Promise<Partial<Pick<Sight, 'chargedPerDay' | 'savings'> & { readonly state: DaemonState }>> {
+): Promise<Partial<Pick<Sight, 'savings'> & { readonly state: DaemonState }>> {
   const view = await readState(tools.settings.stateDir)
   if (view === undefined) return {}
   const { stateDir, journal } = tools.settings
   const { archive } = journal
-  const chargedPerDay = await averageCharge(
-    recordsAtHand(view, { stateDir, archive, tell: tools.tell }),
-    tools.clock.now(),
-  )
-  const savings = await callSavings(view.records(() => undefined, archive))
-  return { state: view.state, chargedPerDay, savings }
-}
-
-/**
- * The average over the last seven days, or since the first charge where that is less: the first call of a new account
- * must not look like a seventh of a call a day. A day at the least.
- */
-export async function averageCharge(
-  records: AsyncIterable<JournalRecord>,
-  nowMs: number,
-): Promise<bigint | undefined> {
-  let sum = 0n
-  let firstMs: number | undefined
-  for await (const { event, atMs } of records) {
-    if (event.type !== 'call-proven' || event.execution.costs.charged === undefined) continue
-    firstMs ??= atMs
-    if (atMs > nowMs - CHARGE_DAYS * DAY_MS) sum += event.execution.costs.charged
-  }
-  if (firstMs === undefined || sum === 0n) return undefined
-  const spanMs = Math.min(Math.max(nowMs - firstMs, DAY_MS), CHARGE_DAYS * DAY_MS)
-  return (sum * BigInt(DAY_MS)) / BigInt(Math.ceil(spanMs))
-}
-
-/** How long what is available lasts at that rate, rounded down. */
-export function runway(available: bigint, perDay: bigint | undefined): number | undefined {
-  if (perDay === undefined || perDay === 0n) return undefined
-  return available <= 0n ? 0 : Number((available * BigInt(DAY_MS)) / perDay)
+  const records = recordsAtHand(view, { stateDir, archive, tell: tools.tell })
+  return { state: view.state, savings: await callSavings(records) }
 }
 
 function etherText(wei: bigint | undefined): string {
-  return wei === undefined ? 'unknown' : `${formatAmount(wei, 18)} ETH`
+  return wei === undefined ? 'unknown' : etherWords(wei)
 }
