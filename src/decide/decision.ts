@@ -1,3 +1,4 @@
+import type { LimitHit } from '../domain/book/limits.ts'
 import type { StrategyMemory } from '../domain/book/memory.ts'
 import type { Purchase } from '../domain/book/state.ts'
 import type { Intent } from '../domain/intent.ts'
@@ -50,6 +51,8 @@ export type Skip = {
   readonly reason: SkipReason
   readonly detail: string
   readonly memory?: StrategyMemory
+  /** Of a slot that a cap keeps from trading, the cap. */
+  readonly hit?: LimitHit
 }
 
 /** Where a view keeps what is available of an asset. */

@@ -265,7 +265,8 @@ function admitted(input: ConsiderInput, decision: Decision): Decision {
     asked.set(token.address, together)
     const { name, limits } = strategy
     const hit = limitHit(state, { strategy: name, token, amount, together, nowMs, limits, account })
-    if (hit !== undefined) return skip(hit.reason, limitText(hit, nowMs), decision.memory)
+    if (hit !== undefined)
+      return { ...skip(hit.reason, limitText(hit, nowMs), decision.memory), hit }
   }
   return decision
 }

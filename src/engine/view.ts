@@ -6,7 +6,12 @@ import { purchaseOf } from '../domain/book/purchases.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import { openSwaps, promisedBy } from '../domain/book/swaps.ts'
 import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/price.ts'
-import { anchored, type Schedule, type SlotSeconds } from '../domain/schedule/schedule.ts'
+import {
+  anchored,
+  type Schedule,
+  type SlotSeconds,
+  scheduleKey,
+} from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import {
   assetsOf,
@@ -109,10 +114,12 @@ function orderCapsOf({ limits }: Strategy, account: AccountLimits): Map<Address,
   return caps
 }
 
-/** A strategy's schedule with its first slot, where the journal knows it. */
+/** A strategy's schedule with its first slot, where the journal knows it. The anchor of another schedule says nothing of it. */
 export function scheduleOf(state: DaemonState, { name, schedule }: Strategy): Schedule {
   const anchor = state.strategies.get(name)?.anchor
-  return anchor === undefined ? schedule : anchored(schedule, anchor.fromSeconds + 1)
+  return anchor?.scheduleKey !== scheduleKey(schedule)
+    ? schedule
+    : anchored(schedule, anchor.fromSeconds + 1)
 }
 
 function startOf(schedule: Schedule): number | undefined {
@@ -149,7 +156,7 @@ function priceInput(answer: PairPriceAnswer): PriceInput {
 }
 
 /** Of what is in the wallet what is promised to nobody: less live permits, less intents that are still to be signed. */
-function freeOf({ state }: ViewContext, held: bigint, asset: Asset): bigint {
+export function freeOf({ state }: Pick<ViewContext, 'state'>, held: bigint, asset: Asset): bigint {
   let planned = 0n
   for (const open of openSwaps(state)) {
     if (open.state !== 'planned') continue
@@ -162,7 +169,11 @@ function freeOf({ state }: ViewContext, held: bigint, asset: Asset): bigint {
 }
 
 /** What the wallet holds, with what dry-run has traded on paper; undefined where it was not read. */
-function heldOf({ mode, state }: ViewContext, chain: ChainView, asset: Asset): bigint | undefined {
+export function heldOf(
+  { mode, state }: Pick<ViewContext, 'mode' | 'state'>,
+  chain: ChainView,
+  asset: Asset,
+): bigint | undefined {
   const paper = mode === 'dry-run' ? (state.paper.get(assetKey(asset)) ?? 0n) : 0n
   const held = asset.native ? chain.nativeBalance : chain.balances.get(asset.token.address)
   return held === undefined ? undefined : held + paper

@@ -23,6 +23,7 @@ export function addLooking({ root, io, does }: Program): void {
   configured(root.command('plan').argument('[strategy]'))
     .description('show next slots, what each strategy would do now, and the most that it may spend')
     .option('--slots <n>', 'slots shown of each strategy', count, 3)
+    .option('--utc', "times in UTC instead of each schedule's own zone")
     .action((strategy, options) => {
       return does(
         import('../commands/look/plan.ts').then(({ plan }) =>

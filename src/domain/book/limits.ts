@@ -9,7 +9,7 @@ import type { DaemonState } from './state.ts'
 
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
-const WEEK_MS = 7 * DAY_MS
+export const WEEK_MS = 7 * DAY_MS
 
 /** Sliding windows that caps are given for. Exposures are kept longer than the longest. */
 export const WINDOWS = [

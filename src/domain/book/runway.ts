@@ -40,18 +40,18 @@ export function runwaySeconds(
     paid.set(from, (paid.get(from) ?? 0) + 1)
   }
   if (!Number.isFinite(horizon)) return undefined
-  const rates = outgoings.map((each) => {
+  const rates = outgoings.map((each): Rate => {
     const seen = each.slots.filter((slot) => slot <= horizon).length
-    return rateOf(each, { seen, paid: paid.get(each) ?? 0, nowSeconds })
+    return [each, rateOf(each, { seen, paid: paid.get(each) ?? 0, nowSeconds })]
   })
-  const perSecond = rates.reduce((sum, rate) => sum + rate, 0n)
-  if (perSecond === 0n) return undefined
-  const more = ((left > 0n ? left : 0n) * RATE_SCALE) / perSecond
-  return Math.floor(horizon - nowSeconds) + Number.parseInt(more.toString(), 10)
+  const more = restSeconds(left, withinCaps(rates), used)
+  return more === undefined ? undefined : Math.floor(horizon - nowSeconds) + more
 }
 
 /** Rates are base units a second times this. */
 const RATE_SCALE = 10n ** 12n
+
+type Rate = readonly [outgoing: Outgoing, scaledPerSecond: bigint]
 
 /** What is paid a second over all slots that are named, if caps hold back as many of the others as of those that were walked. */
 function rateOf(
@@ -62,6 +62,61 @@ function rateOf(
   const seconds = BigInt(Math.max(1, Math.floor(untilSeconds - walked.nowSeconds)))
   const [paid, seen] = walked.seen === 0 ? [1n, 1n] : [BigInt(walked.paid), BigInt(walked.seen)]
   return (amount * BigInt(slots.length) * paid * RATE_SCALE) / (seen * seconds)
+}
+
+/** A walk that ends in the middle of a cap's window has paid that cap as if the window were over: it bounds the rate. */
+function withinCaps(rates: readonly Rate[]): readonly Rate[] {
+  let bounded = rates
+  for (const cap of capsIn(rates)) {
+    if (!Number.isFinite(cap.withinSeconds)) continue
+    const most = (cap.amount * RATE_SCALE) / BigInt(cap.withinSeconds)
+    const sum = sumUnder(bounded, cap)
+    if (sum <= most) continue
+    bounded = bounded.map(([from, rate]) =>
+      from.caps?.includes(cap) ? [from, (rate * most) / sum] : [from, rate],
+    )
+  }
+  return bounded
+}
+
+/** Seconds until nothing is left at these rates; whoever has used up a cap that no time frees pays nothing more. */
+function restSeconds(left: bigint, rates: readonly Rate[], used: CapUse): number | undefined {
+  const rest = new Map(
+    capsIn(rates)
+      .filter(({ withinSeconds }) => !Number.isFinite(withinSeconds))
+      .map((cap) => [cap, cap.amount - used.sumOf(cap)]),
+  )
+  let paying = rates
+  let funds = left
+  let seconds = 0n
+  for (;;) {
+    const perSecond = paying.reduce((sum, [, rate]) => sum + rate, 0n)
+    if (perSecond === 0n) return undefined
+    const end = (funds * RATE_SCALE) / perSecond
+    let [next, after]: [OutgoingCap | undefined, bigint] = [undefined, end]
+    for (const [cap, amount] of rest) {
+      const rate = sumUnder(paying, cap)
+      if (rate === 0n) continue
+      const usedUp = (amount * RATE_SCALE) / rate
+      if (usedUp <= after) [next, after] = [cap, usedUp]
+    }
+    seconds += after
+    if (next === undefined) return Number.parseInt(seconds.toString(), 10)
+    funds -= (perSecond * after) / RATE_SCALE
+    for (const [cap, amount] of rest)
+      rest.set(cap, amount - (sumUnder(paying, cap) * after) / RATE_SCALE)
+    rest.delete(next)
+    const over = next
+    paying = paying.filter(([from]) => !from.caps?.includes(over))
+  }
+}
+
+function capsIn(rates: readonly Rate[]): readonly OutgoingCap[] {
+  return [...new Set(rates.flatMap(([{ caps = [] }]) => caps))]
+}
+
+function sumUnder(rates: readonly Rate[], cap: OutgoingCap): bigint {
+  return rates.reduce((sum, [{ caps }, rate]) => (caps?.includes(cap) ? sum + rate : sum), 0n)
 }
 
 /** What was paid under each cap, as far back as the cap looks. */
@@ -77,6 +132,10 @@ class CapUse {
       use.paid.push([atSeconds, amount])
     }
     return true
+  }
+
+  sumOf(cap: OutgoingCap): bigint {
+    return this.#used.get(cap)?.sum ?? 0n
   }
 
   #useOf(cap: OutgoingCap, atSeconds: number) {

@@ -51,4 +51,21 @@ describe('how long funds last', () => {
     const other = every(3_600, 1n, { caps: [cap] })
     expect(lasts(4n, every(3_600, 1n, { caps: [cap] }), other)).toBe(2 * DAY + 3_600)
   })
+
+  test('goes on at what a cap allows, and not at what it let through while its window was fresh', () => {
+    const cap: OutgoingCap = { amount: 100n, withinSeconds: DAY }
+    // A day and a half is named: the caps of two days are paid in it.
+    const seconds = lasts(10_000n, every(60, 1n, { named: 2_160, caps: [cap] })) ?? 0
+    expect(Math.abs(seconds / DAY - 100)).toBeLessThan(1.5)
+  })
+
+  test('is for good where a cap of all time lets no more through than there is', () => {
+    const cap: OutgoingCap = { amount: 2_000n, withinSeconds: Number.POSITIVE_INFINITY }
+    expect(lasts(2_000n, every(60, 1n, { caps: [cap] }))).toBeUndefined()
+    expect(lasts(1_999n, every(60, 1n, { caps: [cap] }))).toBe(1_999 * 60)
+    const both = lasts(4_000n, every(60, 1n, { caps: [cap] }), every(60, 1n)) ?? 0
+    expect(Math.abs(both / 60 - 2_000)).toBeLessThan(3)
+    const alone = lasts(5_000n, every(60, 1n, { caps: [cap] }), every(60, 1n)) ?? 0
+    expect(Math.abs(alone / 60 - 3_000)).toBeLessThan(3)
+  })
 })

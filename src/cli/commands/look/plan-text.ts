@@ -1,0 +1,154 @@
+import { NATIVE_TOKEN } from '../../../domain/token.ts'
+import { formatBrief } from '../../../domain/units.ts'
+import type { WorstCase } from '../../../engine/spend.ts'
+import { durationText, instantText, lastingText, localText } from '../../describe.ts'
+import type { Market } from '../../market.ts'
+import type { Total } from './plan-totals.ts'
+import { amountOf, briefText, shownToken } from './plan-words.ts'
+import type { Plan } from './strategy-plan.ts'
+
+/** All that `plan` says. */
+export type PlanReport = {
+  readonly market: Market
+  readonly plans: readonly Plan[]
+  readonly totals: readonly Total[]
+  /** Times in UTC instead of each schedule's own zone. */
+  readonly inUtc: boolean
+}
+
+/** Fits a narrow terminal, as far as names allow. */
+const WIDTH = 60
+const LABEL = '          '
+
+export function planText({ market, plans, totals, inUtc }: PlanReport): string {
+  return [
+    marketText(market),
+    ...plans.map((each) => textOf(each, inUtc)),
+    totalsText(plans, totals),
+  ].join('\n\n')
+}
+
+function marketText(market: Market): string {
+  if (!market.ok) return wrapped(`prices and balances are not known: ${market.why}`, '').join('\n')
+  return [...row('wallet', market.owner), ...row('block', `${market.view.blockNumber}`)].join('\n')
+}
+
+function textOf(each: Plan, inUtc: boolean): string {
+  const { next, now, mostPerDay, warnings, notes } = each
+  const timeZone = inUtc ? 'UTC' : each.timezone
+  const to = next.some(({ slotSeconds }) => slotSeconds % 60 !== 0) ? 'second' : 'minute'
+  const times = next.map(
+    ({ slotSeconds, inSeconds }) =>
+      `${localText(slotSeconds, { timeZone, to })}, in ${durationText(inSeconds * 1000)}`,
+  )
+  return [
+    ...wrapped(`${each.name}${each.enabled ? '' : ' (disabled)'}: ${each.does}`, '  '),
+    ...rows('next', times.length === 0 ? [`never due: ${each.schedule}`] : times),
+    ...row('now', now.does),
+    ...rows('at most', mostPerDay.map(worstText)),
+    ...warnings.flatMap((text) => row('warning', text)),
+    ...notes.flatMap((text) => row('note', text)),
+  ].join('\n')
+}
+
+function worstText({ asset, amount, boundBy }: WorstCase): string {
+  if (amount === undefined) return `${shownToken(asset).symbol} without a bound: set limits.perDay`
+  return `${briefText(amount, asset)} in a day, bound by ${boundBy}`
+}
+
+/** Of one strategy they are its own, and not called those of all. */
+function totalsText(plans: readonly Plan[], totals: readonly Total[]): string {
+  const enabled = plans.filter((each) => each.enabled)
+  const [only, ...others] = enabled
+  if (only === undefined)
+    return plans.length === 1 ? 'it is disabled and spends nothing' : 'no strategy is enabled'
+  const name = others.length === 0 ? `${only.name} alone` : 'all together'
+  if (totals.length === 0) return `${name}: spends nothing`
+  const lines = totals.flatMap((total) => rows(shownToken(total.asset).symbol, totalTexts(total)))
+  return [name, ...lines].join('\n')
+}
+
+function totalTexts({ asset, perDay, cap, held, lastsSeconds, isSoldByPrice }: Total): string[] {
+  const text = (amount: bigint): string => formatBrief(amount, shownToken(asset).decimals)
+  const isOfCalls = asset.token.address === NATIVE_TOKEN
+  const bound = perDay === undefined ? 'without a bound' : `at most ${text(perDay)} in a day`
+  const most = isOfCalls ? `${bound} with calls` : bound
+  const limit =
+    cap === undefined
+      ? 'the config sets no limits.perDay'
+      : `the config's limits.perDay ${text(cap)}`
+  const texts = [`${most} (${limit})`]
+  if (held === undefined) return texts
+  const unless = isSoldByPrice ? ', unless a price rule sells it before' : ''
+  const lasts =
+    lastsSeconds === undefined ? '' : `: lasts ${lastingText(lastsSeconds)} at the worst${unless}`
+  return [...texts, `the wallet holds ${text(held)}${lasts}`]
+}
+
+function row(label: string, text: string): readonly string[] {
+  const [first = '', ...more] = wrapped(text, LABEL)
+  const head = `  ${label} `.padEnd(LABEL.length)
+  return [`${head}${first.trimStart()}`, ...more]
+}
+
+function rows(label: string, texts: readonly string[]): readonly string[] {
+  return texts.flatMap((text, index) => row(index === 0 ? label : '', text))
+}
+
+/** Lines that break between words, all but the first behind an indent; a word that is longer stands on its own. */
+function wrapped(text: string, indent: string): readonly string[] {
+  const lines: string[] = []
+  let line = indent === LABEL ? indent : ''
+  for (const word of text.split(' ')) {
+    const isFirst = line.trim() === ''
+    if (!isFirst && line.length + 1 + word.length > WIDTH) {
+      lines.push(line)
+      line = `${indent}${word}`
+    } else line = isFirst ? `${line}${word}` : `${line} ${word}`
+  }
+  return [...lines, line]
+}
+
+/** The same for programs: times as ISO text, amounts as exact decimal text with their tokens, null for what is not known. */
+export function planData({ market, plans, totals }: PlanReport) {
+  return {
+    market: market.ok
+      ? {
+          known: true,
+          owner: market.owner,
+          blockNumber: market.view.blockNumber,
+          blockTime: instantText(market.view.blockTimeSeconds),
+        }
+      : { known: false, why: market.why },
+    strategies: plans.map(({ name, enabled, does, schedule, timezone, ...rest }) => ({
+      ...{ name, enabled, does, schedule, timezone },
+      next: rest.next.map(({ slotSeconds, inSeconds }) => ({
+        slotSeconds,
+        at: instantText(slotSeconds),
+        inSeconds,
+      })),
+      now: rest.now,
+      mostPerDay: rest.mostPerDay.map(({ asset, amount, boundBy }) => ({
+        ...amountData(amount, asset),
+        boundBy,
+      })),
+      warnings: rest.warnings,
+      notes: rest.notes,
+    })),
+    totals: totals.map((total) => ({
+      of: plans.filter(({ enabled }) => enabled).map(({ name }) => name),
+      token: shownToken(total.asset).symbol,
+      perDay: total.perDay === undefined ? null : amountData(total.perDay, total.asset),
+      cap: total.cap === undefined ? null : amountData(total.cap, total.asset),
+      held: total.held === undefined ? null : amountData(total.held, total.asset),
+      lastsSeconds: total.lastsSeconds ?? null,
+      lastsDays:
+        total.lastsSeconds === undefined ? null : Math.floor(total.lastsSeconds / 8_640) / 10,
+    })),
+  }
+}
+
+function amountData(amount: bigint | undefined, asset: WorstCase['asset']) {
+  const token = shownToken(asset)
+  return amount === undefined ? { token: token.symbol, amount: null } : amountOf(amount, token)
+}

@@ -1,0 +1,64 @@
+import type { Decision } from '../../../decide/decision.ts'
+import type { LimitHit } from '../../../domain/book/limits.ts'
+import { bookOf } from '../../../domain/book/venues.ts'
+import type { Intent } from '../../../domain/intent.ts'
+import { type Asset, ETHER, type Token } from '../../../domain/token.ts'
+import { formatAmount, formatBrief } from '../../../domain/units.ts'
+import { keyOfLimit } from '../../../engine/cap-warnings.ts'
+import { durationText } from '../../describe.ts'
+
+/** An amount as data: exact decimal text, and the symbol of its token. */
+export type Amount = { readonly token: string; readonly amount: string }
+
+/** What a decision would do, in words, and the most that its orders would sell. */
+export function decisionWords(
+  decision: Decision,
+  nowMs: number,
+): { readonly does: string; readonly sells: readonly Amount[] } {
+  if (decision.tag === 'skip') {
+    const { reason, detail, hit } = decision
+    const text = hit === undefined ? `skip: ${reason}, ${detail}` : limitWords(hit, nowMs)
+    return { does: text, sells: [] }
+  }
+  const { intents } = decision
+  return { does: intents.map(orderWords).join('; '), sells: intents.map(mostOf) }
+}
+
+function limitWords(
+  { reason, asked, used, cap, token, freesAtMs }: LimitHit,
+  nowMs: number,
+): string {
+  const text = (amount: bigint): string => formatBrief(amount, token.decimals)
+  const again =
+    freesAtMs === undefined ? '' : `; it fits again in ${durationText(freesAtMs - nowMs)}`
+  return `would be skipped by ${keyOfLimit(reason)}: ${text(asked)} ${token.symbol} asked, ${text(used)} of ${text(cap)} used${again}`
+}
+
+function orderWords(intent: Intent): string {
+  if (intent.venue !== 'gasless') return bookOf(intent).wordsOf(intent)
+  const { sell, buy, size } = intent
+  return size.side === 'sell'
+    ? `sell ${briefText(size.amount, sell)} for ${shownToken(buy).symbol}`
+    : `buy ${briefText(size.amount, buy)} with ${shownToken(sell).symbol}`
+}
+
+function mostOf(intent: Intent): Amount {
+  const { token, amount } = bookOf(intent).mostOf(intent)
+  const sold = intent.venue === 'gasless' ? shownToken(intent.sell) : token
+  return amountOf(amount, sold)
+}
+
+export function amountOf(amount: bigint, { symbol: token, decimals }: Token): Amount {
+  return { token, amount: formatAmount(amount, decimals) }
+}
+
+/** Six digits at the most, with the name that the strategy's file uses. */
+export function briefText(amount: bigint, asset: Asset): string {
+  const { decimals, symbol } = shownToken(asset)
+  return `${formatBrief(amount, decimals)} ${symbol}`
+}
+
+/** ETH where the strategy says so. */
+export function shownToken({ token, native }: Asset): Token {
+  return native ? ETHER : token
+}

@@ -1,0 +1,280 @@
+import { describe, expect, test } from 'vitest'
+import { planData, planText } from '../../../src/cli/commands/look/plan-text.ts'
+import { totalsOf } from '../../../src/cli/commands/look/plan-totals.ts'
+import { type PlanInput, planOf, sharedCaps } from '../../../src/cli/commands/look/strategy-plan.ts'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { DaemonState } from '../../../src/domain/book/state.ts'
+import type { AccountLimits } from '../../../src/domain/settings.ts'
+import { NO_CAPS, type Rung, type Strategy } from '../../../src/domain/strategy.ts'
+import type { Token } from '../../../src/domain/token.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import { ACCOUNT, USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+import {
+  aCall,
+  aSchedule,
+  aStrategy,
+  aView,
+  capOf,
+  ETH,
+  milliWeth,
+  NOON_SECONDS,
+  OPEN,
+  SELL_USDC,
+  usdc,
+} from '../../support/builders.ts'
+import { aThreshold, aTwap, usdcPerWeth } from '../../support/market-view.ts'
+
+const DAY = 86_400
+const UNLIMITED: AccountLimits = { ...ACCOUNT, perOrder: NO_CAPS, perDay: NO_CAPS }
+
+type Stage = {
+  readonly state?: DaemonState
+  readonly account?: AccountLimits
+  readonly held?: readonly (readonly [Token, bigint])[]
+  readonly utc?: boolean
+}
+
+/** What `plan` says at noon, of strategies in a wallet that holds so much, with WETH at 2,500 USDC. */
+async function planned(strategies: readonly Strategy[], stage: Stage = {}) {
+  const { state = emptyState(), account: limits = UNLIMITED, held, utc: inUtc = false } = stage
+  const balances = held?.map(([{ address }, amount]) => [address, amount] as const)
+  const view = aView(balances === undefined ? {} : { balances: new Map(balances) })
+  const settings = {
+    mode: 'live',
+    limits,
+    prices: new Map([['WETH/USDC', WETH_USDC] as const]),
+  } as const
+  const input: PlanInput = {
+    ...{ settings, state, nowMs: NOON_SECONDS * 1000, slots: 2 },
+    market: { ok: true, view, owner: WALLET },
+    modules: {
+      decide: () => Promise.reject(new Error('no module is asked')),
+      versionOf: () => undefined,
+    },
+    shared: sharedCaps(settings, state),
+  }
+  const plans = await Promise.all(strategies.map((each) => planOf(each, input)))
+  const totals = totalsOf(plans, input)
+  const report = { market: input.market, plans, totals, inUtc }
+  return { plans, totals, text: planText(report), data: planData(report) }
+}
+
+/** A stop that sells so much, or a share, below 2,000 USDC: nothing of it is due at 2,500. */
+function aStop(size: Rung['size'], limits = OPEN) {
+  const trigger = { type: 'below', level: usdcPerWeth(2_000_00n) } as const
+  return aThreshold([{ id: 'stop', trigger, size }], { name: 'stop-loss', limits })
+}
+const whole = (milli: number): Rung['size'] => ({ type: 'amount', amount: milliWeth(milli) })
+const ALL: Rung['size'] = { type: 'share', bps: 10_000 }
+
+async function warningsOf(strategy: Strategy, stage?: Stage): Promise<readonly string[]> {
+  return (await planned([strategy], stage)).plans.flatMap(({ warnings }) => warnings)
+}
+
+describe('a stop that a cap keeps from selling', () => {
+  test('is warned of although it is not due, by each cap that is in its way and with its key', async () => {
+    const limits = {
+      ...OPEN,
+      perOrder: capOf(WETH, milliWeth(1_000)),
+      perDay: capOf(WETH, milliWeth(1_500)),
+    }
+    expect(await warningsOf(aStop(whole(2_000), limits))).toEqual([
+      'rung stop sells 2 WETH and would be skipped each time: limits.perOrder allows 1 WETH and limits.perDay allows 1.5 WETH. Raise them, or sell less',
+    ])
+    expect(await warningsOf(aStop(whole(1_000), limits))).toEqual([])
+  })
+
+  test("is warned of for a cap of the config's, too, which is named as such", async () => {
+    const account = { ...UNLIMITED, perDay: capOf(WETH, milliWeth(500)) }
+    expect(await warningsOf(aStop(whole(2_000)), { account })).toEqual([
+      "rung stop sells 2 WETH and would be skipped each time: the config's limits.perDay allows 0.5 WETH. Raise it, or sell less",
+    ])
+  })
+
+  test('that sells a share is held against what is free now', async () => {
+    const stop = aStop(ALL, { ...OPEN, perOrder: capOf(WETH, milliWeth(1_000)) })
+    const held = (milli: number) => ({ held: [[WETH, milliWeth(milli)]] as const })
+    expect(await warningsOf(stop, held(1_001))).toEqual([
+      expect.stringMatching(
+        /^rung stop sells 1\.001 WETH and would be skipped with what is free now: limits\.perOrder/,
+      ),
+    ])
+    expect(await warningsOf(stop, held(1_000))).toEqual([])
+  })
+
+  test('is warned of where what is used of the cap leaves too little', async () => {
+    const state = emptyState()
+    const scheduled = { strategy: 'stop-loss', scheduleKey: 'any', fromSeconds: 1 }
+    applyEvent(state, { type: 'strategy-scheduled', ...scheduled }, 0)
+    state.strategies.get('stop-loss')?.spent.set(WETH.address, milliWeth(1_500))
+    const stop = aStop(whole(1_000), { ...OPEN, total: capOf(WETH, milliWeth(2_000)) })
+    expect(await warningsOf(stop, { state })).toEqual([
+      'rung stop sells 1 WETH and would be skipped now by limits.total: 1.5 of 2 WETH is used',
+    ])
+    expect(await warningsOf(stop)).toEqual([])
+  })
+
+  test('is warned of where the wallet has too little of it free', async () => {
+    expect(await warningsOf(aStop(whole(2_000)), { held: [[WETH, milliWeth(900)]] })).toEqual([
+      'rung stop sells 2 WETH and would be skipped now: 0.9 WETH is free',
+    ])
+  })
+
+  test('beside others that fire with it is warned of for what they sell together', async () => {
+    const one = aStop(whole(600), { ...OPEN, perOrder: capOf(WETH, milliWeth(1_000)) })
+    const rungs = [...one.rungs, ...one.rungs.map((rung) => ({ ...rung, id: 'second' }))]
+    expect(await warningsOf({ ...one, rungs })).toEqual([
+      expect.stringMatching(
+        /^rungs that fire together sell 1\.2 WETH .*limits\.perOrder allows 1 WETH/,
+      ),
+    ])
+  })
+})
+
+describe('orders of other kinds that a cap keeps out', () => {
+  test('are warned of where they can never be made', async () => {
+    const limits = { ...OPEN, perHour: capOf(USDC, usdc(5)) }
+    expect(await warningsOf(aStrategy({ limits }))).toEqual([
+      expect.stringMatching(/^an order sells up to 25 USDC .* limits\.perHour allows 5 USDC/),
+    ])
+    expect(await warningsOf(aTwap({ limits }))).toEqual([
+      expect.stringMatching(/^a slice sells 10 USDC .* limits\.perHour/),
+    ])
+    const cut = { ...OPEN, perOrder: capOf(USDC, usdc(5)) }
+    expect(await warningsOf(aTwap({ limits: cut }))).toEqual([])
+  })
+
+  test('are told by the cap in what a slot would do now', async () => {
+    const account = { ...UNLIMITED, perOrder: capOf(USDC, usdc(20)) }
+    const { plans } = await planned([aStrategy()], { account })
+    expect(plans[0]?.now.does).toBe(
+      "would be skipped by the config's limits.perOrder: 25 USDC asked, 0 of 20 used",
+    )
+  })
+})
+
+describe('a program that nobody has seen yet', () => {
+  test('has its slots from now on, counts in full, and says why', async () => {
+    const { plans, totals } = await planned([aTwap()])
+    expect(plans[0]?.next[0]).toEqual({ slotSeconds: NOON_SECONDS + 1, inSeconds: 1 })
+    expect(totals).toMatchObject([{ perDay: usdc(100) }])
+    expect(plans[0]?.notes).toEqual([expect.stringMatching(/^no daemon has seen it yet/)])
+  })
+})
+
+describe('how long a token lasts', () => {
+  test('follows from the slots to come: a weekly order is no daily one', async () => {
+    const weekly = aStrategy({ schedule: aSchedule('0 12 * * 1') })
+    const { totals } = await planned([weekly], { held: [[USDC, usdc(60)]] })
+    // Noon is a Monday's, so that the first is due in a week.
+    expect(totals).toMatchObject([{ perDay: usdc(25), lastsSeconds: 21 * DAY }])
+  })
+
+  test('counts what strategies sell together, under the cap that bounds them all', async () => {
+    const two = [aStrategy(), aStrategy({ name: 'second' })]
+    const held = [[USDC, usdc(400)]] as const
+    expect((await planned(two, { held })).totals).toMatchObject([{ lastsSeconds: 9 * 3_600 }])
+    const account = { ...UNLIMITED, perDay: capOf(USDC, usdc(100)) }
+    const { totals } = await planned(two, { held, account })
+    // Four orders a day: the first day's are paid in its first two hours.
+    expect(totals).toMatchObject([{ perDay: usdc(100), lastsSeconds: 4 * DAY + 3_600 }])
+  })
+
+  test('counts a program until it is over, and not for every day', async () => {
+    const weekly = aStrategy({ schedule: aSchedule('0 12 * * 1') })
+    const { totals } = await planned([aTwap(), weekly], { held: [[USDC, usdc(149)]] })
+    expect(totals).toMatchObject([{ lastsSeconds: 14 * DAY }])
+  })
+
+  test('is not told of what waits for a price alone', async () => {
+    const { totals, text } = await planned([aStop(whole(1_000))], {
+      held: [[WETH, milliWeth(1_000)]],
+    })
+    expect(totals).toMatchObject([{ lastsSeconds: undefined, isSoldByPrice: true }])
+    expect(text).not.toMatch(/lasts/)
+  })
+})
+
+describe('what a person reads', () => {
+  const berlin = aStrategy({
+    name: 'weekly-eth',
+    schedule: aSchedule('0 9 * * 1', { timezone: 'Europe/Berlin' }),
+  })
+
+  test("has each time once, in the schedule's own zone", async () => {
+    const { text } = await planned([berlin])
+    expect(text).toMatch(/^ {2}next {4}Mon 08 Mar 2027 09:00 Europe\/Berlin, in 6d 20h$/m)
+    expect(text).not.toMatch(/UTC|Z\b/)
+  })
+
+  test('has times in UTC where that is asked for, and no others', async () => {
+    const { text } = await planned([berlin], { utc: true })
+    expect(text).toMatch(/Mon 08 Mar 2027 08:00 UTC, in 6d 20h$/m)
+    expect(text).not.toMatch(/Berlin/)
+  })
+
+  test('does not call the totals of one strategy those of all', async () => {
+    const off = aStrategy({ name: 'off', enabled: false })
+    for (const strategies of [[berlin], [berlin, off]]) {
+      const { text } = await planned(strategies)
+      expect(text).not.toMatch(/together/)
+      expect(text).toMatch(/^weekly-eth alone$/m)
+    }
+    expect((await planned([berlin, aStrategy()])).text).toMatch(/^all together$/m)
+    expect((await planned([off])).text).toMatch(/it is disabled and spends nothing$/)
+  })
+
+  test('fits into sixty columns but for what has no blank, and names neither base units nor an address for ether', async () => {
+    const account = { ...UNLIMITED, perDay: capOf(USDC, usdc(1_000_000)) }
+    const sell = baseUnits(1_234_567_890_123_000n)
+    const eth = aStrategy({
+      name: 'eth',
+      sell: ETH,
+      buy: SELL_USDC,
+      size: { side: 'sell', amount: sell },
+    })
+    const stop = aStop(whole(2_000), { ...OPEN, perOrder: capOf(WETH, milliWeth(1)) })
+    const call = aCall({ value: baseUnits(10n ** 16n) })
+    const { text } = await planned([berlin, eth, stop, aTwap(), call], {
+      account,
+      held: [
+        [USDC, usdc(10_000)],
+        [WETH, milliWeth(10)],
+      ],
+    })
+    expect(
+      text.split('\n').filter((line) => line.length > 60 && line.trim().includes(' ')),
+    ).toEqual([])
+    expect(text).toMatch(/sell 0\.00123456 ETH for USDC/)
+    expect(text).toMatch(/^ {2}at most 1\.44 ETH in a day, bound by 144 slots a day$/m)
+    expect(text).toMatch(/^ {2}ETH +at most 1\.44 in a day with calls/m)
+    expect(text.replace(WALLET, '')).not.toMatch(/0xeee|\d{17}/)
+  })
+})
+
+test('what a program reads has ISO times, and amounts with their tokens', async () => {
+  const { data } = await planned([aStrategy()], { held: [[USDC, usdc(60)]] })
+  expect(data).toMatchObject({
+    strategies: [
+      {
+        next: [
+          { slotSeconds: NOON_SECONDS + 3_600, at: '2027-03-01T13:00:00Z', inSeconds: 3_600 },
+          { at: '2027-03-01T14:00:00Z' },
+        ],
+        now: { does: 'sell 25 USDC for WETH', sells: [{ token: 'USDC', amount: '25' }] },
+        mostPerDay: [{ token: 'USDC', amount: '60', boundBy: 'what the wallet holds' }],
+      },
+    ],
+    totals: [
+      {
+        of: ['hourly'],
+        token: 'USDC',
+        perDay: { token: 'USDC', amount: '60' },
+        cap: null,
+        held: { token: 'USDC', amount: '60' },
+        lastsSeconds: 3 * 3_600,
+      },
+    ],
+  })
+})
