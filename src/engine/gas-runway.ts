@@ -8,7 +8,7 @@ import { proposerOf } from '../execute/authority/delegation.ts'
 import { PRIORITY_FEE_WEI } from '../execute/call/envelope.ts'
 import type { AggregatorContext } from '../execute/context.ts'
 import type { AccountView } from '../ports.ts'
-import { scheduleAhead, slotsAhead } from './slots-ahead.ts'
+import { type ReadAhead, scheduleAhead, slotsAhead } from './slots-ahead.ts'
 
 /** What setting an account's code for the first time uses, its transaction included. */
 const DELEGATION_GAS = 50_000n
@@ -56,7 +56,12 @@ export function gasRunway(
     strategies,
     nowSeconds,
     estimates,
-  }: Asking & { readonly nowSeconds: number; readonly estimates: ChargeEstimates },
+    readAhead = slotsAhead,
+  }: Asking & {
+    readonly nowSeconds: number
+    readonly estimates: ChargeEstimates
+    readonly readAhead?: ReadAhead
+  },
 ): GasRunway {
   const unknown: string[] = []
   const due: Outgoing[] = []
@@ -64,7 +69,7 @@ export function gasRunway(
   for (const strategy of callersOf({ state, strategies })) {
     const { name, limits } = strategy
     const schedule = scheduleAhead(state, strategy, nowSeconds)
-    const ahead = slotsAhead(schedule, { nowSeconds, cooldownMs: limits.cooldownMs })
+    const ahead = readAhead(schedule, { nowSeconds, cooldownMs: limits.cooldownMs })
     if (ahead.slots.length === 0) continue
     const charged = averageCharge(state, name)?.wei
     const amount = charged ?? estimates.calls.get(name)

@@ -17,6 +17,7 @@ import { haltedNow } from '../execute/close.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
 import type { AccountView, AggregatorFault } from '../ports.ts'
 import { estimateCharges, gasRunway, type SimulatedGas } from './gas-runway.ts'
+import { type ReadAhead, rememberingAhead } from './slots-ahead.ts'
 
 const LOOK_EVERY_MS = 15_000
 /** Looks in a row that the service did not answer before what it said last is no longer shown. */
@@ -36,6 +37,9 @@ type Funds = {
 /** What came of a top-up; `waiting` says that there is nothing to tell. */
 type TopUpOutcome = 'not-due' | 'tried' | 'waiting' | 'capped' | { readonly barred: string }
 
+/** What one look leaves to the next, so that neither the chain nor a calendar is asked the same again. */
+type Memory = { readonly simulated: SimulatedGas; readonly readAhead: ReadAhead }
+
 /** One look: the funds, or why the service tells none. */
 type Look =
   | { readonly ok: true; readonly funds: Funds }
@@ -51,10 +55,10 @@ export async function keepGasTank(
 ): Promise<void> {
   const { clock } = context.ports
   const teller = createFundsTeller(context, aggregator)
-  const simulated: SimulatedGas = new Map()
+  const memory: Memory = { simulated: new Map(), readAhead: rememberingAhead() }
   let unknownSinceMs: number | undefined
   while (!context.closing.aborted) {
-    const look = await lookAt(context, aggregator, { unknownBeforeMs: unknownSinceMs, simulated })
+    const look = await lookAt(context, aggregator, { unknownBeforeMs: unknownSinceMs, memory })
     teller.tell(look)
     if (look.ok) {
       unknownSinceMs = look.funds.unknownSinceMs
@@ -80,8 +84,8 @@ async function lookAt(
   aggregator: AggregatorContext,
   {
     unknownBeforeMs,
-    simulated,
-  }: { readonly unknownBeforeMs: number | undefined; readonly simulated: SimulatedGas },
+    memory,
+  }: { readonly unknownBeforeMs: number | undefined; readonly memory: Memory },
 ): Promise<Look> {
   const { service, chain, settings, wallet } = aggregator
   const { address: account } = wallet.signer
@@ -95,7 +99,7 @@ async function lookAt(
   if (info.ok) {
     const { balance, outstandingCharge: outstanding } = info.value
     const available = balance - outstanding
-    const runwaySeconds = await lastsFor(context, aggregator, { available, view, simulated })
+    const runwaySeconds = await lastsFor(context, aggregator, { available, view, ...memory })
     const known = { balance, outstanding, runwaySeconds, view }
     return { ok: true, funds: { ...known, unknownSinceMs: undefined } }
   }
@@ -109,16 +113,15 @@ async function lookAt(
 async function lastsFor(
   { strategies, ports: { clock, journal } }: OrderContext,
   aggregator: AggregatorContext,
-  seen: {
-    readonly available: bigint
-    readonly view: AccountView | undefined
-    readonly simulated: SimulatedGas
-  },
+  seen: Memory & { readonly available: bigint; readonly view: AccountView | undefined },
 ): Promise<number | undefined> {
   const asking = { state: journal.state, strategies: [...strategies.values()] }
   const estimates = await estimateCharges(aggregator, { ...asking, ...seen })
   const nowSeconds = Math.floor(clock.now() / 1000)
-  const runway = gasRunway(seen.available, { ...asking, nowSeconds, estimates })
+  const runway = gasRunway(seen.available, {
+    ...{ ...asking, nowSeconds, estimates },
+    readAhead: seen.readAhead,
+  })
   return runway.tag === 'known' ? runway.seconds : undefined
 }
 

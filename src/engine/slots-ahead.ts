@@ -48,6 +48,15 @@ export function mostSlotsInDay(schedule: Schedule, nowSeconds: number): number {
   return most
 }
 
+/** The next slots of a strategy, and how far the calendar was read, epoch seconds; undefined where nothing follows. */
+export type SlotsAhead = {
+  readonly slots: readonly SlotSeconds[]
+  readonly untilSeconds: number | undefined
+}
+
+/** Reads a calendar from a moment on. */
+export type ReadAhead = typeof slotsAhead
+
 /**
  * The next slots of a strategy, ascending, those left out that come within its cooldown after another, and how far the calendar
  * was read; undefined where nothing follows.
@@ -55,7 +64,7 @@ export function mostSlotsInDay(schedule: Schedule, nowSeconds: number): number {
 export function slotsAhead(
   schedule: Schedule,
   { nowSeconds, cooldownMs = 0 }: { readonly nowSeconds: number; readonly cooldownMs?: number },
-): { readonly slots: readonly SlotSeconds[]; readonly untilSeconds: number | undefined } {
+): SlotsAhead {
   const known = anchored(schedule, nowSeconds + 1)
   const until = nowSeconds + AHEAD_SECONDS
   const { slots, more } = slotsBetween(known, nowSeconds, until, NAMED_MAX)
@@ -68,4 +77,35 @@ export function slotsAhead(
   }
   if (isOver) return { slots: attended, untilSeconds: undefined }
   return { slots: attended, untilSeconds: more ? last : until }
+}
+
+/** What was read of a calendar, and when. */
+type Reading = SlotsAhead & { readonly atSeconds: number }
+
+/** A reading is used for as long, or until half of what it names is over. */
+const READING_SECONDS_MAX = DAY_SECONDS
+
+/** The same for whoever asks again and again: a calendar of thousands of slots is not read anew each time. */
+export function rememberingAhead(): ReadAhead {
+  const readings = new Map<string, Reading>()
+  return (schedule, { nowSeconds, cooldownMs = 0 }) => {
+    const from = schedule.type === 'interval' ? schedule.startSeconds : undefined
+    const key = `${scheduleKey(schedule)} ${from} ${cooldownMs}`
+    const known = readings.get(key)
+    const first = known === undefined ? -1 : known.slots.findIndex((slot) => slot > nowSeconds)
+    if (known !== undefined && isFresh(known, { first, nowSeconds }))
+      return { slots: known.slots.slice(first), untilSeconds: known.untilSeconds }
+    const ahead = slotsAhead(schedule, { nowSeconds, cooldownMs })
+    readings.set(key, { ...ahead, atSeconds: nowSeconds })
+    return ahead
+  }
+}
+
+function isFresh(
+  { slots, atSeconds }: Reading,
+  { first, nowSeconds }: { readonly first: number; readonly nowSeconds: number },
+): boolean {
+  const ageSeconds = nowSeconds - atSeconds
+  const isRecent = ageSeconds >= 0 && ageSeconds < READING_SECONDS_MAX
+  return isRecent && first >= 0 && first * 2 <= slots.length
 }

@@ -26,26 +26,68 @@ export function runwaySeconds(
   nowSeconds: number,
 ): number | undefined {
   const horizon = Math.min(...outgoings.map(({ untilSeconds }) => untilSeconds ?? Infinity))
+  const used = new CapUse()
+  const walked = skimmed(funds, outgoings, horizon) ?? walk(funds, outgoings, { horizon, used })
+  if ('endsAtSeconds' in walked) return Math.max(0, walked.endsAtSeconds - nowSeconds)
+  const { left, paid } = walked
+  if (!Number.isFinite(horizon)) return undefined
+  const rates = outgoings.map((each): Rate => {
+    const seen = slotsUpTo(each, horizon)
+    return [each, rateOf(each, { seen, paid: paid.get(each) ?? 0, nowSeconds })]
+  })
+  const more = restSeconds(left, withinCaps(rates), used)
+  return more === undefined ? undefined : Math.floor(horizon - nowSeconds) + more
+}
+
+/** What is left after all slots up to a moment, and how many of each were paid; or when one could not be. */
+type Walked =
+  | { readonly left: bigint; readonly paid: ReadonlyMap<Outgoing, number> }
+  | { readonly endsAtSeconds: number }
+
+/** Without caps the order of slots matters only where they cost more than there is; undefined where it does matter. */
+function skimmed(
+  funds: bigint,
+  outgoings: readonly Outgoing[],
+  horizon: number,
+): Walked | undefined {
+  const paid = new Map<Outgoing, number>()
+  let left = funds
+  for (const each of outgoings) {
+    if ((each.caps ?? []).length > 0) return undefined
+    const slots = slotsUpTo(each, horizon)
+    paid.set(each, slots)
+    left -= each.amount * BigInt(slots)
+  }
+  return left < 0n ? undefined : { left, paid }
+}
+
+function walk(
+  funds: bigint,
+  outgoings: readonly Outgoing[],
+  { horizon, used }: { readonly horizon: number; readonly used: CapUse },
+): Walked {
   const payments = outgoings
     .flatMap((from) => from.slots.map((atSeconds) => ({ atSeconds, from })))
     .filter(({ atSeconds }) => atSeconds <= horizon)
     .sort((a, b) => a.atSeconds - b.atSeconds)
   const paid = new Map<Outgoing, number>()
-  const used = new CapUse()
   let left = funds
   for (const { atSeconds, from } of payments) {
     if (!used.admit(from, atSeconds)) continue
-    if (from.amount > left) return Math.max(0, atSeconds - nowSeconds)
+    if (from.amount > left) return { endsAtSeconds: atSeconds }
     left -= from.amount
     paid.set(from, (paid.get(from) ?? 0) + 1)
   }
-  if (!Number.isFinite(horizon)) return undefined
-  const rates = outgoings.map((each): Rate => {
-    const seen = each.slots.filter((slot) => slot <= horizon).length
-    return [each, rateOf(each, { seen, paid: paid.get(each) ?? 0, nowSeconds })]
-  })
-  const more = restSeconds(left, withinCaps(rates), used)
-  return more === undefined ? undefined : Math.floor(horizon - nowSeconds) + more
+  return { left, paid }
+}
+
+function slotsUpTo({ slots }: Outgoing, horizon: number): number {
+  let count = 0
+  for (const slot of slots) {
+    if (slot > horizon) return count
+    count += 1
+  }
+  return count
 }
 
 /** Rates are base units a second times this. */

@@ -5,7 +5,12 @@ import { applyEvent } from '../../../src/domain/book/fold.ts'
 import { anchored, type IntervalRecurrence } from '../../../src/domain/schedule/schedule.ts'
 import { NO_CAPS, type Strategy, type TwapStrategy } from '../../../src/domain/strategy.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
-import { mostSlotsInDay, scheduleAhead, slotsAhead } from '../../../src/engine/slots-ahead.ts'
+import {
+  mostSlotsInDay,
+  rememberingAhead,
+  scheduleAhead,
+  slotsAhead,
+} from '../../../src/engine/slots-ahead.ts'
 import { type SpendView, worstCases } from '../../../src/engine/spend.ts'
 import { ACCOUNT, USDC, WETH } from '../../../src/simulate/stage.ts'
 import {
@@ -156,4 +161,15 @@ describe('the worst day of other kinds', () => {
     const [only] = worst(aThreshold([]))
     expect(only?.outgoing).toBeUndefined()
   })
+})
+
+test('a calendar that is remembered names the same slots as one that is read anew, at any later time', () => {
+  const readAhead = rememberingAhead()
+  const schedule = aSchedule('*/7 * * * *')
+  for (const nowSeconds of [NOW, NOW + 420, NOW + 5_000, NOW + 90_000, NOW - 60, NOW + 4_000_000]) {
+    const known = readAhead(schedule, { nowSeconds })
+    const fresh = slotsAhead(schedule, { nowSeconds })
+    expect(known.slots.slice(0, 1_000)).toEqual(fresh.slots.slice(0, 1_000))
+    expect(known.untilSeconds).toBeLessThanOrEqual(fresh.untilSeconds ?? 0)
+  }
 })
