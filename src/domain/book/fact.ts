@@ -151,6 +151,8 @@ export type Fact =
       readonly type: 'paper-filled'
       readonly venue: VenueName
       readonly moved: Moved
+      /** Of a call: wei that it would have carried. */
+      readonly value?: BaseUnits | undefined
       /** Of a swap. */
       readonly swap:
         | {

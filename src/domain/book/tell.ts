@@ -150,9 +150,10 @@ const TELLINGS: {
     const moved = bookOf(open).movedOf(open.intent, event)
     const durationMs = atMs - open.openedAtMs
     const { type } = event
+    const value = open.venue === 'aggregated' ? event.paid : undefined
     return {
       ...{ ...subject(open), type, venue: open.venue },
-      ...{ moved, swap: paperSwapOf(event, open), durationMs },
+      ...{ moved, value, swap: paperSwapOf(event, open), durationMs },
     }
   },
   'fills-final': ({ type, orders, blockNumber }, { state }) => ({

@@ -71,7 +71,7 @@ export type Posting =
   | { readonly tag: 'undone'; readonly intentId: IntentId }
   | undefined
 
-/** Reads a fact as a posting. Costs of direct calls are in their own entry: the fee of their transaction is not told twice. */
+/** Reads a fact as a posting. */
 export function postingOf(fact: Fact, atMs: number): Posting {
   switch (fact.type) {
     case 'filled': {
@@ -91,7 +91,7 @@ export function postingOf(fact: Fact, atMs: number): Posting {
       return { tag: 'undone', intentId: fact.intentId }
     case 'transaction': {
       const { fee, intentId, purpose, hash: txHash } = fact
-      if (fee === undefined || purpose === 'call') return undefined
+      if (fee === undefined) return undefined
       const strategy = intentId?.split(':')[0]
       return entry({ type: 'gas', atMs, intentId, strategy, purpose, fee, txHash })
     }
@@ -102,7 +102,7 @@ export function postingOf(fact: Fact, atMs: number): Posting {
     }
     case 'authorization-dead': {
       const { strategy, intentId, lost } = fact
-      if (lost === undefined) return undefined
+      if (lost === undefined || lost.amount === 0n) return undefined
       const { token, amount: booked } = lost
       return entry({ type: 'unproven', atMs, strategy, intentId, token, booked })
     }
@@ -112,7 +112,7 @@ export function postingOf(fact: Fact, atMs: number): Posting {
 }
 
 function paperPosting(fact: Extract<Fact, { type: 'paper-filled' }>, atMs: number): Posting {
-  const { strategy, intentId, swap, moved } = fact
+  const { strategy, intentId, swap, moved, value = 0n } = fact
   const order = { atMs, strategy, intentId, paper: true, txHash: undefined }
   if (swap !== undefined) {
     const { sell, buy, paid, received, vsFeedBps, fee } = swap
@@ -120,12 +120,18 @@ function paperPosting(fact: Extract<Fact, { type: 'paper-filled' }>, atMs: numbe
     return entry({ type: 'trade', ...order, ...traded })
   }
   const label = 'call' in moved ? moved.call : ''
-  const costs = { value: 0n, charged: undefined, blob: 0n }
+  const costs = { value, charged: undefined, blob: 0n }
   return entry({ type: 'call', ...order, venue: 'aggregated', label, ...costs })
 }
 
 function entry(posted: Entry): Posting {
   return { tag: 'entry', entry: posted }
+}
+
+/** The transaction whose fee is the charge of a call; none for any other entry. */
+function chargedIn(each: Entry): readonly (Hex | undefined)[] {
+  const isDirect = each.type === 'call' && each.venue === 'direct'
+  return isDirect && each.charged !== undefined && each.txHash !== undefined ? [each.txHash] : []
 }
 
 /** Entries in their order, without those that were taken back: by a reorganisation, or by proof of what a word had booked. */
@@ -149,8 +155,11 @@ export class Ledger {
     this.#entries.push(posted)
   }
 
+  /** What a direct call was charged is the fee of its transaction, which is not told twice. One that came too late costs by itself. */
   get entries(): readonly Entry[] {
-    return this.#entries.filter((each) => each !== undefined)
+    const entries = this.#entries.filter((each) => each !== undefined)
+    const told = new Set(entries.flatMap(chargedIn))
+    return entries.filter((each) => each.type !== 'gas' || !told.has(each.txHash))
   }
 
   #takeBack(intentId: IntentId): void {

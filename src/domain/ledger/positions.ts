@@ -82,7 +82,8 @@ export class Positions {
     if (isValue(buy)) return this.#sold(taken, { paid, received })
     // Of what is received, as large a part has a known cost as of what was given up.
     const known = paid === 0n ? 0n : (received * taken.amount) / paid
-    if (taken.amount > 0n) this.#add(buy, { amount: known, cost: taken.cost })
+    // A cost goes over whole, also where what it is of comes to less than a base unit.
+    if (taken.amount > 0n || taken.cost > 0n) this.#add(buy, { amount: known, cost: taken.cost })
     this.#holding(buy).unknown += received - known
     return 0n
   }

@@ -35,10 +35,11 @@ export function standingOf(
   worthOf: (token: Token, amount: bigint) => bigint | undefined,
 ): Standing {
   const held = positions.positions
-    .filter((position) => position.held > 0n)
     .map(({ token, held: amount, cost }): Held => {
-      return { token, amount, cost, value: worthOf(token, amount) }
+      return { token, amount, cost, value: amount === 0n ? 0n : worthOf(token, amount) }
     })
+    // Of less than a base unit the cost is all that is left.
+    .filter(({ amount, cost }) => amount > 0n || cost > 0n)
   const cost = held.reduce((sum, each) => sum + each.cost, 0n)
   const value = held.reduce<bigint | undefined>(
     (sum, each) => (sum === undefined || each.value === undefined ? undefined : sum + each.value),

@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest'
+import type { Fact } from '../../../../src/domain/book/fact.ts'
+import { emptyState } from '../../../../src/domain/book/fields.ts'
+import type {
+  EventOf,
+  Execution,
+  JournalEvent,
+  TransactionRecord,
+} from '../../../../src/domain/book/journal.ts'
+import { applyAndTell } from '../../../../src/domain/book/tell.ts'
+import type { CallIntent } from '../../../../src/domain/intent.ts'
+import { Ledger } from '../../../../src/domain/ledger/entry.ts'
+import { accountOf } from '../../../../src/domain/ledger/figures.ts'
+import { baseUnits } from '../../../../src/domain/units.ts'
+import {
+  BOUND,
+  bytes32,
+  callFor,
+  callIntentOf,
+  executionOf,
+  exposed,
+  filledSlot,
+  fillOf,
+  GAS_TANK,
+  intentOf,
+  opened,
+  STRATEGY,
+  scheduled,
+} from '../../../support/state/journal-story.ts'
+
+const SLOT = 2_000
+const intent = intentOf(SLOT)
+const own = { intentId: intent.id, attempt: 1 } as const
+const order = { strategy: STRATEGY, intentId: intent.id }
+
+/** The books after some records, the first at millisecond 0. */
+function booked(...events: readonly JournalEvent[]): Ledger {
+  const [state, ledger] = [emptyState(), new Ledger()]
+  for (const [atMs, event] of [scheduled(), ...events].entries())
+    ledger.post(applyAndTell(state, event, atMs), atMs)
+  return ledger
+}
+
+function proven(at = SLOT): EventOf<'fill-proven'> {
+  const { id } = intentOf(at)
+  return { type: 'fill-proven', intentId: id, attempt: 1, fill: fillOf(intentOf(at)) }
+}
+
+const DEAD = { type: 'authorization-dead', ...own, blockNumber: 9n, blockTimeSeconds: 9 } as const
+const REOPENED: JournalEvent = {
+  ...{ ...own, blockNumber: 12_350n, blockHash: bytes32(2) },
+  type: 'fill-reopened',
+}
+
+test('a fill is one trade with what was paid and received, its fee, its distance to the feed and its transaction', () => {
+  const recorded = exposed(intent)
+  if (recorded.type !== 'permit-recorded') throw new Error('it records a permit')
+  // By the feed 24.9 USDC bring 0.006 WETH.
+  const feed = { num: 4_150n, den: 10n ** 12n }
+  const permit = { ...recorded.permit, feed, fee: baseUnits(12_450n) }
+  const { entries } = booked(opened(intent), { ...recorded, permit }, proven())
+  const { paid, received, txHash } = fillOf(intent)
+  expect(entries).toEqual([
+    {
+      ...{ type: 'trade', atMs: 3, ...order, paper: false, paid, received, txHash },
+      ...{ sell: intent.sell.token, buy: intent.buy.token, fee: 12_450n, vsFeedBps: 166.66 },
+    },
+  ])
+})
+
+describe('a fill that a reorganisation took back', () => {
+  test('is gone', () => {
+    expect(booked(...filledSlot(SLOT), REOPENED).entries).toEqual([])
+  })
+
+  test('is counted once when it comes again, when it came again', () => {
+    const { entries } = booked(...filledSlot(SLOT), ...filledSlot(3_000), REOPENED, proven())
+    expect(entries.map((each) => [each.intentId, each.atMs])).toEqual([
+      [intentOf(3_000).id, 10],
+      [intent.id, 14],
+    ])
+    const { total } = accountOf(entries, { valueToken: intent.sell.token, timezone: 'UTC' })
+    expect(total.fills).toBe(2)
+    expect([...total.trades.values()]).toMatchObject([{ paid: 49_800_000n }])
+  })
+
+  test('leaves all that its permit allowed where its nonce was used for nobody knows what', () => {
+    const { entries } = booked(...filledSlot(SLOT), REOPENED, { ...DEAD, how: 'cancelled' })
+    expect(entries).toEqual([
+      { type: 'unproven', atMs: 8, ...order, token: intent.sell.token, booked: 25_000_000n },
+    ])
+  })
+})
+
+const SEEN = { evidence: 'its nonce is used', blockNumber: 9n, blockTimeSeconds: 9 } as const
+const unprovenOrder = { type: 'unproven', ...order, token: intent.sell.token, booked: 25_000_000n }
+
+describe("an operator's word", () => {
+  const settled = (word: { as: 'dead' } | { as: 'executed'; txHash: undefined }): JournalEvent => ({
+    ...{ type: 'order-settled', ...own, ...SEEN, ...word },
+  })
+
+  test('that an order executed books all that it allowed, as not proven', () => {
+    const word = settled({ as: 'executed', txHash: undefined })
+    expect(booked(opened(intent), exposed(intent), word).entries).toEqual([
+      { ...unprovenOrder, atMs: 3 },
+    ])
+  })
+
+  test('that it is dead books nothing', () => {
+    const { entries } = booked(opened(intent), exposed(intent), settled({ as: 'dead' }))
+    expect(entries).toEqual([])
+  })
+})
+
+describe('what nothing proved', () => {
+  const { token } = intent.sell
+  const cancelled: Fact = {
+    ...{ ...order, attempt: 1, how: 'cancelled', lost: { token, amount: 25_000_000n } },
+    type: 'authorization-dead',
+  }
+  const spoken: Fact = {
+    ...{ ...order, attempt: 1, evidence: '', token, booked: 25_000_000n },
+    ...{ type: 'order-settled', word: { as: 'executed', txHash: undefined } },
+  }
+  const { paid, received, txHash } = fillOf(intent)
+  const filled: Fact = {
+    ...{ ...order, sell: token, buy: intent.buy.token, paid, received, txHash },
+    ...{ type: 'filled', venue: 'gasless', vsFeedBps: undefined, durationMs: 1 },
+  }
+
+  test.each([
+    ['a cancelled authorization', cancelled],
+    ["an operator's word", spoken],
+  ])('of %s is replaced by what the chain proves', (_, fact) => {
+    const ledger = new Ledger()
+    ledger.post(fact, 1)
+    expect(ledger.entries).toEqual([{ ...unprovenOrder, atMs: 1 }])
+    ledger.post(filled, 2)
+    expect(ledger.entries).toMatchObject([{ type: 'trade', atMs: 2, paid, received }])
+  })
+
+  test('is counted where an authorization was cancelled, and not where it expired', () => {
+    const until = [opened(intent), exposed(intent)]
+    expect(booked(...until, { ...DEAD, how: 'cancelled' }).entries).toEqual([
+      { ...unprovenOrder, atMs: 3 },
+    ])
+    expect(booked(...until, { ...DEAD, how: 'expired' }).entries).toEqual([])
+  })
+
+  test('of a call that carried nothing is nothing', () => {
+    const call = { ...callIntentOf(SLOT), value: baseUnits(0n) }
+    const { entries } = booked(opened(call), recorded(call), { ...DEAD, how: 'cancelled' })
+    expect(entries).toEqual([])
+  })
+})
+
+function recorded(call: CallIntent): EventOf<'call-recorded'> {
+  const record = callFor(call, { attempt: 1, nonce: 0n })
+  return { type: 'call-recorded', intentId: call.id, call: record }
+}
+
+/** A call of an even slot, executed and closed. */
+function executed(changes: Partial<Execution> = {}): readonly JournalEvent[] {
+  const call = callIntentOf(SLOT)
+  const execution = { ...executionOf(call), ...changes }
+  return [
+    opened(call),
+    recorded(call),
+    { type: 'call-proven', intentId: call.id, attempt: 1, execution },
+    { type: 'intent-closed', intentId: call.id, outcome: 'filled', reason: 'filled' },
+  ]
+}
+
+/** A transaction of our own that was mined, or reverted, for a fee. */
+function transaction(
+  changes: Pick<TransactionRecord, 'id' | 'purpose'> & Partial<TransactionRecord>,
+  end: { readonly status?: 'mined' | 'reverted'; readonly fee?: bigint | undefined } = {},
+): readonly JournalEvent[] {
+  const { id } = changes
+  const hash = bytes32(77)
+  const record: TransactionRecord = {
+    ...{ intentId: intent.id, chainId: 8453, from: intent.owner, nonce: 3, to: GAS_TANK },
+    ...{ data: '0x', value: 5n, gas: 9n, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
+    ...changes,
+  }
+  return [
+    { type: 'transaction-recorded', transaction: record },
+    { type: 'transaction-signed', id, hash },
+    {
+      ...{ type: 'transaction-ended', id, status: 'mined', hash, blockNumber: 9n, fee: 21n },
+      ...end,
+    },
+  ]
+}
+
+describe('a call', () => {
+  const call = callIntentOf(SLOT)
+
+  test('is one entry with what it carried, what it was charged, and of that the part for blobs', () => {
+    const costs = { charged: 7n, direct: 9n, blob: 2n }
+    expect(booked(...executed({ costs })).entries).toEqual([
+      {
+        ...{ type: 'call', atMs: 3, strategy: STRATEGY, intentId: call.id, paper: false },
+        ...{ venue: 'aggregated', label: 'poke()', value: 3n, charged: 7n, blob: 2n },
+        txHash: executionOf(call).txHash,
+      },
+    ])
+  })
+
+  test('whose charge nobody can tell has none', () => {
+    const [entry] = booked(...executed({ costs: { charged: undefined, direct: 9n } })).entries
+    expect(entry).toMatchObject({ type: 'call', charged: undefined })
+  })
+
+  const sent = { id: `${call.id}:1:call`, purpose: 'call', intentId: call.id } as const
+  const directly = { via: 'direct', txHash: bytes32(77) } as const
+
+  test.each(['before', 'after'])(
+    'sent directly counts its gas once, when its transaction ends %s its proof',
+    (when) => {
+      const costs = { charged: 21n, direct: 21n }
+      const [begin, end] = [executed({ ...directly, costs }), transaction(sent)]
+      const story =
+        when === 'after'
+          ? [...begin.slice(0, 3), ...end]
+          : [...begin.slice(0, 2), ...end, ...begin.slice(2)]
+      const { total } = accountOf(booked(...story).entries, {
+        valueToken: undefined,
+        timezone: 'UTC',
+      })
+      expect(total).toMatchObject({ calls: 1, charged: 21n, gas: 0n })
+    },
+  )
+
+  test('pays the gas of a direct transaction that came too late beside what the service charged', () => {
+    const story = [...executed().slice(0, 3), ...transaction(sent, { status: 'reverted' })]
+    const { total } = accountOf(booked(...story).entries, {
+      valueToken: undefined,
+      timezone: 'UTC',
+    })
+    expect(total).toMatchObject({ calls: 1, charged: 7n, gas: 21n })
+  })
+})
+
+describe('gas', () => {
+  test('of a wrap, an approval, an unwrap or a deposit is an entry of its own, once it is in a block', () => {
+    for (const purpose of ['wrap', 'approve', 'unwrap'] as const) {
+      const { entries } = booked(opened(intent), ...transaction({ id: `t:${purpose}`, purpose }))
+      expect(entries).toEqual([
+        { type: 'gas', atMs: 4, ...order, purpose, fee: 21n, txHash: bytes32(77) },
+      ])
+    }
+    const deposit = { id: 'deposit:0x01:3', purpose: 'deposit', intentId: undefined } as const
+    expect(booked(...transaction(deposit)).entries).toMatchObject([
+      { type: 'gas', intentId: undefined, strategy: undefined, fee: 21n },
+    ])
+  })
+
+  test('of a reverted transaction was paid too', () => {
+    const wrap = { id: 't:wrap', purpose: 'wrap' } as const
+    const { entries } = booked(opened(intent), ...transaction(wrap, { status: 'reverted' }))
+    expect(entries).toMatchObject([{ type: 'gas', fee: 21n }])
+  })
+
+  test('that no node told is no entry', () => {
+    const wrap = { id: 't:wrap', purpose: 'wrap' } as const
+    expect(booked(opened(intent), ...transaction(wrap, { fee: undefined })).entries).toEqual([])
+  })
+})
+
+describe('on paper', () => {
+  const dry = { ...BOUND, mode: 'dry-run' } as const
+
+  test('a swap is a trade that says so and has no transaction', () => {
+    const amounts = { paid: baseUnits(24n), received: baseUnits(6n), fee: baseUnits(1n) }
+    const { entries } = booked(dry, opened(intent), { type: 'paper-filled', ...own, ...amounts })
+    expect(entries).toMatchObject([
+      { type: 'trade', paper: true, paid: 24n, received: 6n, fee: 1n, txHash: undefined },
+    ])
+  })
+
+  test('a call carries what it would have carried, and is charged nothing', () => {
+    const call = callIntentOf(SLOT)
+    const amounts = { paid: call.value, received: baseUnits(0n) }
+    const { entries } = booked(dry, opened(call), { type: 'paper-filled', ...own, ...amounts })
+    expect(entries).toMatchObject([
+      { type: 'call', paper: true, value: 3n, charged: undefined, txHash: undefined },
+    ])
+    const { total } = accountOf(entries, { valueToken: undefined, timezone: 'UTC' })
+    expect(total).toMatchObject({ calls: 1, uncharged: 0 })
+  })
+})
