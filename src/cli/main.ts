@@ -84,4 +84,14 @@ async function main(): Promise<ExitCode> {
   }
 }
 
-process.exit(await main())
+/** A pipe takes what fits and the rest later: what is on its way would be lost at the exit. Whoever reads may have gone. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('error', () => resolve())
+    stream.write('', () => resolve())
+  })
+}
+
+const code = await main()
+await Promise.all([process.stdout, process.stderr].map(flushed))
+process.exit(code)

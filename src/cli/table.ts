@@ -10,13 +10,18 @@ export type Column<Row> = {
   readonly gives?: boolean
 }
 
-/** A table fits this many columns of a terminal, as far as its fixed columns allow. */
+/** A table fits this many columns of a terminal, and a narrower one as if it had as many. */
 const WIDTH_MIN = 60
 const GAP = 2
+/** Of what goes on in a line below. */
+const INDENT = '  '
 /** What is left of a column that gives way. */
 const LEFT_MIN = 8
 
-/** Lines of a table with a heading; none for no rows. Columns without any text are left out. `width`: of the terminal. */
+/**
+ * Lines of a table with a heading; none for no rows. Columns without any text are left out. `width`: of the terminal. Columns
+ * that do not fit beside each other whatever gives way go on in a line below, indented.
+ */
 export function tableLines<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -27,13 +32,18 @@ export function tableLines<Row>(
   const filled = columns
     .map((column) => filledColumn(column, rows))
     .filter(({ isEmpty }) => !isEmpty)
-  const shown = fitted(filled, room) ?? squeezed(filled, room)
-  const lines = ['', ...rows].map((_, at) =>
-    shown.map(({ column, texts, width: own }) =>
-      aligned(texts[at] ?? '', own, column.right === true),
-    ),
+  const parts = folded(fitted(filled, room) ?? squeezed(filled, room), room)
+  return ['', ...rows].flatMap((_, at) => parts.map((part, below) => lineOf(part, { at, below })))
+}
+
+function lineOf<Row>(
+  part: readonly Filled<Row>[],
+  { at, below }: { readonly at: number; readonly below: number },
+): string {
+  const cells = part.map(({ column, texts, width }) =>
+    aligned(texts[at] ?? '', width, column.right === true),
   )
-  return lines.map((texts) => texts.join(' '.repeat(GAP)).trimEnd())
+  return `${below === 0 ? '' : INDENT}${cells.join(' '.repeat(GAP))}`.trimEnd()
 }
 
 type Filled<Row> = {
@@ -72,7 +82,46 @@ function squeezed<Row>(columns: readonly Filled<Row>[], room: number): readonly 
   return fitted(left, room) ?? left.map(narrow)
 }
 
+/** Columns as they fit beside each other; each part but the first is a line below. */
+function folded<Row>(
+  columns: readonly Filled<Row>[],
+  room: number,
+): readonly (readonly Filled<Row>[])[] {
+  const parts: Filled<Row>[][] = []
+  let left = 0
+  for (const each of columns) {
+    const width = Math.min(each.width, room - INDENT.length)
+    const part = parts.at(-1)
+    if (part === undefined || left < GAP + width) {
+      left = (parts.length === 0 ? room : room - INDENT.length) - width
+      parts.push([{ ...each, width }])
+    } else {
+      left -= GAP + width
+      part.push({ ...each, width })
+    }
+  }
+  return parts
+}
+
 function aligned(text: string, width: number, right: boolean): string {
   const shown = text.length <= width ? text : `${text.slice(0, width - 1)}…`
   return right ? shown.padStart(width) : shown.padEnd(width)
+}
+
+/** Lines as they fit a terminal: what is too long goes on below, indented, between words where there are any. */
+export function wrapped(lines: readonly string[], width: number): readonly string[] {
+  const room = Math.max(width, WIDTH_MIN)
+  return lines.flatMap((line) => (line.length <= room ? [line] : wrappedLine(line, room)))
+}
+
+function wrappedLine(line: string, room: number): readonly string[] {
+  const parts: string[] = []
+  let rest = line
+  while (rest.length > room) {
+    const at = rest.lastIndexOf(' ', room)
+    const end = at > INDENT.length * 2 ? at : room
+    parts.push(rest.slice(0, end))
+    rest = `${INDENT}${rest.slice(end).trimStart()}`
+  }
+  return [...parts, rest]
 }

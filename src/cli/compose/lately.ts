@@ -5,6 +5,8 @@ import { readLately } from '../../adapters/page/lately.ts'
 import type { EndedSlot } from '../../adapters/page/sightings.ts'
 import { stateFiles } from '../../adapters/state/state-files.ts'
 import type { Token } from '../../domain/token.ts'
+import { parseAmount } from '../../domain/units.ts'
+import { type AmountData, amountData } from '../amount-data.ts'
 
 /** The last slot of each strategy that has ended, as far as the newest files of the journal say. */
 export async function lastSlotsIn(
@@ -24,13 +26,21 @@ export async function lastSlotsIn(
 export async function holdingsOverTime(
   stateDir: string,
   query: { readonly valueToken: Token | undefined; readonly sinceMs: number | undefined },
-): Promise<readonly { readonly at: string; readonly value: string | null }[]> {
+): Promise<readonly { readonly at: string; readonly value: AmountData | null }[]> {
   const { valueToken, sinceMs = Number.NEGATIVE_INFINITY } = query
   const samples = await readHoldings(join(stateDir, HOLDINGS_FILE))
   return samples
     .filter((sample) => sample.at * 1000 >= sinceMs && sample.valueToken === valueToken?.symbol)
     .map(({ at, value }) => ({
       at: new Date(at * 1000).toISOString(),
-      value: value === null ? null : `${value}`,
+      value: value === null || valueToken === undefined ? null : figureData(value, valueToken),
     }))
+}
+
+/** A figure of a curve is a float: of more places than these it knows nothing. */
+const FIGURE_PLACES = 6
+
+function figureData(value: number, { symbol }: Token): AmountData | null {
+  const amount = parseAmount(value.toFixed(FIGURE_PLACES), FIGURE_PLACES)
+  return amount === undefined ? null : amountData(amount, { symbol, decimals: FIGURE_PLACES })
 }

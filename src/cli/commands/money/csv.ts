@@ -1,13 +1,25 @@
-/** Rows of a CSV file, the heading first (RFC 4180, lines end with LF). */
-export type CsvRows = readonly (readonly (string | number | null)[])[]
+type Cell = string | number | null
 
-export function csvText(rows: CsvRows): string {
-  return rows.map((row) => `${row.map(cellText).join(',')}\n`).join('')
+/** Rows of a CSV file, the heading first (RFC 4180, lines end with LF). */
+export type CsvRows = readonly (readonly Cell[])[]
+
+/** `quoted`: every cell, for who reads it that way, or only those that need it. */
+export function csvText(rows: CsvRows, quoted: 'all' | 'needed' = 'needed'): string {
+  const text = quoted === 'all' ? (cell: Cell) => quotedText(plainText(cell)) : cellText
+  return rows.map((row) => `${row.map(text).join(',')}\n`).join('')
+}
+
+function cellText(cell: Cell): string {
+  const text = plainText(cell)
+  return /[",\r\n]/.test(text) ? quotedText(text) : text
+}
+
+function quotedText(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
 }
 
 /** A spreadsheet would take text that begins like a formula for one: no cell of ours does, but what a strategy's file names may. */
-function cellText(cell: string | number | null): string {
+function plainText(cell: Cell): string {
   if (cell === null) return ''
-  const text = typeof cell === 'string' && /^[=+@\t]/.test(cell) ? `'${cell}` : `${cell}`
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return typeof cell === 'string' && /^[=+@\t]/.test(cell) ? `'${cell}` : `${cell}`
 }

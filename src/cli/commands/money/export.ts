@@ -42,6 +42,6 @@ function textOf(entries: readonly Entry[], format: ExportOptions['format']): str
     case 'koinly':
       return csvText(koinlyRows(entries))
     case 'cointracking':
-      return csvText(trackingRows(entries))
+      return csvText(trackingRows(entries), 'all')
   }
 }

@@ -82,15 +82,14 @@ export type PortfolioData = {
     readonly value: AmountData | null
   }[]
   /** Over time, as the daemon noted it; oldest first. */
-  readonly past: readonly { readonly at: string; readonly value: string | null }[]
+  readonly past: readonly { readonly at: string; readonly value: AmountData | null }[]
 }
 
 export type CapData = {
   readonly strategy: string | null
   readonly window: CapUse['window']
-  readonly token: string
-  readonly used: string
-  readonly cap: string
+  readonly used: AmountData
+  readonly cap: AmountData
 }
 
 export function figuresData(figures: Figures, valueToken: Token | undefined): FiguresData {
@@ -186,9 +185,8 @@ export function capsData(...query: Parameters<typeof capsOf>): readonly CapData[
   return capsOf(...query).map(({ strategy, window, token, used, cap }) => ({
     strategy: strategy ?? null,
     window,
-    token: token.symbol,
-    used: formatAmount(used, token.decimals),
-    cap: formatAmount(cap, token.decimals),
+    used: amountData(used, token),
+    cap: amountData(cap, token),
   }))
 }
 

@@ -1,6 +1,6 @@
 import { briefDecimal } from '../../../domain/units.ts'
 import { shortText } from '../../amount-data.ts'
-import { type Column, tableLines } from '../../table.ts'
+import { type Column, tableLines, wrapped } from '../../table.ts'
 import type { CsvRows } from './csv.ts'
 import type { FiguresData, ProfitData, ReportData, TradedData } from './report-data.ts'
 import { sparkline } from './sparkline.ts'
@@ -29,9 +29,10 @@ export function reportLines(data: ReportData, { by, columns }: How): readonly st
     portfolioLines(data, columns),
     capLines(data, columns),
   ]
-  return sections
-    .filter((lines) => lines.length > 0)
-    .flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]))
+  const lines = sections
+    .filter((section) => section.length > 0)
+    .flatMap((section, at) => (at === 0 ? section : ['', ...section]))
+  return wrapped(lines, columns)
 }
 
 function dayText(at: string): string {
@@ -207,17 +208,13 @@ function portfolioLines({ portfolio }: ReportData, columns: number): readonly st
 const CHART_COLUMNS = 60
 
 function capLines({ caps }: ReportData, columns: number): readonly string[] {
-  const used = caps.filter(({ used: amount }) => amount !== '0')
+  const used = caps.filter(({ used: { amount } }) => amount !== '0')
   return tableLines<(typeof caps)[number]>(
     [
       { title: 'CAP OF', cell: ({ strategy }) => strategy ?? 'all', gives: true },
       { title: 'WINDOW', cell: ({ window }) => window },
-      {
-        title: 'USED',
-        cell: ({ used: amount, token }) => `${briefDecimal(amount)} ${token}`,
-        right: true,
-      },
-      { title: 'CAP', cell: ({ cap }) => briefDecimal(cap), right: true },
+      { title: 'USED', cell: ({ used: amount }) => shortText(amount), right: true },
+      { title: 'CAP', cell: ({ cap: { amount } }) => briefDecimal(amount), right: true },
     ],
     used,
     columns,

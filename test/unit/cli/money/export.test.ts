@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest'
+import { csvText } from '../../../../src/cli/commands/money/csv.ts'
+import { type ExportOptions, exportEntries } from '../../../../src/cli/commands/money/export.ts'
+import {
+  entryRows,
+  koinlyRows,
+  trackingRows,
+} from '../../../../src/cli/commands/money/export-formats.ts'
+import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
+import type { Entry } from '../../../../src/domain/ledger/entry.ts'
+import { baseUnits } from '../../../../src/domain/units.ts'
+import {
+  BOUND,
+  bytes32,
+  filledSlot,
+  fillOf,
+  intentOf,
+  opened,
+  scheduled,
+} from '../../../support/state/journal-story.ts'
+import { aCall, aTrade, someGas, unproven } from '../../domain/ledger/entries.ts'
+import { aPlace, printed } from '../reading-fixture.ts'
+
+const AT_MS = Date.UTC(2027, 2, 9, 7, 5, 3, 250)
+const ENTRIES: readonly Entry[] = [
+  aTrade({ atMs: AT_MS, fee: 12_500n, vsFeedBps: -1.5 }),
+  aCall({ atMs: AT_MS, value: 10n ** 15n, charged: 2n * 10n ** 15n }),
+  someGas({ atMs: AT_MS, fee: 21_000n * 10n ** 9n }),
+  unproven({ atMs: AT_MS }),
+]
+const [trade, call, gas] = [bytes32(1), bytes32(2), bytes32(3)]
+
+/** What a spreadsheet reads of a text (RFC 4180). */
+function read(text: string): readonly (readonly string[])[] {
+  const rows: string[][] = [[]]
+  const cell = /("(?:[^"]|"")*"|[^",\n]*)(,|\n)/y
+  while (cell.lastIndex < text.length) {
+    const [, field = '', end] = cell.exec(text) ?? []
+    if (end === undefined) throw new Error(`no cell at ${cell.lastIndex} of ${text}`)
+    rows.at(-1)?.push(field.replace(/^"|"$/g, '').replaceAll('""', '"'))
+    if (end === '\n') rows.push([])
+  }
+  return rows.slice(0, -1)
+}
+
+test('Koinly reads its universal template: what was sent, received and paid as a fee, times in UTC', () => {
+  const text = csvText(koinlyRows(ENTRIES))
+  expect(text.split('\n')[0]).toBe(
+    'Date,Sent Amount,Sent Currency,Received Amount,Received Currency,Fee Amount,Fee Currency,Net Worth Amount,Net Worth Currency,Label,Description,TxHash',
+  )
+  const id = 'weekly-eth:1:0'
+  const date = '2027-03-09 07:05:03 UTC'
+  expect(read(text).slice(1)).toEqual([
+    [date, '25', 'USDC', '0.01', 'WETH', '', '', '', '', '', id, trade],
+    [
+      date,
+      '0.001',
+      'ETH',
+      '',
+      '',
+      '0.002',
+      'ETH',
+      '',
+      '',
+      '',
+      `claim(address) (aggregated) ${id}`,
+      call,
+    ],
+    [date, '0.000021', 'ETH', '', '', '', '', '', '', 'cost', `wrap ${id}`, gas],
+    [date, '25', 'USDC', '', '', '', '', '', '', '', `not proven ${id}`, ''],
+  ])
+})
+
+test('CoinTracking reads its own columns, all of them quoted, and days as it writes them', () => {
+  const text = csvText(trackingRows(ENTRIES), 'all')
+  expect(text.split('\n')[0]).toBe(
+    '"Type","Buy Amount","Buy Currency","Sell Amount","Sell Currency","Fee","Fee Currency","Exchange","Trade-Group","Comment","Date","Tx-ID"',
+  )
+  const id = 'weekly-eth:1:0'
+  const from = ['tranched', 'weekly-eth'] as const
+  const date = '09.03.2027 07:05:03'
+  expect(read(text).slice(1)).toEqual([
+    ['Trade', '0.01', 'WETH', '25', 'USDC', '', '', ...from, id, date, trade],
+    [
+      'Spend',
+      '',
+      '',
+      '0.001',
+      'ETH',
+      '0.002',
+      'ETH',
+      ...from,
+      `claim(address) (aggregated) ${id}`,
+      date,
+      call,
+    ],
+    ['Other Fee', '', '', '0.000021', 'ETH', '', '', ...from, `wrap ${id}`, date, gas],
+    ['Spend', '', '', '25', 'USDC', '', '', ...from, `not proven ${id}`, date, ''],
+  ])
+})
+
+test('a call that carried nothing and cost nothing that is known is left out where balances are counted', () => {
+  const nothing = [aCall({ charged: undefined })]
+  expect(koinlyRows(nothing)).toHaveLength(1)
+  expect(trackingRows(nothing)).toHaveLength(1)
+  expect(entryRows(nothing)).toHaveLength(2)
+})
+
+test('cells with commas, quotes and line ends are quoted, and none is taken for a formula', () => {
+  const cells = ['plain', 'a,b', 'say "so"', 'two\nlines', '=1+1', '@x', '+1', null, 1.5]
+  const text = csvText([cells])
+  expect(text).toBe(`plain,"a,b","say ""so""","two\nlines",'=1+1,'@x,'+1,,1.5\n`)
+  const label = `swap(address,(uint256,string))`
+  const [, row] = read(csvText(entryRows([aCall({ label })])))
+  expect(row).toContain(`${label} (aggregated)`)
+})
+
+describe('the command', () => {
+  const [first, second] = [1_799_000_000, 1_799_100_000]
+  const FILLED = [BOUND, scheduled(), ...filledSlot(first), ...filledSlot(second)]
+  const asked = async (events: readonly JournalEvent[], options: Partial<ExportOptions>) => {
+    const { config } = await aPlace(events)
+    return printed((io) => exportEntries({ config, format: 'csv', ...options }, io))
+  }
+  const amounts = { paid: baseUnits(24_900_000n), received: baseUnits(10n ** 16n) }
+  const intent = intentOf(first)
+  const PAPER: readonly JournalEvent[] = [
+    { ...BOUND, mode: 'dry-run' },
+    scheduled(),
+    opened(intent),
+    { type: 'paper-filled', intentId: intent.id, attempt: 1, ...amounts },
+  ]
+
+  test('writes an entry a line as CSV, oldest first', async () => {
+    const { stdout, code } = await asked(FILLED, {})
+    const [heading = [], ...rows] = read(stdout)
+    expect(heading.slice(0, 9)).toEqual([
+      ...['at', 'type', 'paper', 'strategy', 'intent', 'sold', 'sold_token', 'bought'],
+      'bought_token',
+    ])
+    expect(rows.map((row) => row[4])).toEqual([`weekly-eth:${first}:0`, `weekly-eth:${second}:0`])
+    for (const row of rows) expect(row).toHaveLength(heading.length)
+    expect(code).toBe(0)
+  })
+
+  test('writes JSON lines, amounts with their token and times as ISO', async () => {
+    for (const options of [{ format: 'jsonl' }, { json: true }] as const) {
+      const { stdout } = await asked(FILLED, options)
+      const entries = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      expect(entries).toHaveLength(2)
+      expect(entries[0]).toEqual({
+        at: '2027-01-15T08:00:05.000Z',
+        ...{ type: 'trade', paper: false, strategy: 'weekly-eth', intentId: intent.id },
+        ...{ sold: { amount: '24.9', token: 'USDC' }, bought: { amount: '0.0061', token: 'WETH' } },
+        ...{ cost: null, fee: null, vsFeedBps: null, what: null },
+        txHash: fillOf(intent).txHash,
+      })
+    }
+  })
+
+  test('begins where it is asked to', async () => {
+    const { stdout } = await asked(FILLED, { since: Date.UTC(2027, 0, 15, 8, 0, 6), json: true })
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).intentId),
+    ).toEqual([`weekly-eth:${second}:0`])
+  })
+
+  test.each(['koinly', 'cointracking'] as const)(
+    'leaves out for %s what was on paper, says so, and gives it on demand',
+    async (format) => {
+      const without = await asked(PAPER, { format })
+      expect(read(without.stdout)).toHaveLength(1)
+      expect(without.stderr).toMatch(
+        /^export: 1 fill is on paper \(dry-run\) and left out; --paper /,
+      )
+      const all = await asked(PAPER, { format, paper: true })
+      const [, row] = read(all.stdout)
+      expect(row).toContain(`on paper: ${intent.id}`)
+      expect(all.stderr).toBe('')
+    },
+  )
+
+  test.each(['csv', 'jsonl'] as const)('marks in %s what was on paper', async (format) => {
+    const { stdout, stderr } = await asked(PAPER, { format })
+    if (format === 'csv') expect(read(stdout)[1]?.[2]).toBe('yes')
+    else expect(JSON.parse(stdout)).toMatchObject({ paper: true, txHash: null })
+    expect(stderr).toBe('')
+  })
+})

@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { AmountData } from '../../../../src/cli/amount-data.ts'
+import type { FiguresData, ReportData } from '../../../../src/cli/commands/money/report-data.ts'
+import { reportLines, reportRows } from '../../../../src/cli/commands/money/report-text.ts'
+import { formatAmount } from '../../../../src/domain/units.ts'
+
+const amount = (most = 2n ** 256n): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.bigInt({ min: 0n, max: most }), fc.constantFrom(0, 6, 18))
+    .map(([units, decimals]) => formatAmount(units, decimals))
+const token = fc.constantFrom('USDC', 'WETH', 'DAI', 'cbBTC', 'aBasUSDbC')
+const amountData: fc.Arbitrary<AmountData> = fc.record({ amount: amount(), token })
+const both = fc.record({ fifo: amountData, average: amountData })
+const orNull = <Value>(of: fc.Arbitrary<Value>) => fc.option(of, { nil: null })
+const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,62}$/)
+const count = fc.nat({ max: 1_000_000 })
+
+const figures: fc.Arbitrary<FiguresData> = fc.record({
+  fills: count,
+  calls: count,
+  unproven: fc.record({ orders: count, amounts: fc.array(amountData, { maxLength: 4 }) }),
+  trades: fc.array(
+    fc.record({
+      fills: count,
+      sold: amountData,
+      bought: amountData,
+      averagePrice: orNull(amount()),
+      vsFeedBps: orNull(fc.integer({ min: -1_000_000, max: 1_000_000 }).map((bps) => bps / 100)),
+      fee: amountData,
+    }),
+    { maxLength: 4 },
+  ),
+  charged: amountData,
+  callsWithoutCharge: count,
+  carried: amountData,
+  gas: amountData,
+  realised: orNull(both),
+})
+
+const at = fc.integer({ min: 1_700_000_000, max: 1_900_000_000 }).map((seconds) => {
+  return new Date(seconds * 1000).toISOString()
+})
+
+const reportData: fc.Arbitrary<ReportData> = fc.record({
+  paper: fc.boolean(),
+  since: orNull(at),
+  until: at,
+  timezone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/Argentina/ComodRivadavia'),
+  valueToken: orNull(token),
+  total: figures,
+  groups: fc.array(
+    fc.tuple(name, figures).map(([key, rest]) => ({ key, ...rest })),
+    { maxLength: 4 },
+  ),
+  profit: orNull(
+    fc.record({
+      cost: both,
+      realised: both,
+      unrealised: orNull(both),
+      proceedsOfUnknownCost: amountData,
+      held: fc.array(fc.record({ amount: amountData, cost: both, value: orNull(amountData) }), {
+        maxLength: 4,
+      }),
+    }),
+  ),
+  portfolio: fc.record({
+    unknown: orNull(fc.string({ maxLength: 200, unit: fc.constantFrom('a', ' ', ':') })),
+    total: orNull(amountData),
+    holdings: fc.array(
+      fc.record({ amount: orNull(amountData), token, value: orNull(amountData) }),
+      { maxLength: 4 },
+    ),
+    past: fc.array(fc.record({ at, value: orNull(amountData) }), { maxLength: 4 }),
+  }),
+  caps: fc.array(
+    fc.record({
+      strategy: orNull(name),
+      window: fc.constantFrom('hour', 'day', 'week', 'total'),
+      used: amountData,
+      cap: amountData,
+    }),
+    { maxLength: 4 },
+  ),
+})
+
+const BY = [undefined, 'day', 'strategy', 'token'] as const
+
+test('a report fits a terminal of 60 columns whatever there is to report, and a wider one', () => {
+  fc.assert(
+    fc.property(
+      reportData,
+      fc.constantFrom(...BY),
+      fc.constantFrom(60, 61, 80, 140),
+      (data, by, columns) => {
+        for (const line of reportLines(data, { by, columns })) {
+          expect(line.length, line).toBeLessThanOrEqual(columns)
+          expect(line).not.toMatch(/undefined|NaN|\[object|\n/)
+        }
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('every row of the spreadsheet has a cell for each heading', () => {
+  fc.assert(
+    fc.property(reportData, fc.constantFrom(...BY), (data, by) => {
+      const [heading, ...rows] = reportRows(data, by)
+      for (const row of rows) expect(row).toHaveLength(heading?.length ?? 0)
+    }),
+    { numRuns: 100 },
+  )
+})

@@ -1,0 +1,176 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { history } from '../../../src/cli/commands/look/history.ts'
+import { status } from '../../../src/cli/commands/look/status.ts'
+import { why } from '../../../src/cli/commands/look/why.ts'
+import { exportEntries } from '../../../src/cli/commands/money/export.ts'
+import { report } from '../../../src/cli/commands/money/report.ts'
+import type { Io } from '../../../src/cli/io.ts'
+import type { ConfigOptions } from '../../../src/cli/load.ts'
+import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-story.ts'
+import { edit, STRATEGY as FILE, plain } from '../config/config-fixture.ts'
+import { aPlace, type Place, type Printed, printed } from './reading-fixture.ts'
+
+const SLOT = 1_799_999_000
+const NOW_MS = 1_800_000_000_000
+const EVENTS = [BOUND, scheduled(), ...filledSlot(SLOT)]
+
+/** Every command that only looks, and what it says of the one fill there is. */
+const COMMANDS = {
+  status: [(options: ConfigOptions, io: Io) => status(options, io, NOW_MS), /weekly-eth +filled/],
+  history: [
+    (options: ConfigOptions, io: Io) => history({ ...options, limit: 10 }, io),
+    /24\.9 USDC -> 0\.0061 WETH/,
+  ],
+  why: [
+    (options: ConfigOptions, io: Io) => why(STRATEGY, options, io, NOW_MS),
+    /filled: 24\.9 USDC for 0\.0061 WETH/,
+  ],
+  report: [
+    (options: ConfigOptions, io: Io) => report({ ...options, timezone: 'UTC' }, io, NOW_MS),
+    /24\.9 USDC +0\.0061 WETH/,
+  ],
+  export: [
+    (options: ConfigOptions, io: Io) => exportEntries({ ...options, format: 'csv' }, io),
+    /,24\.9,USDC,0\.0061,WETH,/,
+  ],
+} as const
+
+/** What can be wrong with the files, and what is said of it. */
+const FAULTS: readonly {
+  readonly what: string
+  readonly says: RegExp
+  readonly place: () => Promise<{ readonly place: Place; readonly options: ConfigOptions }>
+}[] = [
+  {
+    what: 'a strategy file is broken',
+    says: /weekly-eth\.yaml:6:1 amuont: unknown key[\s\S]*did you mean `amount`\?/,
+    async place() {
+      const place = await aPlace(EVENTS, { strategy: edit(FILE, 'amount:', 'amuont:') })
+      return { place, options: { config: place.config } }
+    },
+  },
+  {
+    what: 'the config has a key that is not known',
+    says: /config\.yaml:3:1 wallts: unknown key/,
+    async place() {
+      const place = await aPlace(EVENTS, {
+        config: (text) => edit(text, 'mode: dry-run', 'wallts: {}\nmode: dry-run'),
+      })
+      return { place, options: { config: place.config } }
+    },
+  },
+  {
+    what: 'there is no config at all, and --state-dir says where the state is',
+    says: /config\.yaml there is no such file/,
+    async place() {
+      const place = await aPlace(EVENTS)
+      rmSync(place.config)
+      return { place, options: { config: place.config, stateDir: place.stateDir } }
+    },
+  },
+]
+
+describe.each(FAULTS)('while $what', ({ says, place: make }) => {
+  test.each(Object.entries(COMMANDS))(
+    '%s says what the state knows, and what is wrong on stderr',
+    async (_, [command, shows]) => {
+      const { options } = await make()
+      const { code, stdout, stderr } = await printed((io) => command(options, io))
+      expect(stdout).toMatch(shows)
+      expect(stderr).toMatch(says)
+      expect(stdout).not.toMatch(says)
+      expect(code).toBe(0)
+    },
+  )
+
+  test.each(Object.entries(COMMANDS).filter(([name]) => name !== 'export'))(
+    '%s --json has it under problems',
+    async (_, [command]) => {
+      const { options } = await make()
+      const { code, stdout } = await printed((io) => command({ ...options, json: true }, io))
+      const { problems } = JSON.parse(stdout)
+      expect(problems).toHaveLength(1)
+      expect(plain(problems[0])).toMatch(says)
+      expect(code).toBe(0)
+    },
+  )
+
+  test('export --json keeps to entries on stdout, a line each', async () => {
+    const { options } = await make()
+    const { code, stdout, stderr } = await printed((io) =>
+      exportEntries({ ...options, format: 'csv', json: true }, io),
+    )
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).type),
+    ).toEqual(['trade'])
+    expect(stderr).toMatch(says)
+    expect(code).toBe(0)
+  })
+})
+
+test.each(Object.entries(COMMANDS))(
+  '%s says nothing of problems where there are none',
+  async (_, [command]) => {
+    const { config } = await aPlace(EVENTS)
+    const { code, stderr } = await printed((io) => command({ config }, io))
+    expect(stderr).toBe('')
+    expect(code).toBe(0)
+  },
+)
+
+test.each(Object.entries(COMMANDS))(
+  '%s fails where no state was ever made, and says where it looked',
+  async (_, [command]) => {
+    const { config, stateDir } = await aPlace(EVENTS)
+    rmSync(stateDir, { recursive: true })
+    const { code, stdout, stderr } = await printed((io) => command({ config }, io))
+    expect(stderr).toContain(`${stateDir} there is no state here yet`)
+    expect(stdout).toBe('')
+    expect(code).toBe(1)
+  },
+)
+
+test.each(Object.entries(COMMANDS))(
+  '%s ends with 78 where nothing says where the state is',
+  async (_, [command]) => {
+    const { dir } = await aPlace(EVENTS)
+    const config = join(dir, 'other.yaml')
+    writeFileSync(config, 'mode: [live\n')
+    const { code, stderr } = await printed((io) => command({ config }, io))
+    expect(stderr).toContain(config)
+    expect(code).toBe(78)
+  },
+)
+
+describe('a name that no strategy has', () => {
+  const asked = async (
+    command: (config: string, io: Io) => ReturnType<typeof why>,
+  ): Promise<Printed> => {
+    const { config } = await aPlace([...EVENTS, scheduled('daily-dai')])
+    return printed((io) => command(config, io))
+  }
+
+  test.each([
+    ['why', (config: string, io: Io) => why('weekly-etc', { config }, io, NOW_MS)],
+    [
+      'history',
+      (config: string, io: Io) => history({ config, limit: 9, strategy: 'weekly-etc' }, io),
+    ],
+  ])('is an error of %s that names the nearest', async (name, command) => {
+    const { code, stdout, stderr } = await asked(command)
+    expect(stderr).toBe(`${name}: no strategy is called weekly-etc; did you mean weekly-eth?\n`)
+    expect(stdout).toBe('')
+    expect(code).toBe(1)
+  })
+
+  test('lists those that there are where none is near', async () => {
+    const { code, stderr } = await asked((config, io) => why('zzzzzzzz', { config }, io, NOW_MS))
+    expect(stderr).toBe('why: no strategy is called zzzzzzzz; there are: daily-dai, weekly-eth\n')
+    expect(code).toBe(1)
+  })
+})

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Column, tableLines, wrapped } from '../../../src/cli/table.ts'
+
+type Row = { readonly name: string; readonly amount: string; readonly note: string }
+
+const NAME: Column<Row> = { title: 'NAME', cell: ({ name }) => name }
+const AMOUNT: Column<Row> = { title: 'AMOUNT', cell: ({ amount }) => amount, right: true }
+const NOTE: Column<Row> = { title: 'NOTE', cell: ({ note }) => note }
+
+const ROWS: readonly Row[] = [
+  { name: 'a', amount: '1', note: 'first' },
+  { name: 'longer', amount: '1000', note: '' },
+]
+
+test('cells stand under their title, numbers by their last digit, and no line ends in blanks', () => {
+  expect(tableLines([NAME, AMOUNT, NOTE], ROWS, 80)).toEqual([
+    'NAME    AMOUNT  NOTE',
+    'a            1  first',
+    'longer    1000',
+  ])
+})
+
+test('no rows make no lines, and a column without any text is left out', () => {
+  expect(tableLines([NAME], [], 80)).toEqual([])
+  const empty: Column<Row> = { title: 'EMPTY', cell: () => '' }
+  expect(tableLines([NAME, empty], ROWS, 80)).toEqual(['NAME', 'a', 'longer'])
+})
+
+const WIDE = [{ name: 'x'.repeat(30), amount: '9'.repeat(20), note: 'n'.repeat(30) }]
+
+test('what gives way is cut where the whole is too wide, and nothing else is', () => {
+  const [, line = ''] = tableLines([NAME, AMOUNT, { ...NOTE, gives: true }], WIDE, 70)
+  expect(line).toBe(`${'x'.repeat(30)}  ${'9'.repeat(20)}  ${'n'.repeat(15)}…`)
+})
+
+test('what is optional is left out before what gives way becomes too narrow', () => {
+  const optional = { ...NAME, optional: true }
+  const [title, line] = tableLines([optional, AMOUNT, { ...NOTE, gives: true }], WIDE, 60)
+  expect(title).toMatch(/^ +AMOUNT {2}NOTE$/)
+  expect(line).toBe(`${'9'.repeat(20)}  ${'n'.repeat(30)}`)
+})
+
+test('columns that do not fit beside each other go on in a line below, their titles too', () => {
+  expect(tableLines([NAME, AMOUNT, NOTE], WIDE, 60)).toEqual([
+    `NAME${' '.repeat(28)}${'AMOUNT'.padStart(20)}`,
+    '  NOTE',
+    `${'x'.repeat(30)}  ${'9'.repeat(20)}`,
+    `  ${'n'.repeat(30)}`,
+  ])
+})
+
+const text = fc.string({ unit: fc.constantFrom('a', '7', '.', ' '), maxLength: 90 })
+
+test('no line of a table is wider than the terminal, and no amount that fits is cut', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ name: text, amount: text, note: text }), { minLength: 1, maxLength: 5 }),
+      fc.integer({ min: 60, max: 130 }),
+      fc.boolean(),
+      (rows, columns, gives) => {
+        const lines = tableLines([NAME, AMOUNT, { ...NOTE, gives }], rows, columns)
+        for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns)
+        const whole = lines.join('\n')
+        for (const { amount } of rows)
+          if (amount.length <= columns - 2) expect(whole).toContain(amount.trim())
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('a line that is too long goes on below between words, and a short one stays as it is', () => {
+  const words = 'some words that are together longer than sixty columns allow here'
+  expect(wrapped(['short', words], 60)).toEqual([
+    'short',
+    'some words that are together longer than sixty columns allow',
+    '  here',
+  ])
+  expect(wrapped([words], Number.POSITIVE_INFINITY)).toEqual([words])
+  fc.assert(
+    fc.property(fc.array(text), fc.integer({ min: 60, max: 90 }), (lines, columns) => {
+      const shown = wrapped(lines, columns)
+      for (const line of shown) expect(line.length).toBeLessThanOrEqual(columns)
+      expect(shown.join('').replaceAll(' ', '')).toBe(lines.join('').replaceAll(' ', ''))
+    }),
+  )
+})
