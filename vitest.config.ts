@@ -12,7 +12,7 @@ export const LONG = [
   'test/e2e/{accounts,aggregated-calls,aggregator-setup,benchmarks,canaries,disbelief}.test.ts',
   'test/e2e/{dishonest-quotes,embedded,faulty-nodes,halting,interrupted-start}.test.ts',
   'test/e2e/{kinds,modules}.test.ts',
-  'test/e2e/{never-filled,node-ahead,refused-start,remote-control,rollback}.test.ts',
+  'test/e2e/{never-filled,node-ahead,reconciled,refused-start,remote-control,rollback}.test.ts',
   'test/e2e/{sandbox-settings,service-faults}.test.ts',
   'test/e2e/{settling,settling-calls,state,state-new}.test.ts',
   'test/e2e/{stopping,top-ups}.test.ts',

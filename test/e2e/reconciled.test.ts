@@ -1,0 +1,235 @@
+import { expect, test, vi } from 'vitest'
+import type { StatusReport } from '../../src/cli/commands/look/status-report.ts'
+import type { EntryData } from '../../src/cli/commands/money/export-formats.ts'
+import type { ReportData } from '../../src/cli/commands/money/report-data.ts'
+import { parseAmount } from '../../src/domain/units.ts'
+import type { Running } from '../support/process/cli.ts'
+import { type Funds, type Operator, setUpAccount } from './operator.ts'
+import {
+  balancesOf,
+  everySecond,
+  metricsOf,
+  nodeCall,
+  type StrategyFiles,
+  startRehearsal,
+} from './rehearsal.ts'
+
+const ORDERS = 500
+const OF_EACH_VENUE = 50
+/** Of the test; processes would outlive it by as much. */
+const WITHIN_MS = 420_000
+const LEASH = ['--for', '9m'] as const
+/** Covers what some hundreds of calls are charged, so that nothing is topped up meanwhile. */
+const ETHER_DEPOSITED = '1'
+
+const DEMO_CALL = {
+  ...{ kind: 'call', to: 'demo', function: 'record(bytes32)', args: [`0x${'74'.repeat(32)}`] },
+  ...{ value: '0.00001', gasLimit: '150000', limits: { perDay: '10' } },
+  ...{ sell: undefined, buy: undefined, amount: undefined },
+}
+
+/** Both venues, ETH on either side, both sides of an amount, and orders of more than one leg. */
+const FILES: StrategyFiles = {
+  ...everySecond('buy-weth'),
+  ...everySecond('sell-weth', { sell: 'WETH', buy: 'USDC', amount: '0.006' }),
+  ...everySecond('buy-exact', { amount: undefined, buyAmount: '0.005' }),
+  ...everySecond('dai-to-eth', { sell: 'DAI', buy: 'ETH', amount: '10' }),
+  ...everySecond('eth-to-usdc', {
+    ...{ sell: 'ETH', amount: '0.002', buy: 'USDC', slippageBps: 100 },
+    limits: { perDay: '10' },
+  }),
+  ...everySecond('rebalance', {
+    ...{ kind: 'rebalance', targets: { AERO: '50%', DAI: '50%' }, quote: 'USDC' },
+    ...{ band: '0.01%', minTrade: '0.1', sell: undefined, buy: undefined, amount: undefined },
+    limits: { perDay: { AERO: '900000', DAI: '900000' } },
+  }),
+  ...everySecond('call', DEMO_CALL),
+}
+
+/** What is filled by now, by the daemon's own metrics. */
+async function filled(daemon: Running) {
+  const counts = [...(await metricsOf(daemon))].flatMap(([name, count]) => {
+    const [, strategy = '', venue = ''] =
+      /^tranched_fills_total\{strategy="([^"]+)",venue="([^"]+)"\}$/.exec(name) ?? []
+    return strategy === '' ? [] : [{ strategy, isSwap: venue === 'gasless', count }]
+  })
+  const sum = (of: typeof counts) => of.reduce((total, { count }) => total + count, 0)
+  return {
+    all: sum(counts),
+    swaps: sum(counts.filter(({ isSwap }) => isSwap)),
+    calls: sum(counts.filter(({ isSwap }) => !isSwap)),
+    strategies: new Set(counts.filter(({ count }) => count > 0).map(({ strategy }) => strategy)),
+  }
+}
+
+/** Trades until there is enough of everything, then lets what is under way come to its end. */
+async function tradeFully({ rehearsal, command }: Operator): Promise<void> {
+  const daemon = rehearsal.daemon([...LEASH])
+  const calm = { timeout: WITHIN_MS, interval: 1_000 }
+  await vi.waitFor(async () => {
+    const { all, swaps, calls, strategies } = await filled(daemon)
+    expect(all).toBeGreaterThanOrEqual(ORDERS)
+    expect(Math.min(swaps, calls)).toBeGreaterThanOrEqual(OF_EACH_VENUE)
+    expect([...strategies].sort()).toEqual(Object.keys(FILES).sort())
+  }, calm)
+  await command('pause')
+  await vi.waitFor(async () => {
+    expect((await metricsOf(daemon)).get('tranched_unresolved_intents')).toBe(0)
+  }, calm)
+  expect((await daemon.stop()).code).toBe(0)
+}
+
+/** Sums of base units under a name. */
+class Sums {
+  readonly #sums = new Map<string, bigint>()
+
+  add(name: string, amount: bigint): this {
+    this.#sums.set(name, this.of(name) + amount)
+    return this
+  }
+
+  of(name: string): bigint {
+    return this.#sums.get(name) ?? 0n
+  }
+
+  [Symbol.iterator](): Iterator<[string, bigint]> {
+    return [...this.#sums].sort(([a], [b]) => (a < b ? -1 : 1))[Symbol.iterator]()
+  }
+}
+
+type Amount = { readonly amount: string; readonly token: string }
+
+function baseUnitsOf({ amount, token }: Amount): bigint {
+  const units = parseAmount(amount, token === 'USDC' ? 6 : 18)
+  if (units === undefined) throw new Error(`${amount} is no amount of ${token}`)
+  return units
+}
+
+type Transaction = { readonly value: string; readonly input: string }
+type Receipt = Readonly<Record<'status' | 'gasUsed' | 'effectiveGasPrice', string>>
+
+/** ETH into WETH by a transaction of our own, as the chain has it; below zero for the other way. */
+async function wrappedIn({ rehearsal: { report } }: Operator, { what, txHash }: EntryData) {
+  const transaction = await nodeCall<Transaction>(report, 'eth_getTransactionByHash', [txHash])
+  if (what === 'wrap') return BigInt(transaction.value)
+  return what === 'unwrap' ? -BigInt(`0x${transaction.input.slice(10)}`) : 0n
+}
+
+/** On the chain of the calls; all else is on that of the swaps. */
+function isOfAccount({ type, what }: EntryData): boolean {
+  return type === 'call' || what === 'deposit' || what === 'call'
+}
+
+function receiptOf(operator: Operator, each: EntryData): Promise<Receipt> {
+  const [method, params] = ['eth_getTransactionReceipt', [each.txHash]] as const
+  return isOfAccount(each)
+    ? operator.sepolia<Receipt>(method, params)
+    : nodeCall<Receipt>(operator.rehearsal.report, method, params)
+}
+
+async function holdingsOf({ rehearsal, account, sepolia, data }: Operator) {
+  const { available } = await data<Funds>('gastank status')
+  return {
+    trader: await balancesOf(rehearsal.report, rehearsal.config),
+    account: BigInt(await sepolia<string>('eth_getBalance', [account, 'latest'])),
+    tank: BigInt(available),
+  }
+}
+
+/** What trades, gas, wraps and unwraps have moved of the trader's, by the report and the export. */
+async function movedBy(operator: Operator, { total }: ReportData, gas: readonly EntryData[]) {
+  const moved = new Sums()
+  for (const { sold, bought } of total.trades)
+    moved.add(sold.token, -baseUnitsOf(sold)).add(bought.token, baseUnitsOf(bought))
+  for (const each of gas) {
+    const wrapped = await wrappedIn(operator, each)
+    moved.add('WETH', wrapped).add('ETH', -wrapped - costOf(each))
+  }
+  return moved
+}
+
+function costOf({ cost }: EntryData): bigint {
+  return cost === null ? 0n : baseUnitsOf(cost)
+}
+
+/** What the entries add up to, by what they are: a name as in `trade -USDC` for what was sold. */
+function sumsOf(entries: readonly EntryData[]): Sums {
+  const sums = new Sums()
+  for (const each of entries) {
+    const { type, sold, bought } = each
+    if (sold !== null) sums.add(`${type} -${sold.token}`, baseUnitsOf(sold))
+    if (bought !== null) sums.add(`${type} +${bought.token}`, baseUnitsOf(bought))
+    sums.add(`${type} cost`, costOf(each))
+    if (type !== 'gas') sums.add(type, 1n)
+  }
+  return sums
+}
+
+/** The same of the report's total. */
+function totalsOf({ total }: ReportData): Sums {
+  const sums = new Sums()
+  for (const { sold, bought } of total.trades)
+    sums
+      .add(`trade -${sold.token}`, baseUnitsOf(sold))
+      .add(`trade +${bought.token}`, baseUnitsOf(bought))
+  return sums
+    .add('trade', BigInt(total.fills))
+    .add('call', BigInt(total.calls))
+    .add('call cost', baseUnitsOf(total.charged))
+    .add('call -ETH', baseUnitsOf(total.carried))
+    .add('gas cost', baseUnitsOf(total.gas))
+}
+
+test(
+  `over ${ORDERS} orders of both venues the report says to the base unit what the chains say`,
+  async () => {
+    const flags = ['--block-interval', '500ms', '--aggregator-traffic-every', '0s']
+    const operator = await setUpAccount(await startRehearsal(FILES, [...LEASH, ...flags]))
+    const { command, data } = operator
+    await command(`gastank deposit ${ETHER_DEPOSITED} --yes`)
+    const since = `--since ${new Date().toISOString().slice(0, 19)}Z`
+    const before = await holdingsOf(operator)
+    await tradeFully(operator)
+    const after = await holdingsOf(operator)
+    expect((await data<StatusReport>('status')).openIntents).toEqual([])
+
+    const report = await data<ReportData>(`report ${since} --by strategy`)
+    const lines = (await command(`export --format jsonl ${since}`)).trimEnd().split('\n')
+    const entries = lines.map((line): EntryData => JSON.parse(line))
+    const { total } = report
+    expect(total.fills + total.calls).toBeGreaterThanOrEqual(ORDERS)
+    expect(total).toMatchObject({ callsWithoutCharge: 0, unproven: { orders: 0, amounts: [] } })
+
+    const gas = entries.filter(({ type }) => type === 'gas')
+    const ofTrader = gas.filter((each) => !isOfAccount(each))
+    expect(ofTrader.map(({ what }) => what)).toEqual(expect.arrayContaining(['wrap', 'unwrap']))
+    const moved = await movedBy(operator, report, ofTrader)
+    for (const [symbol, balance] of after.trader)
+      expect([symbol, (before.trader.get(symbol) ?? 0n) + moved.of(symbol)]).toEqual([
+        symbol,
+        balance,
+      ])
+    expect(before.tank - baseUnitsOf(total.charged)).toBe(after.tank)
+    const paid = gas.filter(isOfAccount).reduce((sum, each) => sum + costOf(each), 0n)
+    expect(before.account - baseUnitsOf(total.carried) - paid).toBe(after.account)
+
+    expect([...sumsOf(entries)].filter(([, sum]) => sum !== 0n)).toEqual(
+      [...totalsOf(report)].filter(([, sum]) => sum !== 0n),
+    )
+    const groups = report.groups.filter(({ key }) => key !== '(account)')
+    expect(groups.map(({ key }) => key)).toEqual(Object.keys(FILES).sort())
+    expect(groups.reduce((sum, { fills, calls }) => sum + fills + calls, 0)).toBe(
+      total.fills + total.calls,
+    )
+    for (const { token, amount } of report.portfolio.holdings)
+      expect(amount && baseUnitsOf(amount)).toBe(after.trader.get(token))
+
+    for (const each of entries) {
+      const { status, gasUsed, effectiveGasPrice } = await receiptOf(operator, each)
+      const fee = BigInt(gasUsed) * BigInt(effectiveGasPrice)
+      if (each.type === 'gas') expect(costOf(each)).toBe(fee)
+      else expect(status).toBe('0x1')
+    }
+  },
+  WITHIN_MS,
+)

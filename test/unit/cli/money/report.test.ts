@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { type ReportOptions, report } from '../../../../src/cli/commands/money/report.ts'
+import type { ReportData } from '../../../../src/cli/commands/money/report-data.ts'
+import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
+import { baseUnits } from '../../../../src/domain/units.ts'
+import {
+  BOUND,
+  callFor,
+  callIntentOf,
+  executionOf,
+  filledSlot,
+  intentOf,
+  opened,
+  scheduled,
+} from '../../../support/state/journal-story.ts'
+import { aPlace, printed } from '../reading-fixture.ts'
+
+const NOW_MS = Date.UTC(2027, 0, 15, 9)
+const [first, second] = [1_799_990_000, 1_799_999_000]
+const call = callIntentOf(second, 'poke')
+const CALLED: readonly JournalEvent[] = [
+  scheduled('poke'),
+  opened(call),
+  { type: 'call-recorded', intentId: call.id, call: callFor(call, { attempt: 1, nonce: 0n }) },
+  { type: 'call-proven', intentId: call.id, attempt: 1, execution: executionOf(call) },
+]
+const EVENTS = [BOUND, scheduled(), ...filledSlot(first), ...filledSlot(second), ...CALLED]
+
+async function asked(
+  events: readonly JournalEvent[],
+  options: Partial<ReportOptions> = {},
+  columns?: number,
+) {
+  const { config } = await aPlace(events)
+  const all = { config, timezone: 'UTC', ...options }
+  return printed((io) => report(all, io, NOW_MS), columns)
+}
+
+async function data(events: readonly JournalEvent[], options: Partial<ReportOptions> = {}) {
+  const { stdout } = await asked(events, { ...options, json: true })
+  return JSON.parse(stdout) as ReportData
+}
+
+const usdc = (amount: string) => ({ amount, token: 'USDC' })
+const weth = (amount: string) => ({ amount, token: 'WETH' })
+const eth = (amount: string) => ({ amount, token: 'ETH' })
+
+test('as data it has every amount as decimal text with its token, and times as ISO', async () => {
+  const said = await data(EVENTS)
+  expect(said).toMatchObject({
+    ...{ paper: false, since: null, until: '2027-01-15T09:00:00.000Z', valueToken: 'USDC' },
+    total: {
+      ...{ fills: 2, calls: 1, callsWithoutCharge: 0 },
+      trades: [
+        {
+          ...{ fills: 2, sold: usdc('49.8'), bought: weth('0.0122'), fee: usdc('0') },
+          averagePrice: '4081.96721311475409836',
+          vsFeedBps: null,
+        },
+      ],
+      charged: eth('0.000000000000000007'),
+      carried: eth('0.000000000000000003'),
+      gas: eth('0'),
+      realised: { fifo: usdc('0'), average: usdc('0') },
+      unproven: { orders: 0, amounts: [] },
+    },
+    groups: [],
+    profit: {
+      cost: { fifo: usdc('49.8'), average: usdc('49.8') },
+      unrealised: null,
+      proceedsOfUnknownCost: usdc('0'),
+      held: [{ amount: weth('0.0122'), value: null }],
+    },
+  })
+  const day = said.caps.find(({ strategy, window }) => strategy === null && window === 'day')
+  expect(day).toEqual({ strategy: null, window: 'day', used: usdc('49.8'), cap: usdc('1000') })
+  // Base units have no token beside them: none of them is in the document.
+  expect(JSON.stringify(said)).not.toMatch(/49800000|12200000000000000/)
+})
+
+test('it says what it can where no node answers, and why the rest is unknown', async () => {
+  const { portfolio, profit } = await data(EVENTS)
+  expect(portfolio).toMatchObject({ total: null, holdings: [] })
+  expect(portfolio.unknown).toMatch(/./)
+  expect(profit?.unrealised).toBeNull()
+  const { stdout, code } = await asked(EVENTS)
+  expect(stdout).toMatch(/^portfolio now unknown: ./m)
+  expect(stdout).toMatch(/unrealised profit +no price +no price/)
+  expect(code).toBe(0)
+})
+
+test('figures begin where they are asked to; costs do not', async () => {
+  const said = await data(EVENTS, { since: Date.UTC(2027, 0, 15, 8, 0, 8) })
+  expect(said.since).toBe('2027-01-15T08:00:08.000Z')
+  expect(said.total.fills).toBe(1)
+  expect(said.profit?.cost.fifo).toEqual(usdc('49.8'))
+})
+
+describe('in groups', () => {
+  test.each([
+    ['strategy', ['poke', 'weekly-eth']],
+    ['day', ['2027-01-15']],
+    ['week', ['2027-W02']],
+    ['month', ['2027-01']],
+    ['token', []],
+  ] as const)('by %s there is one for each', async (by, keys) => {
+    const { groups } = await data(EVENTS, { by })
+    expect(groups.map(({ key }) => key)).toEqual(keys)
+  })
+
+  test('days are those of the time zone, and one that does not exist is an error', async () => {
+    const { groups } = await data(EVENTS, { by: 'day', timezone: 'Pacific/Kiritimati' })
+    expect(groups.map(({ key }) => key)).toEqual(['2027-01-15'])
+    const west = await data(EVENTS, { by: 'day', timezone: 'Pacific/Pago_Pago' })
+    expect(west.groups.map(({ key }) => key)).toEqual(['2027-01-14'])
+    const { code, stderr } = await asked(EVENTS, { timezone: 'Mars/Olympus' })
+    expect(stderr).toMatch(/^report: --timezone expects an IANA name/)
+    expect(code).toBe(2)
+  })
+
+  test('each pair has a row of the spreadsheet, and then the group one', async () => {
+    const { stdout } = await asked(EVENTS, { by: 'strategy', csv: true })
+    const [, ...rows] = stdout.trimEnd().split('\n')
+    expect(rows).toEqual([
+      'poke,,,,,,,,,,1,0.000000000000000007,0.000000000000000003,0,0,0,USDC',
+      'weekly-eth,2,49.8,USDC,0.0122,WETH,4081.96721311475409836,,0,USDC,,,,,,,',
+      'weekly-eth,,,,,,,,,,0,0,0,0,0,0,USDC',
+    ])
+  })
+})
+
+test('on a terminal of 60 columns no line is longer, also where amounts are', async () => {
+  const huge = intentOf(second, 'weekly-eth')
+  const [, exposed, , proven] = filledSlot(second)
+  if (exposed?.type !== 'permit-recorded' || proven?.type !== 'fill-proven') throw new Error()
+  const amount = baseUnits(123_456_789_012_345_678_901_234n)
+  const size = { side: 'sell', amount } as const
+  const { stdout } = await asked(
+    [
+      ...[BOUND, scheduled(), ...filledSlot(first)],
+      opened({ ...huge, size, maxSell: amount }),
+      { ...exposed, permit: { ...exposed.permit, amount } },
+      { ...proven, fill: { ...proven.fill, paid: amount, received: baseUnits(10n ** 36n) } },
+    ],
+    { by: 'strategy' },
+    60,
+  )
+  for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(60)
+  expect(stdout).toContain('123456789012345703.8 USDC')
+  expect(stdout).not.toMatch(/123456789012345678901234|…/)
+})
+
+test('what was on paper is told so at its head', async () => {
+  const intent = intentOf(first)
+  const amounts = { paid: baseUnits(25_000_000n), received: baseUnits(10n ** 16n) }
+  const { stdout } = await asked([
+    { ...BOUND, mode: 'dry-run' },
+    scheduled(),
+    opened(intent),
+    { type: 'paper-filled', intentId: intent.id, attempt: 1, ...amounts },
+  ])
+  expect(stdout).toMatch(
+    /^ON PAPER \(dry-run: nothing was signed\), from the beginning to 2027-01-15\n/,
+  )
+})
+
+test('a state in which nothing was traded has nothing to report, and says so', async () => {
+  const { stdout, code } = await asked([BOUND, scheduled()])
+  expect(stdout).toContain('nothing was traded')
+  expect(code).toBe(0)
+})
