@@ -161,6 +161,11 @@ export function capsOf(
   })
 }
 
+/** Tokens that a strategy may sell; of ETH the token that stands for it. */
+export function soldTokens(strategy: Strategy): readonly Token[] {
+  return [...new Set(soldBy(strategy).map(({ token }) => token))]
+}
+
 function soldBy(strategy: Strategy): readonly Asset[] {
   switch (strategy.kind) {
     case 'dca':

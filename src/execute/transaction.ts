@@ -36,6 +36,8 @@ export type OwnTransaction = {
   /** Of a deposit; see `TransactionRecord`. */
   readonly availableBefore?: bigint
   readonly isAsked?: boolean
+  /** It takes a right away and gives none: a halt does not bar it. */
+  readonly isRevoking?: true
   /** Told when a block has it, of which nothing is certain yet. */
   readonly onInBlock?: () => void
 }
@@ -164,7 +166,7 @@ async function send(
     const { nonce: transactionCount } = draft.value
     await haltOnStrangeNonces(context, place, { transactionCount, nestedNonce: undefined })
   }
-  if (isHalted(sending, purpose)) return notWhileHalted(purpose)
+  if (isHalted(sending, wanted)) return notWhileHalted(purpose)
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
   const draftAs = { ...draft.value, data, id, purpose, intentId }
@@ -280,6 +282,6 @@ async function begin(sending: Sending, id: string): Promise<TransactionOutcome |
 const NEVER_SIGNED = { status: 'withdrawn', hash: undefined, blockNumber: undefined } as const
 
 /** Whether the kill switch bars a signature. An unwrapping finishes an order, as it does while draining. */
-function isHalted({ context }: Sending, purpose: TransactionPurpose): boolean {
-  return purpose !== 'unwrap' && haltedNow(context) !== undefined
+function isHalted({ context }: Sending, { purpose, isRevoking }: OwnTransaction): boolean {
+  return purpose !== 'unwrap' && isRevoking !== true && haltedNow(context) !== undefined
 }

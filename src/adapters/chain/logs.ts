@@ -8,6 +8,8 @@ import type { Node, Nodes } from './nodes.ts'
 /** Widest range that public nodes answer eth_getLogs for. */
 const LOG_BLOCKS_MAX = 2_000n
 const LOG_CHUNKS_MAX = 50n
+/** How far a search for an order goes, at the most. */
+export const LOG_SEARCH_BLOCKS = LOG_CHUNKS_MAX * LOG_BLOCKS_MAX
 const FILTERS_PER_REQUEST = 12
 /** Stretches that one search asks for, halves of those with too many logs included. */
 const LOG_REQUESTS_MAX = 500
@@ -231,7 +233,7 @@ async function readLogs(node: Node, filter: Filter): Promise<readonly FoundLog[]
 async function lastBlock(nodes: Readers, search: LogSearch): Promise<ChainReply<bigint>> {
   const { route, fromBlock, untilSeconds } = search
   const head = await readHead(nodes, search)
-  const furthest = fromBlock + LOG_CHUNKS_MAX * LOG_BLOCKS_MAX - 1n
+  const furthest = fromBlock + LOG_SEARCH_BLOCKS - 1n
   if (!head.ok || head.value <= furthest) return head
   const block = await nodes.read({ route, size: 1 }, async (node) => ({
     ok: true,
@@ -243,7 +245,7 @@ async function lastBlock(nodes: Readers, search: LogSearch): Promise<ChainReply<
   if (!block.ok) return block
   if (Number(block.value.timestamp) > untilSeconds) return { ok: true, value: furthest }
   return unavailable(
-    `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_CHUNKS_MAX * LOG_BLOCKS_MAX})`,
+    `blocks ${fromBlock} to ${head.value} are too many to search (at most ${LOG_SEARCH_BLOCKS})`,
   )
 }
 

@@ -96,7 +96,7 @@ export async function withAggregator(
  */
 export async function whileStopped(
   input: {
-    readonly tools: AggregatorTools
+    readonly tools: Pick<AggregatorTools, 'settings' | 'clock'>
     readonly options: ConfigOptions
     readonly io: Io
     readonly command: string
@@ -117,7 +117,8 @@ export function refuseDryRun(options: ConfigOptions, io: Io): ExitCode {
   return printOutcome(io, options, { ok: false, message })
 }
 
-function tellOf(event: Observation, tell: (line: string) => void): void {
+/** What a person hears while a command waits for its transactions. */
+export function tellOf(event: Observation, tell: (line: string) => void): void {
   if (event.type === 'transaction-sent') tell(`transaction ${event.hash}: sent`)
   else if (event.type === 'transaction' && event.hash !== undefined && event.status !== 'signed')
     tell(`transaction ${event.hash}: ${event.status}`)

@@ -1,6 +1,7 @@
 import { createAggregatorRpc } from '../../adapters/aggregator/rpc.ts'
 import { createCallChain } from '../../adapters/chain/call-chain.ts'
 import { createChain } from '../../adapters/chain/chain.ts'
+import { createInspection, type Inspection } from '../../adapters/chain/inspection.ts'
 import { createGaslessHttp } from '../../adapters/gasless/http.ts'
 import { createPacer } from '../../adapters/pace/pacer.ts'
 import { createQueue } from '../../adapters/pace/queue.ts'
@@ -133,6 +134,14 @@ export function composeChain({ settings, clock, observe }: ServiceInput) {
   return createChain({ chainId, rpcUrls, rule, permit2, observe, clock })
 }
 
+/** What is asked of one chain of the config by whoever only looks. */
+export function composeInspection(
+  { chainId, finality, agree, rpcUrls }: ChainSettings,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+): Inspection {
+  return createInspection({ chainId, rpcUrls, rule: { finality, agree }, clock, timeoutMs })
+}
+
 /** Requests per second to the aggregation service, whose own limits are not known. */
 const AGGREGATOR_REQUESTS_PER_SECOND = 20
 
@@ -212,7 +221,7 @@ export function filesOf(
   }
 }
 
-function chainOf(settings: Settings, name: string): ChainSettings {
+export function chainOf(settings: Settings, name: string): ChainSettings {
   const chain = settings.chains.get(name)
   if (chain === undefined) throw new Error(`chain ${name} is not configured`)
   return chain

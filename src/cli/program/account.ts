@@ -1,10 +1,11 @@
-import { configured, type Program } from './program.ts'
+import { configured, type Program, withExamples, YES } from './program.ts'
 
 /** Commands for keys and for what accounts have at the services and on chain. */
 export function addAccounts(program: Program): void {
   addWallet(program)
   addGasTank(program)
   addDelegation(program)
+  addApprovals(program)
 }
 
 function addWallet({ root, does }: Program): void {
@@ -111,5 +112,37 @@ function addDelegation({ root, io, does }: Program): void {
     .option('--direct', DIRECT)
     .action((options) => {
       return does(loaded().then(({ delegationClear }) => delegationClear(options, io)))
+    })
+}
+
+function addApprovals({ root, io, does }: Program): void {
+  const approvals = root
+    .command('approvals')
+    .description('what Permit2 may spend of the wallet that trades')
+  configured(approvals.command('list'))
+    .description('show what is approved of each token of the config, and what the config wants')
+    .action((options) => {
+      return does(
+        import('../commands/account/approvals.ts').then(({ approvalsList }) =>
+          approvalsList(options, io, Date.now()),
+        ),
+      )
+    })
+  withExamples(
+    configured(approvals.command('revoke').argument('[token...]', 'as the config names them')),
+    'tranched approvals revoke USDC',
+    'tranched approvals revoke --all --yes',
+  )
+    .description(
+      'let Permit2 spend nothing of these tokens until an order has it approved again; also under a halt; the daemon must not be running',
+    )
+    .option('--all', 'every token of the config')
+    .option(...YES)
+    .action((tokens, options) => {
+      return does(
+        import('../commands/account/approvals-revoke.ts').then(({ approvalsRevoke }) =>
+          approvalsRevoke(tokens, options, io),
+        ),
+      )
     })
 }

@@ -173,3 +173,16 @@ export function dayAllowance(
   const used = usedSumAfter(state, { token: token.address, afterMs: nowMs - DAY_MS })
   return maxOf(0n, cap - liveSum(state, token.address) - used)
 }
+
+/**
+ * What Permit2 is to be let spend of a token by today's caps: live permits, and what may still be sold beside them. The
+ * account's cap counts, or else the strategy's own.
+ */
+export function dayBudget(
+  state: DaemonState,
+  query: { token: Token; nowMs: number; account: AccountLimits; own: StrategyLimits | undefined },
+): bigint {
+  const { token, own } = query
+  const room = dayAllowance(state, query) ?? own?.perDay.get(token.address) ?? 0n
+  return livePermits(state, token) + room
+}

@@ -1,4 +1,4 @@
-import { dayAllowance, livePermits } from '../../domain/book/limits.ts'
+import { dayBudget, livePermits } from '../../domain/book/limits.ts'
 import type { DaemonState, OpenSwap } from '../../domain/book/state.ts'
 import { openSwaps } from '../../domain/book/swaps.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
@@ -12,6 +12,8 @@ import type { OrderContext } from '../context.ts'
 import { type Trouble, trouble } from '../patience.ts'
 import { type TransactionOutcome, transactOnce } from '../transaction.ts'
 
+/** An approval of everything, for good. */
+const UNLIMITED = 2n ** 256n - 1n
 /** Answers against an unwrapping before the intent is closed without it. */
 const UNWRAP_TRIES_MAX = 20
 
@@ -92,21 +94,14 @@ function approvalAmount(context: OrderContext, intent: SwapIntent, required: big
     case 'exact':
       return required
     case 'unlimited':
-      return 2n ** 256n - 1n
-    case 'budget':
-      return maxOf(required, dayBudget(context, intent))
+      return UNLIMITED
+    case 'budget': {
+      const { account, ports, strategies } = context
+      const own = strategies.get(intent.strategy)?.limits
+      const query = { token: intent.sell.token, nowMs: ports.clock.now(), account, own }
+      return maxOf(required, dayBudget(ports.journal.state, query))
+    }
   }
-}
-
-/** What today's caps still allow of the token: the account's, or else the strategy's own. */
-function dayBudget(context: OrderContext, intent: SwapIntent): bigint {
-  const { state } = context.ports.journal
-  const { token } = intent.sell
-  const nowMs = context.ports.clock.now()
-  const account = dayAllowance(state, { token, nowMs, account: context.account })
-  const caps = context.strategies.get(intent.strategy)?.limits.perDay
-  const own = caps?.get(token.address) ?? 0n
-  return livePermits(state, token) + (account ?? own)
 }
 
 /**

@@ -4,6 +4,7 @@ import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import type { DaemonState } from '../../../src/domain/book/state.ts'
 import { clientOrderId, type SwapIntent } from '../../../src/domain/intent.ts'
+import { payloadOf } from '../../../src/execute/authority/deeds.ts'
 import { createPermitHasher } from '../../../src/execute/authority/permit-digest.ts'
 import { createSigner } from '../../../src/execute/authority/signer.ts'
 import type { Key, Signer } from '../../../src/ports.ts'
@@ -145,5 +146,32 @@ describe('a transaction that clears a nonce', () => {
   test('is not signed under a halt', () => {
     barred = 'the file HALT is there'
     expect(signer().transaction('own')).toMatchObject({ ok: false, reason: 'halted' })
+  })
+})
+
+describe('an approval', () => {
+  const approving = (amount: bigint, token = USDC.address): TransactionRecord => ({
+    ...TRANSACTION,
+    ...{ purpose: 'approve', intentId: undefined, value: 0n },
+    ...payloadOf({ type: 'approve', token, spender: PERMIT2, amount }),
+  })
+  const other = `0x${'0d'.repeat(20)}` as const
+
+  test.each([
+    ['of something, of a token that strategies trade', approving(25n), undefined, undefined],
+    ['of something, of another token', approving(25n, other), undefined, 'sell-token-mismatch'],
+    ['of nothing, of another token', approving(0n, other), undefined, undefined],
+    ['of something, under a halt', approving(25n), 'the file HALT is there', 'halted'],
+    ['of nothing, under a halt', approving(0n), 'the file HALT is there', undefined],
+  ] as const)('%s', (_, transaction, halt, reason) => {
+    barred = halt
+    journal({ type: 'transaction-recorded', transaction })
+    const signature = signer().transaction('own')
+    expect(signature.ok ? undefined : signature.reason).toBe(reason)
+  })
+
+  test('of nothing is not signed on another chain', () => {
+    journal({ type: 'transaction-recorded', transaction: { ...approving(0n), chainId: 1 } })
+    expect(signer().transaction('own')).toMatchObject({ ok: false, reason: 'owner-mismatch' })
   })
 })

@@ -1,0 +1,273 @@
+import { multicall } from 'viem/actions'
+import { numberToHex, parseAbi } from 'viem/utils'
+import type { FinalityRule } from '../../domain/settings.ts'
+import { type Address, type Hex, maxOf, minOf } from '../../domain/units.ts'
+import type { ChainReply, Clock } from '../../ports.ts'
+import { outsideText } from '../../wire/outside-text.ts'
+import { UnusableAnswer } from './batch.ts'
+import { finalBlock } from './finality.ts'
+import { MULTICALL3 } from './hot-reads.ts'
+import { LOG_SEARCH_BLOCKS } from './logs.ts'
+import { type Nodes, openNodes } from './nodes.ts'
+
+/** A node as it was met: which chain it serves, and its newest block. */
+export type MetNode = {
+  readonly chainId: number
+  readonly headNumber: bigint
+  readonly headSeconds: number
+  /** Of one small request over a connection that was open already. */
+  readonly latencyMs: number
+}
+
+/** What a node still has of the past; a text says why it does not. */
+export type NodeHistory = {
+  readonly finalNumber: bigint
+  /** Balances at the newest final block, by which deaths and fills are told. */
+  readonly finalState: true | string
+  /** Balances at the chain's first block: an archive. */
+  readonly firstState: true | string
+  /** Blocks and logs as far back as a search for an order goes. */
+  readonly oldLogs: true | string
+  readonly oldLogsFrom: bigint
+}
+
+export type NodeSight = {
+  /** `node 1 of 2`: an address may hold an access key. */
+  readonly label: string
+  readonly met: ChainReply<MetNode>
+  /** Undefined where it was not met, or is on another chain. */
+  readonly history: ChainReply<NodeHistory> | undefined
+  /** Its block at a height that is final for every node that was met. */
+  readonly common: { readonly number: bigint; readonly hash: Hex } | undefined
+}
+
+/** What a token's contract says of itself; undefined where it does not answer. */
+export type TokenSight = {
+  readonly decimals: number | undefined
+  readonly symbol: string | undefined
+}
+
+/** A right in Permit2's own table, which orders of this daemon never use: they carry a signature each. */
+export type Permit2Right = {
+  readonly token: Address
+  readonly spender: Address
+  readonly amount: bigint
+  readonly expiresAtSeconds: number
+}
+
+/** What is asked of a chain by whoever looks whether everything is well, and nothing trades by. */
+export type Inspection = {
+  /** Every node by itself, in the order of the config. */
+  nodes(query: { readonly latestSeconds: number }): Promise<readonly NodeSight[]>
+  code(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, Hex>>>
+  tokens(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, TokenSight>>>
+  /** Rights that are not zero, run out or not. */
+  permit2Rights(query: {
+    readonly owner: Address
+    readonly permit2: Address
+    readonly tokens: readonly Address[]
+    readonly spenders: readonly Address[]
+  }): Promise<ChainReply<readonly Permit2Right[]>>
+  close(): Promise<void>
+}
+
+export type InspectionOptions = {
+  readonly chainId: number
+  readonly rpcUrls: readonly string[]
+  readonly rule: FinalityRule
+  readonly clock: Pick<Clock, 'now'>
+  /** For one HTTP request. */
+  readonly timeoutMs: number
+}
+
+const ROUTE = 'inspection'
+const SYMBOL_CHARS_MAX = 40
+const ABI = parseAbi([
+  'function decimals() view returns (uint8)',
+  'function symbol() view returns (string)',
+  'function allowance(address owner, address token, address spender) view returns (uint160 amount, uint48 expiration, uint48 nonce)',
+])
+
+/** Reads over a chain's nodes, each bounded in time. Never rejects for what a node does. */
+export function createInspection(options: InspectionOptions): Inspection {
+  const { chainId, rpcUrls: urls, clock, timeoutMs } = options
+  const nodes = openNodes({ urls, chainId, observe: () => undefined, clock, timeoutMs })
+  const seats = nodes.apart()
+  return {
+    async nodes(query) {
+      const seen = await Promise.all(seats.map((seat) => sightOf(seat, options, query)))
+      const finals = seen.flatMap(({ history }) => (history?.ok ? [history.value.finalNumber] : []))
+      const common = finals.length === 0 ? undefined : finals.reduce(minOf)
+      return Promise.all(
+        seats.map(async (seat, index): Promise<NodeSight> => {
+          const { met, history } = seen[index] ?? UNSEEN
+          const isAsked = common !== undefined && history?.ok === true
+          const hash = isAsked ? await hashAt(seat, common) : undefined
+          const label = `node ${index + 1} of ${seats.length}`
+          return {
+            label,
+            met,
+            history,
+            common:
+              hash === undefined || common === undefined ? undefined : { number: common, hash },
+          }
+        }),
+      )
+    },
+    code: (addresses) =>
+      nodes.read({ route: ROUTE, size: addresses.length }, async (node) => {
+        const codes = await Promise.all(
+          addresses.map((each) => node.request('eth_getCode', [each, 'latest'])),
+        )
+        return { ok: true, value: new Map(addresses.map((each, n) => [each, codes[n] ?? '0x'])) }
+      }),
+    tokens: (addresses) => readTokens(nodes, addresses),
+    permit2Rights: (query) => readRights(nodes, query),
+    close: () => nodes.close(),
+  }
+}
+
+type Seat = Pick<Nodes, 'read'>
+type Seen = Pick<NodeSight, 'met' | 'history'>
+
+const UNSEEN: Seen = {
+  met: { ok: false, fault: { tag: 'unavailable', message: 'it was not asked' } },
+  history: undefined,
+}
+
+async function sightOf(
+  seat: Seat,
+  { chainId, rule, clock }: InspectionOptions,
+  { latestSeconds }: Parameters<Inspection['nodes']>[0],
+): Promise<Seen> {
+  const met = await seat.read({ route: ROUTE, size: 2, anyChain: true }, async (node) => {
+    const [served, head] = await Promise.all([
+      node.request('eth_chainId', []),
+      node.request('eth_getBlockByNumber', ['latest', false]),
+    ])
+    if (head?.number === undefined || head.number === null)
+      throw new UnusableAnswer('has no newest block')
+    const startedMs = clock.now()
+    await node.request('eth_blockNumber', [])
+    const latencyMs = Math.max(0, clock.now() - startedMs)
+    const headNumber = BigInt(head.number)
+    const headSeconds = Number(head.timestamp)
+    return { ok: true, value: { chainId: Number(served), headNumber, headSeconds, latencyMs } }
+  })
+  if (!met.ok || met.value.chainId !== chainId) return { met, history: undefined }
+  const final = await seat.read({ route: ROUTE, size: 2 }, async (node) => {
+    return { ok: true, value: (await finalBlock(node, rule, latestSeconds)).final }
+  })
+  if (!final.ok) return { met, history: final }
+  const finalNumber = final.value
+  const oldLogsFrom = maxOf(0n, met.value.headNumber - LOG_SEARCH_BLOCKS)
+  const [finalState, firstState, oldLogs] = await Promise.all([
+    stateAt(seat, finalNumber),
+    stateAt(seat, minOf(1n, finalNumber)),
+    logsAt(seat, oldLogsFrom),
+  ])
+  return {
+    met,
+    history: { ok: true, value: { finalNumber, finalState, firstState, oldLogs, oldLogsFrom } },
+  }
+}
+
+function stateAt(seat: Seat, number: bigint): Promise<true | string> {
+  return whether(
+    seat.read({ route: ROUTE, size: 1 }, async (node) => {
+      await node.request('eth_getBalance', [MULTICALL3, numberToHex(number)])
+      return DONE
+    }),
+  )
+}
+
+/** Of a contract that emits nothing, so that the answer is short. Some nodes answer nothing of blocks that they do not have. */
+function logsAt(seat: Seat, number: bigint): Promise<true | string> {
+  const block = numberToHex(number)
+  return whether(
+    seat.read({ route: ROUTE, size: 2 }, async (node) => {
+      const [found] = await Promise.all([
+        node.request('eth_getBlockByNumber', [block, false]),
+        node.request('eth_getLogs', [{ address: MULTICALL3, fromBlock: block, toBlock: block }]),
+      ])
+      if (found === null) throw new UnusableAnswer(`does not have block ${number}`)
+      return DONE
+    }),
+  )
+}
+
+const DONE: ChainReply<true> = { ok: true, value: true }
+
+async function whether(reply: Promise<ChainReply<true>>): Promise<true | string> {
+  const answered = await reply
+  return answered.ok ? true : answered.fault.message
+}
+
+async function hashAt(seat: Seat, number: bigint): Promise<Hex | undefined> {
+  const reply = await seat.read({ route: ROUTE, size: 1 }, async (node) => {
+    const block = await node.request('eth_getBlockByNumber', [numberToHex(number), false])
+    return { ok: true, value: block?.hash ?? undefined }
+  })
+  return reply.ok ? reply.value : undefined
+}
+
+function readTokens(nodes: Nodes, addresses: readonly Address[]): ReturnType<Inspection['tokens']> {
+  return nodes.read({ route: ROUTE, size: 1 }, async (node) => {
+    const reads = await node.ask('multicall', (client) =>
+      multicall(client, {
+        multicallAddress: MULTICALL3,
+        batchSize: 0,
+        contracts: addresses.flatMap((address) => [
+          { abi: ABI, address, functionName: 'decimals' as const },
+          { abi: ABI, address, functionName: 'symbol' as const },
+        ]),
+      }),
+    )
+    return {
+      ok: true,
+      value: new Map(
+        addresses.map((address, n): [Address, TokenSight] => {
+          const [decimals, symbol] = [reads[2 * n]?.result, reads[2 * n + 1]?.result]
+          return [
+            address,
+            {
+              decimals: typeof decimals === 'number' ? decimals : undefined,
+              // A name that anybody may give: only as much as a person reads of one.
+              symbol:
+                typeof symbol === 'string'
+                  ? outsideText(symbol).slice(0, SYMBOL_CHARS_MAX)
+                  : undefined,
+            },
+          ]
+        }),
+      ),
+    }
+  })
+}
+
+function readRights(
+  nodes: Nodes,
+  { owner, permit2, tokens, spenders }: Parameters<Inspection['permit2Rights']>[0],
+): ReturnType<Inspection['permit2Rights']> {
+  const asked = tokens.flatMap((token) => spenders.map((spender) => ({ token, spender })))
+  return nodes.read({ route: ROUTE, size: 1 }, async (node) => {
+    const reads = await node.ask('multicall', (client) =>
+      multicall(client, {
+        multicallAddress: MULTICALL3,
+        batchSize: 0,
+        allowFailure: false,
+        contracts: asked.map(({ token, spender }) => ({
+          abi: ABI,
+          address: permit2,
+          functionName: 'allowance' as const,
+          args: [owner, token, spender] as const,
+        })),
+      }),
+    )
+    const rights = asked.flatMap((each, n): readonly Permit2Right[] => {
+      const [amount = 0n, expiresAtSeconds = 0] = reads[n] ?? []
+      return amount === 0n ? [] : [{ ...each, amount, expiresAtSeconds }]
+    })
+    return { ok: true, value: rights }
+  })
+}

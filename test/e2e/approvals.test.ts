@@ -1,0 +1,101 @@
+import { expect, test, vi } from 'vitest'
+import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { run } from '../support/process/cli.ts'
+import { collect } from '../support/state/state-directory.ts'
+import { everySecond, ordersOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
+
+const rehearse = sharedSandbox()
+
+type Listed = {
+  readonly owner: string
+  readonly tokens: readonly { token: string; allowance: string; wants: string }[]
+  readonly permit2Rights: readonly unknown[]
+}
+
+async function listed({ config }: Rehearsal): Promise<ReadonlyMap<string, Listed['tokens'][0]>> {
+  const { code, stdout } = await run(['approvals', 'list', '--json', '--config', config])
+  expect(code).toBe(0)
+  const report = JSON.parse(stdout) as Listed
+  return new Map(report.tokens.map((row) => [row.token, row]))
+}
+
+function revoke({ config }: Rehearsal, ...args: readonly string[]) {
+  return run(['approvals', 'revoke', ...args, '--config', config])
+}
+
+/** What transactions approved, oldest first, from the journal. */
+async function approved({ stateDir }: Rehearsal): Promise<readonly bigint[]> {
+  const records = await collect((await readJournal(stateDir)).records())
+  return records.flatMap(({ event }) =>
+    event.type === 'transaction-recorded' && event.transaction.purpose === 'approve'
+      ? [BigInt(`0x${event.transaction.data.slice(-64)}`)]
+      : [],
+  )
+}
+
+test('what is approved is listed, revoked by a journaled transaction, and approved again by a later run', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth', { limits: { perDay: '5000' } }))
+  expect((await revoke(rehearsal, 'USDC')).code).toBe(2)
+  const first = rehearsal.daemon()
+  await first.sees(/filled buy-weth/)
+  const beside = await revoke(rehearsal, '--all', '--yes')
+  expect([1, 75]).toContain(beside.code)
+  expect((await first.stop()).code).toBe(0)
+
+  const before = await listed(rehearsal)
+  expect(before.get('USDC')?.allowance).toMatch(/^\d+ USDC$/)
+  expect(before.get('USDC')?.wants).toMatch(/^\d+ USDC$/)
+  expect(before.get('DAI')).toMatchObject({ allowance: '0 DAI', wants: 'nothing' })
+  const text = await run(['approvals', 'list', '--config', rehearsal.config])
+  expect(text.stdout).toMatch(/^USDC +\d+ USDC +\d+ USDC today$/m)
+
+  const unsure = await revoke(rehearsal, 'USDC', 'DAI')
+  expect([unsure.code, unsure.stderr]).toEqual([2, expect.stringMatching(/--yes/)])
+  const unknown = await revoke(rehearsal, 'XYZ', '--yes')
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringMatching(/no token of the conf/)])
+  expect((await listed(rehearsal)).get('USDC')).toEqual(before.get('USDC'))
+
+  const halted = await run(['halt', '--config', rehearsal.config])
+  expect(halted.code).toBe(0)
+  const revoked = await revoke(rehearsal, 'USDC', 'DAI', '--yes', '--json')
+  expect([revoked.code, JSON.parse(revoked.stdout)]).toMatchObject([
+    0,
+    {
+      ok: true,
+      tokens: [
+        { token: 'USDC', ok: true, changed: true },
+        { token: 'DAI', ok: true, changed: false },
+      ],
+    },
+  ])
+  expect((await listed(rehearsal)).get('USDC')?.allowance).toBe('0 USDC')
+  expect((await approved(rehearsal)).at(-1)).toBe(0n)
+  const proof = await run(['state', 'verify', '--config', rehearsal.config])
+  expect([proof.code, proof.stdout]).toEqual([0, expect.stringMatching(/every record carries its/)])
+
+  expect((await run(['resume', '--config', rehearsal.config])).code).toBe(0)
+  const second = rehearsal.daemon()
+  await second.sees(/filled buy-weth/)
+  expect((await second.stop()).code).toBe(0)
+  expect((await approved(rehearsal)).at(-1)).toBeGreaterThan(0n)
+  expect((await listed(rehearsal)).get('USDC')?.allowance).not.toBe('0 USDC')
+}, 120_000)
+
+test('nothing is revoked while an order is open, and the orders are named', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  await rehearsal.fault([{ kind: 'neverFill' }])
+  const daemon = rehearsal.daemon()
+  await vi.waitFor(
+    async () => {
+      const orders = await ordersOf(rehearsal.report)
+      expect(orders.some(({ orderId }) => !rehearsal.before.orderIds.has(orderId))).toBe(true)
+    },
+    { timeout: 20_000, interval: 50 },
+  )
+  await daemon.killHard()
+  const refused = await revoke(rehearsal, '--all', '--yes')
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/nothing was revoked: \d+ orders? (is|are) open \(buy-weth:\d+:0/),
+  ])
+}, 90_000)
