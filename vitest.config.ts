@@ -10,7 +10,7 @@ export const LONG = [
   'test/contract/{aggregator/gas-tank,gasless/gasless-described}.test.ts',
   'test/crash/{call-kill,call-daemon-kill,call-races,daemon-proxy,two-writers}.test.ts',
   'test/e2e/{accounts,aggregated-calls,aggregator-setup,approvals}.test.ts',
-  'test/e2e/{benchmarks,canaries,disbelief}.test.ts',
+  'test/e2e/{benchmarks,canaries,disbelief,doctor}.test.ts',
   'test/e2e/{dishonest-quotes,embedded,faulty-nodes,halting,interrupted-start}.test.ts',
   'test/e2e/{kinds,modules}.test.ts',
   'test/e2e/{never-filled,node-ahead,reconciled,refused-start,remote-control,rollback}.test.ts',

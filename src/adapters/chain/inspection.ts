@@ -13,6 +13,8 @@ import { type Nodes, openNodes } from './nodes.ts'
 /** A node as it was met: which chain it serves, and its newest block. */
 export type MetNode = {
   readonly chainId: number
+  /** Undefined where the node has lost the chain's first block. */
+  readonly genesisHash: Hex | undefined
   readonly headNumber: bigint
   readonly headSeconds: number
   /** Of one small request over a connection that was open already. */
@@ -140,19 +142,27 @@ async function sightOf(
   { chainId, rule, clock }: InspectionOptions,
   { latestSeconds }: Parameters<Inspection['nodes']>[0],
 ): Promise<Seen> {
-  const met = await seat.read({ route: ROUTE, size: 2, anyChain: true }, async (node) => {
-    const [served, head] = await Promise.all([
+  const met = await seat.read({ route: ROUTE, size: 3, anyChain: true }, async (node) => {
+    const [served, head, first] = await Promise.all([
       node.request('eth_chainId', []),
       node.request('eth_getBlockByNumber', ['latest', false]),
+      node.request('eth_getBlockByNumber', ['0x0', false]),
     ])
     if (head?.number === undefined || head.number === null)
       throw new UnusableAnswer('has no newest block')
     const startedMs = clock.now()
     await node.request('eth_blockNumber', [])
     const latencyMs = Math.max(0, clock.now() - startedMs)
-    const headNumber = BigInt(head.number)
-    const headSeconds = Number(head.timestamp)
-    return { ok: true, value: { chainId: Number(served), headNumber, headSeconds, latencyMs } }
+    return {
+      ok: true,
+      value: {
+        chainId: Number(served),
+        genesisHash: first?.hash ?? undefined,
+        headNumber: BigInt(head.number),
+        headSeconds: Number(head.timestamp),
+        latencyMs,
+      },
+    }
   })
   if (!met.ok || met.value.chainId !== chainId) return { met, history: undefined }
   const final = await seat.read({ route: ROUTE, size: 2 }, async (node) => {

@@ -37,6 +37,8 @@ export type ServiceInput = {
   readonly settings: Settings
   readonly clock: Clock
   readonly observe: (event: Observation) => void
+  /** For one request; without it the adapters' own. */
+  readonly timeoutMs?: number
 }
 
 export type ComposeInput = ServiceInput & {
@@ -111,7 +113,7 @@ export function compose(input: ComposeInput): Composed {
 }
 
 /** The gasless service and the queue that its requests pass. */
-export function composeGasless({ settings, clock, observe }: ServiceInput): {
+export function composeGasless({ settings, clock, observe, timeoutMs }: ServiceInput): {
   readonly gasless: Gasless & { close(): Promise<void> }
   readonly queue: PairQueue<keyof typeof GASLESS_SHARES>
 } {
@@ -119,7 +121,7 @@ export function composeGasless({ settings, clock, observe }: ServiceInput): {
   const shares = GASLESS_SHARES
   const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
   const { onRateLimit, onRetryAfter } = pacer
-  const limits = { onRateLimit, onRetryAfter }
+  const limits = { onRateLimit, onRetryAfter, ...boundOf(timeoutMs) }
   return {
     gasless: createGaslessHttp({ baseUrl, wire, routingPreference, clock, observe, ...limits }),
     queue: createQueue({ shares, pacer, clock, observe, monotonicMs }),
@@ -127,11 +129,11 @@ export function composeGasless({ settings, clock, observe }: ServiceInput): {
 }
 
 /** The chain that the gasless service settles on. */
-export function composeChain({ settings, clock, observe }: ServiceInput) {
+export function composeChain({ settings, clock, observe, timeoutMs }: ServiceInput) {
   const { permit2, chain } = settings.gasless
   const { chainId, rpcUrls, finality, agree } = chainOf(settings, chain)
   const rule = { finality, agree }
-  return createChain({ chainId, rpcUrls, rule, permit2, observe, clock })
+  return createChain({ chainId, rpcUrls, rule, permit2, observe, clock, ...boundOf(timeoutMs) })
 }
 
 /** What is asked of one chain of the config by whoever only looks. */
@@ -155,7 +157,7 @@ export function composeAggregator(
   input: ServiceInput &
     Pick<ComposeInput, 'operator' | 'guard'> & { readonly journal: Books; readonly files: Files },
 ): ComposedAggregator | undefined {
-  const { settings, clock, observe, operator: key, journal, guard, files } = input
+  const { settings, clock, observe, timeoutMs, operator: key, journal, guard, files } = input
   const { aggregator } = settings
   if (aggregator === undefined || key === undefined) return undefined
   const signer = createSigner({ key, hashPermit: noPermit, journal, guard, clock, files })
@@ -166,11 +168,12 @@ export function composeAggregator(
   const pacer = createPacer({ shares, requestsPerSecond, monotonicMs })
   const { onRateLimit, onRetryAfter } = pacer
   const { rpcUrl: url, wire } = aggregator
-  const limits = { onRateLimit, onRetryAfter }
+  const limits = { onRateLimit, onRetryAfter, ...boundOf(timeoutMs) }
   const client = createAggregatorRpc({ url, ...wire, signer, clock, observe, ...limits })
   const service = settings.mode === 'dry-run' ? { ...client, accountInfo: unsigned } : client
   const queue = createQueue({ shares, pacer, clock, observe, monotonicMs })
-  const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock })
+  const bound = boundOf(timeoutMs)
+  const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock, ...bound })
   return {
     context: {
       settings: aggregator,
@@ -191,6 +194,10 @@ function unsigned(): Promise<AggregatorReply<never>> {
   const message =
     'a dry-run signs nothing, and the service tells nobody what an account holds who does not sign for it'
   return Promise.resolve({ ok: false, fault: { tag: 'unavailable', message } })
+}
+
+function boundOf(timeoutMs: number | undefined): { readonly timeoutMs?: number } {
+  return timeoutMs === undefined ? {} : { timeoutMs }
 }
 
 /** Permits are the trading wallet's (rule A5: one wallet per service). */

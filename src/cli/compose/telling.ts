@@ -127,7 +127,7 @@ export function openScrubber(): Scrubber {
 }
 
 /** Tokens, and addresses that may carry tokens of their own. */
-async function secretsOf(settings: Settings): Promise<readonly string[]> {
+export async function secretsOf(settings: Settings): Promise<readonly string[]> {
   const { chains, gasless, aggregator, control, notify } = settings
   const rpc = [...chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
   const services = [gasless.baseUrl, aggregator?.rpcUrl ?? []].flat()

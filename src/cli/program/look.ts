@@ -13,6 +13,13 @@ export function addLooking({ root, io, does }: Program): void {
         ),
       )
     })
+  configured(root.command('doctor'))
+    .description(
+      'ask everything that can be asked of keys, files, chains, services and disk, and say what to do; also beside a daemon',
+    )
+    .action((options) => {
+      return does(import('../commands/look/doctor.ts').then(({ doctor }) => doctor(options, io)))
+    })
   configured(root.command('status'))
     .description('show who runs, what is open and when each strategy is next due')
     .action((options) => {

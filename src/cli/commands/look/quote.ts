@@ -84,7 +84,11 @@ function fail(io: Io, text: string): ExitCode {
   return EXIT.failed
 }
 
-type Wanted = Pick<SwapIntent, 'sell' | 'buy' | 'size' | 'maxSell' | 'slippageBps' | 'price'> &
+/** What a quote is asked for. */
+export type Wanted = Pick<
+  SwapIntent,
+  'sell' | 'buy' | 'size' | 'maxSell' | 'slippageBps' | 'price'
+> &
   Pick<SwapIntent, 'maxDeviationBps' | 'priceCheck'>
 
 const UNBOUNDED = { min: undefined, max: undefined }
@@ -116,8 +120,8 @@ function assetOf(name: string, settings: Settings): Asset | undefined {
   return token === undefined ? undefined : { token, native: name === 'ETH' }
 }
 
-/** What one slot of a strategy would ask for. */
-function wantedOf(strategy: SwapStrategy | undefined, name: string): Wanted | string {
+/** What one slot of a strategy would ask for; or why that cannot be told. */
+export function wantedOf(strategy: SwapStrategy | undefined, name: string): Wanted | string {
   if (strategy === undefined) return `no strategy that swaps is named ${name}`
   const { slippageBps, maxDeviationBps, priceCheck } = strategy
   if (strategy.kind === 'rebalance' || strategy.kind === 'custom')
@@ -146,7 +150,8 @@ function wantedOf(strategy: SwapStrategy | undefined, name: string): Wanted | st
   return { ...common, price, size: { side: 'sell', amount }, maxSell: amount }
 }
 
-function intentOf(wanted: Wanted, owner: Address): SwapIntent {
+/** An intent of nobody, which nothing is ever signed for. */
+export function intentOf(wanted: Wanted, owner: Address): SwapIntent {
   return {
     ...wanted,
     id: 'quote:0:0',
@@ -163,13 +168,14 @@ function intentOf(wanted: Wanted, owner: Address): SwapIntent {
 
 type ReportInput = {
   readonly settings: Settings
-  readonly market: Extract<Market, { ok: true }>
+  readonly market: Pick<Extract<Market, { ok: true }>, 'view'>
   readonly intent: SwapIntent
   readonly quoted: Quote
   readonly nowMs: number
 }
 
-function reportOf({ settings, market, intent, quoted, nowMs }: ReportInput) {
+/** A quote held against the feeds and put through the firewall. */
+export function reportOf({ settings, market, intent, quoted, nowMs }: ReportInput) {
   const { gasless, prices, chains } = settings
   const { sell, buy } = intent
   const path = createPricePaths(prices.values())(sell.token, buy.token)
@@ -204,6 +210,7 @@ function reportOf({ settings, market, intent, quoted, nowMs }: ReportInput) {
     feedAgeSeconds: fair.ok ? view.blockTimeSeconds - fair.price.updatedAtSeconds : null,
     worseThanFeedBps: fair.ok ? costBps(implied, fair.price.ratio) : null,
     expiresInMs: Math.min(quoted.expirationMs, quoted.validToSeconds * 1000) - nowMs,
+    refusal: verdict.ok ? null : verdict.reason,
     verdict: verdict.ok ? 'would be signed' : `refused: ${verdict.reason}, ${verdict.detail}`,
   }
 }

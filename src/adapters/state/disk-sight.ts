@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import { open, rm, stat, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { PRIVATE_FILE } from './durable-file.ts'
+
+/** A disk as somebody finds it who looks whether a state can be kept there. */
+export type DiskSight = {
+  /** For whoever is not root. */
+  readonly freeBytes: number
+  /** Undefined where the directory is not there: nothing is made for a look. */
+  readonly writes:
+    | { readonly ok: true; readonly medianMs: number; readonly worstMs: number }
+    | { readonly ok: false; readonly why: string }
+    | undefined
+}
+
+const WRITES = 15
+/** About what a record takes. */
+const BYTES = 1_024
+
+/** Writes a small file of its own through to the disk several times, and takes it away again. */
+export async function lookAtDisk(dir: string, monotonicMs: () => number): Promise<DiskSight> {
+  const there = await nearest(dir)
+  const { bavail, bsize } = await statfs(there)
+  const freeBytes = bavail * bsize
+  if (there !== dir) return { freeBytes, writes: undefined }
+  try {
+    return { freeBytes, writes: { ok: true, ...(await measure(dir, monotonicMs)) } }
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    return { freeBytes, writes: { ok: false, why } }
+  }
+}
+
+async function measure(dir: string, monotonicMs: () => number) {
+  const file = join(dir, `look-${randomBytes(6).toString('hex')}.tmp`)
+  const handle = await open(file, 'wx', PRIVATE_FILE)
+  try {
+    const data = Buffer.alloc(BYTES, 46)
+    const times: number[] = []
+    for (let n = 0; n < WRITES; n += 1) {
+      const startedMs = monotonicMs()
+      await handle.write(data, 0, BYTES, n * BYTES)
+      await handle.datasync()
+      times.push(monotonicMs() - startedMs)
+    }
+    times.sort((a, b) => a - b)
+    return { medianMs: times[Math.floor(WRITES / 2)] ?? 0, worstMs: times.at(-1) ?? 0 }
+  } finally {
+    await handle.close()
+    await rm(file, { force: true })
+  }
+}
+
+/** The directory, or the first one above it that is there. */
+async function nearest(dir: string): Promise<string> {
+  for (let here = dir; ; here = dirname(here)) {
+    const isThere = await stat(here).then(
+      (found) => found.isDirectory(),
+      () => false,
+    )
+    if (isThere || here === dirname(here)) return here
+  }
+}

@@ -1,0 +1,27 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { lookAtDisk } from '../../../../src/adapters/state/disk-sight.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+test('a disk is measured by writes of its own, of which nothing is left', async () => {
+  const dir = temporaryDirectory()
+  let nowMs = 0
+  const times = [1, 1, 9]
+  const clock = () => {
+    nowMs += times[nowMs % times.length] ?? 0
+    return nowMs
+  }
+  const { freeBytes, writes } = await lookAtDisk(dir, clock)
+  expect(freeBytes).toBeGreaterThan(0)
+  expect(writes).toMatchObject({ ok: true })
+  if (writes?.ok) expect(writes.worstMs).toBeGreaterThanOrEqual(writes.medianMs)
+  expect(readdirSync(dir)).toEqual([])
+})
+
+test('a directory that is not there is not made, and the room above it is told', async () => {
+  const dir = temporaryDirectory()
+  const { freeBytes, writes } = await lookAtDisk(join(dir, 'not/there'), () => 0)
+  expect([writes, freeBytes > 0]).toEqual([undefined, true])
+  expect(readdirSync(dir)).toEqual([])
+})

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { wantedApproval } from '../../../src/cli/commands/account/approvals.ts'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import type { ApprovalPolicy } from '../../../src/domain/settings.ts'
+import { NO_CAPS, type Strategy } from '../../../src/domain/strategy.ts'
+import { ACCOUNT, GASLESS, USDC, WETH } from '../../../src/simulate/stage.ts'
+import { aStrategy, capOf, NOON_SECONDS, OPEN, usdc } from '../../support/builders.ts'
+
+const UNCAPPED = { ...ACCOUNT, perDay: NO_CAPS }
+
+function wanted(
+  strategies: readonly Strategy[],
+  { approval = 'budget' as ApprovalPolicy, account = UNCAPPED, token = USDC } = {},
+) {
+  return wantedApproval(token, {
+    settings: { gasless: { ...GASLESS, approval }, limits: account },
+    strategies,
+    state: emptyState(),
+    nowMs: NOON_SECONDS * 1_000,
+  })
+}
+
+const capped = (name: string, amount: number): Strategy =>
+  aStrategy({ name, limits: { ...OPEN, perDay: capOf(USDC, usdc(amount)) } })
+
+test('nothing is wanted of a token that no enabled strategy sells', () => {
+  expect(wanted([aStrategy({ enabled: false })])).toEqual({ type: 'nothing' })
+  expect(wanted([aStrategy()], { token: WETH })).toEqual({ type: 'nothing' })
+})
+
+test('exact and unlimited are what the config says', () => {
+  expect(wanted([aStrategy()], { approval: 'exact' })).toEqual({ type: 'exact' })
+  expect(wanted([aStrategy()], { approval: 'unlimited' })).toEqual({ type: 'unlimited' })
+})
+
+test("a budget is the account's cap of a day, or else the largest of the strategies' own", () => {
+  const strategies = [capped('one', 100), capped('two', 300)]
+  expect(wanted(strategies)).toEqual({ type: 'budget', amount: usdc(300) })
+  const account = { ...ACCOUNT, perDay: capOf(USDC, usdc(50)) }
+  expect(wanted(strategies, { account })).toEqual({ type: 'budget', amount: usdc(50) })
+})

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { judgeCode, judgeTokens } from '../../../../src/cli/commands/doctor/contracts.ts'
+import { PERMIT2, SPENDER, USDC, WETH } from '../../../../src/simulate/stage.ts'
+import { troubles, verdicts } from './verdicts.ts'
+
+const NAMED = [
+  { path: 'gasless.permit2', address: PERMIT2 },
+  { path: 'gasless.spenders[0]', address: SPENDER },
+]
+
+test('addresses with code are fine in one line', () => {
+  const codes = new Map([
+    [PERMIT2, '0x60'],
+    [SPENDER, '0x60'],
+  ] as const)
+  expect(verdicts(judgeCode('base', NAMED, codes))).toEqual(['fine code'])
+})
+
+test('an address without code is named by its place in the config, one that was not answered too', () => {
+  expect(troubles(judgeCode('base', NAMED, new Map([[PERMIT2, '0x']])))).toEqual([
+    expect.stringMatching(/^fault code: gasless\.permit2: there is no contract at 0x0{10}22d47/),
+    expect.stringMatching(/^fault code: gasless\.spenders\[0\]: .* -> compare the address/),
+  ])
+})
+
+test('tokens whose contracts agree are fine in one line', () => {
+  const seen = new Map([
+    [USDC.address, { decimals: 6, symbol: 'USDC' }],
+    [WETH.address, { decimals: 18, symbol: 'WETH' }],
+  ])
+  const checks = judgeTokens([USDC, WETH], seen)
+  expect(checks.map(({ says }) => says)).toEqual(['USDC, WETH: decimals as their contracts say'])
+})
+
+test.each([
+  [
+    { decimals: 18, symbol: 'USDC' },
+    'fault token-decimals: USDC: the config has 6 decimals, its contract says 18',
+  ],
+  [
+    { decimals: undefined, symbol: 'USDC' },
+    'unknown token-decimals: USDC: its contract does not say',
+  ],
+  [
+    { decimals: 6, symbol: 'USDbC' },
+    'warning token-symbol: USDC: its contract calls itself "USDbC"',
+  ],
+  [undefined, 'unknown token-decimals'],
+])('a token that says %o', (sight, words) => {
+  const seen = new Map(sight === undefined ? [] : [[USDC.address, sight]])
+  expect(troubles(judgeTokens([USDC], seen))).toEqual([expect.stringContaining(words)])
+})

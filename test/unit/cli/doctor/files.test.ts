@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import {
+  type FileFacts,
+  judgeFiles,
+  judgeKeys,
+  type KeyFacts,
+} from '../../../../src/cli/commands/doctor/files.ts'
+import { problemOf } from '../../../../src/config/yaml/problem.ts'
+import { aStrategy } from '../../../support/builders.ts'
+import { troubles, verdicts } from './verdicts.ts'
+
+const PROBLEM = problemOf({
+  file: '/s/a.yaml',
+  path: 'amount',
+  message: 'no amount',
+  expected: 'a decimal',
+})
+
+function files(changes: Partial<FileFacts> = {}) {
+  return judgeFiles({
+    settings: { file: '/c.yaml', mode: 'live', strategiesDir: '/s' },
+    warnings: [],
+    strategies: { ok: true, strategies: [aStrategy()], warnings: [] },
+    modules: [],
+    loose: [],
+    ...changes,
+  })
+}
+
+test('files that read and that nobody else can write are fine', () => {
+  expect(verdicts(files())).toEqual(['fine config', 'fine strategies', 'fine loose-files'])
+})
+
+test.each([
+  [
+    'a warning of the config',
+    { warnings: [PROBLEM] },
+    'warning config: /s/a.yaml amount: no amount -> a decimal',
+  ],
+  [
+    'a strategy that cannot be read',
+    { strategies: { ok: false, problems: [PROBLEM] } },
+    'fault strategies: /s/a.yaml amount: no amount -> a decimal',
+  ],
+  [
+    'a warning of a strategy',
+    { strategies: { ok: true, strategies: [aStrategy()], warnings: [PROBLEM] } },
+    'warning strategies: /s/a.yaml',
+  ],
+  [
+    'no enabled strategy',
+    { strategies: { ok: true, strategies: [aStrategy({ enabled: false })], warnings: [] } },
+    'warning strategies: /s: no strategy is enabled',
+  ],
+  ['a module that does not start', { modules: [PROBLEM] }, 'fault modules: /s/a.yaml'],
+  [
+    'a loose file',
+    {
+      loose: [problemOf({ file: '/k', message: 'others may write it', expected: 'chmod go-w /k' })],
+    },
+    'fault loose-files: /k others may write it -> `chmod go-w /k`',
+  ],
+] as const)('%s is told with its place and remedy', (_, changes, words) => {
+  expect(troubles(files(changes as Partial<FileFacts>))).toEqual([expect.stringContaining(words)])
+})
+
+test('a loose file keeps nobody from a dry-run, and nobody looks in a sandbox', () => {
+  const settings = { file: '/c.yaml', mode: 'dry-run', strategiesDir: '/s' } as const
+  expect(verdicts(files({ settings, loose: [PROBLEM] }))).toContain('warning loose-files')
+  expect(verdicts(files({ loose: undefined })).join()).not.toContain('loose-files')
+})
+
+const SOURCE = { type: 'keystore', keystore: '/k.json', passwordFile: '/k.pass' } as const
+const read = (address: `0x${string}`): KeyFacts['read'] => ({ ok: true, address })
+
+test('two keys that open and differ are fine', () => {
+  const keys: KeyFacts[] = [
+    { wallet: 'trader', source: SOURCE, read: read('0x01') },
+    { wallet: 'operator', source: SOURCE, read: read('0x02') },
+  ]
+  expect(verdicts(judgeKeys(keys))).toEqual(['fine key', 'fine key', 'fine shared-key'])
+})
+
+test('one key for both wallets, one that does not open and one that is not here are told apart', () => {
+  const keys = (second: KeyFacts['read']): KeyFacts[] => [
+    { wallet: 'trader', source: SOURCE, read: read('0x01') },
+    { wallet: 'operator', source: SOURCE, read: second },
+  ]
+  expect(troubles(judgeKeys(keys(read('0x01'))))).toEqual([
+    expect.stringMatching(
+      /^fault shared-key: trader and operator have one key.*`tranched wallet new/,
+    ),
+  ])
+  const problem = problemOf({
+    file: '/c.yaml',
+    message: '/k.json can be read or written by others',
+    expected: 'chmod 600 /k.json',
+  })
+  expect(troubles(judgeKeys(keys({ ok: false, problem })))).toEqual([
+    'fault key: operator: /k.json can be read or written by others -> `chmod 600 /k.json`',
+  ])
+  expect(troubles(judgeKeys(keys({ ok: 'unset', name: 'OPERATOR_KEY' })))).toEqual([
+    expect.stringMatching(
+      /^unknown key: operator: environment variable OPERATOR_KEY is not set here/,
+    ),
+  ])
+})

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { judgeFeed } from '../../../../src/cli/commands/doctor/prices.ts'
+import type { FeedReading } from '../../../../src/domain/price.ts'
+import { WETH_USDC } from '../../../../src/simulate/stage.ts'
+import { NOON_SECONDS } from '../../../support/builders.ts'
+
+const FEED = { ...WETH_USDC, maxAgeSeconds: 3_600, sequencerFeed: undefined }
+const READING: FeedReading = {
+  answer: 2_500n * 10n ** 8n,
+  decimals: 8,
+  updatedAtSeconds: NOON_SECONDS - 60,
+  sequencer: undefined,
+}
+const UP = { answer: 0n, startedAtSeconds: NOON_SECONDS - 86_400 }
+
+function judge(reading: Partial<FeedReading> | undefined, changes = {}, users = ['weekly']) {
+  return judgeFeed({
+    feed: { ...FEED, ...changes },
+    reading: reading && { ...READING, ...reading },
+    nowSeconds: NOON_SECONDS,
+    users,
+  })
+}
+
+test('a feed that orders would go by is fine, with its price and age', () => {
+  expect(judge({})).toMatchObject({ verdict: 'fine', says: 'WETH/USDC: 2500, 1m old' })
+})
+
+test('a feed that would soon be too old is a warning that names maxAge', () => {
+  const { verdict, remedy } = judge({ updatedAtSeconds: NOON_SECONDS - 3_500 })
+  expect([verdict, remedy]).toEqual(['warning', expect.stringContaining('prices.WETH/USDC.maxAge')])
+})
+
+const WITH_SEQUENCER = { sequencerFeed: `0x${'5e'.repeat(20)}` }
+test.each([
+  ['that does not answer', undefined, {}, /no usable answer from 0x/],
+  ['that is too old', { updatedAtSeconds: NOON_SECONDS - 7_200 }, {}, /2h old, and 1h is allowed/],
+  ['that answers nothing above zero', { answer: 0n }, {}, /answers 0 with 8 decimals/],
+  ['whose decimals are no decimals', { decimals: 77 }, {}, /with 77 decimals/],
+  [
+    'whose sequencer is down',
+    { sequencer: { ...UP, answer: 1n } },
+    WITH_SEQUENCER,
+    /sequencer is down/,
+  ],
+  [
+    'whose sequencer is just back',
+    { sequencer: { ...UP, startedAtSeconds: NOON_SECONDS - 60 } },
+    WITH_SEQUENCER,
+    /within the hour/,
+  ],
+] as const)(
+  'a feed %s is a fault that names who waits, and a warning where nobody does',
+  (_, reading, changes, words) => {
+    const needed = judge(reading, changes)
+    expect(needed).toMatchObject({ id: 'feed', verdict: 'fault' })
+    expect(needed.says).toMatch(words)
+    expect(needed.says).toMatch(/keeps weekly from trading/)
+    expect(needed.remedy).not.toBe('')
+    expect(judge(reading, changes, []).verdict).toBe('warning')
+  },
+)
