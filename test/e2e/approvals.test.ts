@@ -81,6 +81,19 @@ test('what is approved is listed, revoked by a journaled transaction, and approv
   expect((await listed(rehearsal)).get('USDC')?.allowance).not.toBe('0 USDC')
 }, 120_000)
 
+test('what an earlier state had approved is revoked before the first run, and that run trades', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const before = (await listed(rehearsal)).get('USDC')?.allowance
+  expect(before).toMatch(/^[1-9]/)
+  const revoked = await revoke(rehearsal, '--all', '--yes')
+  expect([revoked.code, revoked.stdout]).toEqual([0, expect.stringMatching(/^USDC: revoked/m)])
+  expect((await listed(rehearsal)).get('USDC')?.allowance).toBe('0 USDC')
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+  expect((await approved(rehearsal))[0]).toBe(0n)
+}, 90_000)
+
 test('nothing is revoked while an order is open, and the orders are named', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   await rehearsal.fault([{ kind: 'neverFill' }])

@@ -6,6 +6,7 @@ import { createPm2, type Pm2 } from './pm2.ts'
 import {
   PROGRAM,
   type Running,
+  runProcess,
   sample,
   startProcess,
   temporaryDirectory,
@@ -146,4 +147,25 @@ test('a second daemon on the same state is refused, not started again, and does 
   expect(await second.app()).toMatchObject({ exitCode: 75, restarts: 0, pid: 0 })
   expect(await logOf(second)).toContain(`held by process ${pid}`)
   expect(await first.app()).toMatchObject({ pid, status: 'online', restarts: 0 })
+})
+
+test('doctor sees who runs the daemon, how long a stop may take, and whether it comes back with the machine', async () => {
+  const pm2 = supervisor('pm2')
+  await pm2.start(config)
+  const look = async () => {
+    const env = { PM2_HOME: join(directory.path, 'pm2') }
+    const args = [PROGRAM, 'doctor', '--json', '--config', config]
+    const { stdout } = await runProcess(process.execPath, args, { env })
+    const { checks } = JSON.parse(stdout) as { checks: readonly Record<string, string>[] }
+    return checks
+      .filter(({ section }) => section === 'supervisor')
+      .map(({ id, verdict, says }) => [id, verdict, says])
+  }
+  expect(await look()).toEqual([
+    ['supervisor', 'fine', 'pm2 runs the daemon'],
+    ['pm2-kill-timeout', 'fine', 'pm2 waits 40 s before it kills'],
+    ['pm2-saved', 'warning', expect.stringMatching(/^pm2 has saved nothing/)],
+  ])
+  await pm2.save()
+  expect((await look()).at(-1)).toEqual(['pm2-saved', 'fine', expect.any(String)])
 })

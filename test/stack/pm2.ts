@@ -19,6 +19,7 @@ export type Pm2 = {
   /** `pm2 start ecosystem.config.cjs` with a config; returns once pm2 says that it is started, or gave up. */
   start(config: string): Promise<string>
   stop(): Promise<string>
+  save(): Promise<void>
   app(): Promise<App>
   kill(): Promise<void>
 }
@@ -37,6 +38,9 @@ export function createPm2(home: string): Pm2 {
     },
     async stop() {
       return (await run(['stop', 'tranched'])).all
+    },
+    async save() {
+      await run(['save'])
     },
     async app() {
       const { stdout } = await run(['jlist'])

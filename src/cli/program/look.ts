@@ -18,7 +18,10 @@ export function addLooking({ root, io, does }: Program): void {
       'ask everything that can be asked of keys, files, chains, services and disk, and say what to do; also beside a daemon',
     )
     .action((options) => {
-      return does(import('../commands/look/doctor.ts').then(({ doctor }) => doctor(options, io)))
+      const nowSeconds = Math.floor(Date.now() / 1000)
+      return does(
+        import('../commands/look/doctor.ts').then(({ doctor }) => doctor(options, io, nowSeconds)),
+      )
     })
   configured(root.command('status'))
     .description('show who runs, what is open and when each strategy is next due')

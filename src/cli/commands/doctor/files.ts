@@ -18,6 +18,8 @@ export type FileFacts = {
         readonly warnings: readonly Problem[]
       }
     | { readonly ok: false; readonly problems: readonly Problem[] }
+  /** Of times that a schedule has and the clock of its zone does not. */
+  readonly schedules: readonly { readonly strategy: string; readonly message: string }[]
   /** Of modules that could not be started. */
   readonly modules: readonly Problem[]
   /** What others could write (rule T11); undefined where nobody looks, in a sandbox. */
@@ -37,7 +39,7 @@ export function judgeFiles(facts: FileFacts): readonly Check[] {
 }
 
 function judgeStrategies(
-  { settings }: FileFacts,
+  { settings, schedules }: FileFacts,
   found: FileFacts['strategies'],
 ): readonly Check[] {
   if (!found.ok) return found.problems.map((problem) => ofProblem('strategies', 'fault', problem))
@@ -52,7 +54,17 @@ function judgeStrategies(
           'write a strategy there, or set `enabled: true` in one',
         )
       : fine('strategies', `${where}: ${strategies.length} read, ${enabled} enabled`)
-  return [...warnings.map((problem) => ofProblem('strategies', 'warning', problem)), count]
+  return [
+    ...warnings.map((problem) => ofProblem('strategies', 'warning', problem)),
+    ...schedules.map(({ strategy, message }) =>
+      warning(
+        'strategies',
+        `${strategy}: ${message}`,
+        'nothing, or another time in its `schedule`',
+      ),
+    ),
+    count,
+  ]
 }
 
 /** A live daemon does not start with them. */

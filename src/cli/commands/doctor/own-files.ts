@@ -2,6 +2,7 @@ import type { JournalKey } from '../../../adapters/keys/journal-key.ts'
 import type { Scrubber } from '../../../adapters/tell/scrubber.ts'
 import { looseFiles } from '../../../config/loose-files.ts'
 import type { loadSettings } from '../../../config/settings/load.ts'
+import { scheduleWarnings } from '../../../domain/schedule/calendar.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
 import type { Key } from '../../../ports.ts'
@@ -23,7 +24,7 @@ export type FilesLooked = {
 export async function lookAtFiles(
   { settings, warnings }: Found,
   options: ConfigOptions,
-  io: Io,
+  { io, nowSeconds }: { readonly io: Io; readonly nowSeconds: number },
 ): Promise<FilesLooked> {
   const loaded = loadForReading(options, io)
   const strategies = loaded.ok ? loaded.strategies : []
@@ -44,6 +45,9 @@ export async function lookAtFiles(
             warnings: loaded.warnings.filter(({ path, message }) => !own.has(`${path} ${message}`)),
           }
         : loaded,
+      schedules: strategies.flatMap(({ name: strategy, schedule }) =>
+        scheduleWarnings(schedule, nowSeconds).map((message) => ({ strategy, message })),
+      ),
       modules: loaded.ok && !started.ok ? started.problems : [],
       loose,
     })

@@ -11,16 +11,16 @@ import { askDaemon } from '../../compose/control.ts'
 import { haltOf, holderOf, isUsed, readState } from '../../compose/state.ts'
 import { STATE_CARE } from '../../compose/state-care.ts'
 import { look, lookAndJudge } from './bounded.ts'
-import type { Check } from './check.ts'
+import { type Check, unknown } from './check.ts'
 import { judgeAnchor, judgeHalt, judgeHolder, judgeOwner, judgeProof } from './state.ts'
 
 /** A daemon that works answers at once. */
 const DAEMON_MS_MAX = 2_000
 
-/** The state as it is on disk, for what is asked elsewhere; nothing where there is none, or it cannot be read. */
-export async function stateAtHand({ stateDir }: Settings): Promise<DaemonState> {
+/** The state as it is on disk: an empty one where there is none yet, and undefined where it cannot be read. */
+export async function stateAtHand({ stateDir }: Settings): Promise<DaemonState | undefined> {
   const looked = await look('state-proof', () => readState(stateDir))
-  return (looked.ok ? looked.value?.state : undefined) ?? emptyState()
+  return looked.ok ? (looked.value?.state ?? emptyState()) : undefined
 }
 
 /** The process that runs a daemon on this machine, if one does. */
@@ -31,7 +31,8 @@ export function daemonAtHand({ stateDir }: Settings): number | undefined {
 
 export type StateInput = {
   readonly settings: Settings
-  readonly state: DaemonState
+  /** Undefined where it cannot be read. */
+  readonly state: DaemonState | undefined
   readonly trader: Address | undefined
   readonly operator: Address | undefined
   readonly journalKey: JournalKey | undefined
@@ -45,7 +46,7 @@ export async function lookAtState(input: StateInput): Promise<readonly Check[]> 
   const { stateDir } = settings
   const checks = [
     ...(await lookAtHolder(stateDir)),
-    judgeHalt(state.halted?.detail ?? (existsSync(stateDir) ? haltOf(stateDir) : undefined)),
+    haltedBy(stateDir, state),
     ...judgeBound(input),
     ...(await lookAtAnchors(input)),
   ]
@@ -65,8 +66,15 @@ async function lookAtHolder(stateDir: string): Promise<readonly Check[]> {
   return [judgeHolder({ holder: { pid, host, command, isCertain }, answers })]
 }
 
+function haltedBy(stateDir: string, state: DaemonState | undefined): Check {
+  const file = existsSync(stateDir) ? haltOf(stateDir) : undefined
+  if (state === undefined && file === undefined)
+    return unknown('halt', 'the state cannot be read, so it is not known what it says of a halt')
+  return judgeHalt(state?.halted?.detail ?? file)
+}
+
 function judgeBound({ settings, state, trader, genesisHash }: StateInput): readonly Check[] {
-  const { bound } = state
+  const bound = state?.bound
   if (bound === undefined || trader === undefined) return []
   const chainId = settings.chains.get(settings.gasless.chain)?.chainId ?? bound.chainId
   const now = { mode: settings.mode, chainId, genesisHash: genesisHash ?? bound.genesisHash }

@@ -149,7 +149,7 @@ export function judgeAggregator(reply: AggregatorReply<GasTankAccount>, duration
     return warning('aggregator', `the aggregation service limits us: ${message}`, 'wait')
   return fault(
     'aggregator',
-    `the aggregation service gives no answer to use: ${message}`,
+    `the login gets no answer to use: ${message}`,
     'check `aggregator.rpcUrl` and `aggregator.wire.methodPrefix`; else ask its operator',
   )
 }

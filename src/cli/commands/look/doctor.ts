@@ -1,3 +1,4 @@
+import { emptyState } from '../../../domain/book/fields.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { openAsking } from '../../compose/checkup.ts'
 import { holderOf } from '../../compose/state.ts'
@@ -23,7 +24,11 @@ const REQUEST_MS_MAX = LOOK_MS_MAX - 500
  * `tranched doctor`: asks everything that can be asked of keys, files, chains, services and disk, beside a daemon or without one, and
  * says of each what it found and what to do. Changes nothing; signs nothing but the login to the aggregation service.
  */
-export async function doctor(options: ConfigOptions, io: Io): Promise<ExitCode> {
+export async function doctor(
+  options: ConfigOptions,
+  io: Io,
+  nowSeconds: number,
+): Promise<ExitCode> {
   const found = settingsForReading(options, io)
   if (!found.ok) {
     const checks = found.problems.map((problem) => ofProblem('config', 'fault', problem))
@@ -35,7 +40,7 @@ export async function doctor(options: ConfigOptions, io: Io): Promise<ExitCode> 
   const settled = tellWaiting(options, io)
   try {
     const { settings } = found
-    const files = await lookAtFiles(found, options, io)
+    const files = await lookAtFiles(found, options, { io, nowSeconds })
     const keys = isUnmade(settings) ? NO_KEYS : await lookAtKeys(settings, { scrubber, io })
     const { strategies } = files
     const rest = await examine({ settings, strategies, keys, io })
@@ -60,7 +65,7 @@ async function examine(input: Examination): Promise<readonly Check[]> {
   const state = await stateAtHand(settings)
   const { wallet } = settings.gasless
   const trader =
-    keys.trader?.address ?? state.bound?.owner ?? (await readWalletAddress(settings, wallet, io))
+    keys.trader?.address ?? state?.bound?.owner ?? (await readWalletAddress(settings, wallet, io))
   const addresses = { trader, operator: keys.operator?.address }
   const connect = (of: Settings) =>
     openAsking({ settings: of, operator: keys.operator, timeoutMs: REQUEST_MS_MAX, env: io.env })
@@ -72,7 +77,7 @@ async function examine(input: Examination): Promise<readonly Check[]> {
   else {
     const chains = await lookAtChains({ settings }, asking)
     genesisHash = chains.genesisHash
-    const reachable = { settings: chains.settings, strategies, state }
+    const reachable = { settings: chains.settings, strategies, state: state ?? emptyState() }
     const known = { ...reachable, owner: trader, operator: addresses.operator }
     const there = connect(chains.settings)
     outside.push(...chains.checks, ...(await lookOutside(known, there)))

@@ -21,6 +21,7 @@ function files(changes: Partial<FileFacts> = {}) {
     settings: { file: '/c.yaml', mode: 'live', strategiesDir: '/s' },
     warnings: [],
     strategies: { ok: true, strategies: [aStrategy()], warnings: [] },
+    schedules: [],
     modules: [],
     loose: [],
     ...changes,
@@ -51,6 +52,11 @@ test.each([
     'no enabled strategy',
     { strategies: { ok: true, strategies: [aStrategy({ enabled: false })], warnings: [] } },
     'warning strategies: /s: no strategy is enabled',
+  ],
+  [
+    'a time that a clock leaves out',
+    { schedules: [{ strategy: 'weekly', message: '02:30 does not exist on 2027-03-28' }] },
+    'warning strategies: weekly: 02:30 does not exist',
   ],
   ['a module that does not start', { modules: [PROBLEM] }, 'fault modules: /s/a.yaml'],
   [
