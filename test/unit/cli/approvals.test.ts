@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
 import { wantedApproval } from '../../../src/cli/commands/account/approvals.ts'
+import { openOrders } from '../../../src/cli/commands/account/approvals-revoke.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import { clientOrderId } from '../../../src/domain/intent.ts'
 import type { ApprovalPolicy } from '../../../src/domain/settings.ts'
 import { NO_CAPS, type Strategy } from '../../../src/domain/strategy.ts'
 import { ACCOUNT, GASLESS, USDC, WETH } from '../../../src/simulate/stage.ts'
-import { aStrategy, capOf, NOON_SECONDS, OPEN, usdc } from '../../support/builders.ts'
+import { anIntent, aPermit, aStrategy, capOf, NOON_SECONDS, OPEN, usdc } from '../../support/builders.ts'
 
 const UNCAPPED = { ...ACCOUNT, perDay: NO_CAPS }
 
@@ -38,4 +42,19 @@ test("a budget is the account's cap of a day, or else the largest of the strateg
   expect(wanted(strategies)).toEqual({ type: 'budget', amount: usdc(300) })
   const account = { ...ACCOUNT, perDay: capOf(USDC, usdc(50)) }
   expect(wanted(strategies, { account })).toEqual({ type: 'budget', amount: usdc(50) })
+})
+
+test('an order that is signed keeps allowances from being revoked, and one that is only planned does not', () => {
+  const state = emptyState()
+  const intent = anIntent()
+  const { id, strategy, slotSeconds } = intent
+  const journal = (event: JournalEvent) => applyEvent(state, event, NOON_SECONDS * 1_000)
+  journal({ type: 'strategy-scheduled', strategy, scheduleKey: '0 * * * * UTC', fromSeconds: 0 })
+  journal({ type: 'slot-opened', strategy, slotSeconds, intents: [intent] })
+  expect(openOrders(undefined)).toBeUndefined()
+  expect(openOrders(state)).toBeUndefined()
+  const named = { attempt: 1, clientOrderId: clientOrderId(id, 1), quoteId: 'q', fromBlock: 1n }
+  const permit = { ...aPermit(), ...named, digest: '0x01' } as const
+  journal({ type: 'permit-recorded', intentId: id, permit })
+  expect(openOrders(state)).toContain(`1 order is open (${id})`)
 })

@@ -1,5 +1,6 @@
 import type { DaemonState } from '../../../domain/book/state.ts'
 import { openSwaps } from '../../../domain/book/swaps.ts'
+import { hasLiveAuthorization } from '../../../domain/order.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Token } from '../../../domain/token.ts'
 import { requireSame } from '../../../engine/daemon.ts'
@@ -56,9 +57,10 @@ function tokensOf(
   return all === true ? tokens : tokens.filter(({ symbol }) => names.includes(symbol))
 }
 
-/** Whatever is signed would fail without its allowance, and what is planned would have it approved again. */
-function openOrders(state: DaemonState | undefined): string | undefined {
-  const open = state === undefined ? [] : openSwaps(state)
+/** Whatever is signed would fail without its allowance. What is not signed yet has it approved again, or never comes to that. */
+export function openOrders(state: DaemonState | undefined): string | undefined {
+  const swaps = state === undefined ? [] : openSwaps(state)
+  const open = swaps.filter((swap) => hasLiveAuthorization(swap.state))
   if (open.length === 0) return undefined
   const orders = open.length === 1 ? '1 order is' : `${open.length} orders are`
   return `nothing was revoked: ${orders} open (${open.map(({ intent }) => intent.id).join(', ')}), which would fail. Run the daemon until they are over; \`tranched settle\` ends one that nothing else ends`
@@ -77,6 +79,8 @@ async function revoke(
   if (open !== undefined) return refuse(open)
   const stranger = await otherChain(state, tools, settings)
   if (stranger !== undefined) return refuse(stranger)
+  for (const { record } of state.transactions.values())
+    if (record.from === tools.owner) tools.tell(`${record.id}: under way, and followed first`)
   const before = await allowancesOf(tokens, tools)
   if (!before.ok) return refuse(`nothing was revoked: ${before.fault.message}`)
   const done: Revoked[] = []

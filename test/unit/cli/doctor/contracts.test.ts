@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { judgeCode, judgeTokens } from '../../../../src/cli/commands/doctor/contracts.ts'
+import { judgeCode, judgeTokens } from '../../../../src/cli/commands/doctor/judge/contracts.ts'
 import { PERMIT2, SPENDER, USDC, WETH } from '../../../../src/simulate/stage.ts'
 import { troubles, verdicts } from './verdicts.ts'
 

@@ -4,7 +4,7 @@ import {
   judgeFiles,
   judgeKeys,
   type KeyFacts,
-} from '../../../../src/cli/commands/doctor/files.ts'
+} from '../../../../src/cli/commands/doctor/judge/files.ts'
 import { problemOf } from '../../../../src/config/yaml/problem.ts'
 import { aStrategy } from '../../../support/builders.ts'
 import { troubles, verdicts } from './verdicts.ts'

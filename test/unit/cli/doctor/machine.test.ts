@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { judgeDisk } from '../../../../src/cli/commands/doctor/disk.ts'
+import { judgeDisk } from '../../../../src/cli/commands/doctor/judge/disk.ts'
 import {
   judgeAnchor,
   judgeHalt,
   judgeHolder,
   judgeOwner,
   judgeProof,
-} from '../../../../src/cli/commands/doctor/state.ts'
-import { judgeNotify, judgeSupervisor } from '../../../../src/cli/commands/doctor/supervisor.ts'
+} from '../../../../src/cli/commands/doctor/judge/state.ts'
+import {
+  judgeNotify,
+  judgeSupervisor,
+} from '../../../../src/cli/commands/doctor/judge/supervisor.ts'
 import type { NotifySettings } from '../../../../src/domain/notify.ts'
 import { troubles, verdicts } from './verdicts.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MetNode, NodeHistory, NodeSight } from '../../../../src/adapters/chain/inspection.ts'
-import { judgeChain } from '../../../../src/cli/commands/doctor/nodes.ts'
+import { judgeChain } from '../../../../src/cli/commands/doctor/judge/nodes.ts'
 import { NOON_SECONDS } from '../../../support/builders.ts'
 import { troubles, verdicts } from './verdicts.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { judgeFeed } from '../../../../src/cli/commands/doctor/prices.ts'
+import { judgeFeed } from '../../../../src/cli/commands/doctor/judge/prices.ts'
 import type { FeedReading } from '../../../../src/domain/price.ts'
 import { WETH_USDC } from '../../../../src/simulate/stage.ts'
 import { NOON_SECONDS } from '../../../support/builders.ts'

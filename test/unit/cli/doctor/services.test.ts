@@ -4,7 +4,7 @@ import {
   judgeAggregator,
   judgeGasless,
   judgeQuote,
-} from '../../../../src/cli/commands/doctor/services.ts'
+} from '../../../../src/cli/commands/doctor/judge/services.ts'
 import { USDC, WETH } from '../../../../src/simulate/stage.ts'
 import { troubles, verdicts } from './verdicts.ts'
 

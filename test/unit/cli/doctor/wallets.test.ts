@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { judgeOperator, type OperatorFacts } from '../../../../src/cli/commands/doctor/operator.ts'
+import {
+  judgeOperator,
+  type OperatorFacts,
+} from '../../../../src/cli/commands/doctor/judge/operator.ts'
 import {
   judgeRights,
   judgeTrader,
   type TraderFacts,
-} from '../../../../src/cli/commands/doctor/trader.ts'
+} from '../../../../src/cli/commands/doctor/judge/trader.ts'
 import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
 import { SPENDER, USDC, WALLET } from '../../../../src/simulate/stage.ts'
 import { NOON_SECONDS, usdc } from '../../../support/builders.ts'

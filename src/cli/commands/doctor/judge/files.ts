@@ -1,9 +1,9 @@
 import { relative } from 'node:path'
-import type { Problem } from '../../../config/yaml/problem.ts'
-import type { Mode, Settings, WalletSource } from '../../../domain/settings.ts'
-import type { Strategy } from '../../../domain/strategy.ts'
-import type { Address } from '../../../domain/units.ts'
-import { type Check, fault, fine, ofProblem, unknown, warning } from './check.ts'
+import type { Problem } from '../../../../config/yaml/problem.ts'
+import type { Mode, Settings, WalletSource } from '../../../../domain/settings.ts'
+import type { Strategy } from '../../../../domain/strategy.ts'
+import type { Address } from '../../../../domain/units.ts'
+import { type Check, fault, fine, ofProblem, unknown, warning } from '../check.ts'
 
 /** What was read of the operator's files. */
 export type FileFacts = {

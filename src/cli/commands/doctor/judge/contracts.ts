@@ -1,8 +1,8 @@
-import type { TokenSight } from '../../../adapters/chain/inspection.ts'
-import type { AggregatorSettings, Settings } from '../../../domain/settings.ts'
-import type { Token } from '../../../domain/token.ts'
-import type { Address, Hex } from '../../../domain/units.ts'
-import { allFine, type Check, fault, fine, unknown, warning } from './check.ts'
+import type { TokenSight } from '../../../../adapters/chain/inspection.ts'
+import type { AggregatorSettings, Settings } from '../../../../domain/settings.ts'
+import type { Token } from '../../../../domain/token.ts'
+import type { Address, Hex } from '../../../../domain/units.ts'
+import { allFine, type Check, fault, fine, unknown, warning } from '../check.ts'
 
 /** An address that the config names, where, and what it is there for. */
 export type NamedAddress = { readonly path: string; readonly address: Address }

@@ -1,17 +1,17 @@
-import type { Permit2Right } from '../../../adapters/chain/inspection.ts'
-import type { ApprovalPolicy } from '../../../domain/settings.ts'
-import type { Token } from '../../../domain/token.ts'
-import { ETHER } from '../../../domain/token.ts'
-import { type Address, formatBrief } from '../../../domain/units.ts'
-import { GAS_RESERVE_WEI } from '../../../engine/view.ts'
-import type { ChainView } from '../../../ports.ts'
+import type { Permit2Right } from '../../../../adapters/chain/inspection.ts'
+import type { ApprovalPolicy } from '../../../../domain/settings.ts'
+import type { Token } from '../../../../domain/token.ts'
+import { ETHER } from '../../../../domain/token.ts'
+import { type Address, formatBrief } from '../../../../domain/units.ts'
+import { GAS_RESERVE_WEI } from '../../../../engine/view.ts'
+import type { ChainView } from '../../../../ports.ts'
 import {
   allowanceText,
   isUnlimited,
   type WantedApproval,
   wantedText,
-} from '../account/approvals.ts'
-import { allFine, type Check, fault, fine, unknown, warning } from './check.ts'
+} from '../../account/approvals.ts'
+import { allFine, type Check, fault, fine, unknown, warning } from '../check.ts'
 
 /** The wallet that trades, as one block has it. */
 export type TraderFacts = {

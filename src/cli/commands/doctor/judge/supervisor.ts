@@ -1,7 +1,7 @@
-import type { SupervisorSight } from '../../../adapters/supervisor.ts'
-import { receiversOf } from '../../../domain/notify.ts'
-import type { Settings } from '../../../domain/settings.ts'
-import { type Check, fine, unknown, warning } from './check.ts'
+import type { SupervisorSight } from '../../../../adapters/supervisor.ts'
+import { receiversOf } from '../../../../domain/notify.ts'
+import type { Settings } from '../../../../domain/settings.ts'
+import { type Check, fine, unknown, warning } from '../check.ts'
 
 /** A drain takes 25 s at most, with what comes after it. */
 const KILL_TIMEOUT_MS_MIN = 40_000

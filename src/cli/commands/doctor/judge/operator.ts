@@ -1,8 +1,8 @@
-import type { AggregatorSettings } from '../../../domain/settings.ts'
-import type { Address } from '../../../domain/units.ts'
-import { availableOf, type GasTank } from '../../../execute/account/deposit.ts'
-import type { AggregatorReply, GasTankAccount } from '../../../ports.ts'
-import { type Check, fault, fine, warning } from './check.ts'
+import type { AggregatorSettings } from '../../../../domain/settings.ts'
+import type { Address } from '../../../../domain/units.ts'
+import { availableOf, type GasTank } from '../../../../execute/account/deposit.ts'
+import type { AggregatorReply, GasTankAccount } from '../../../../ports.ts'
+import { type Check, fault, fine, warning } from '../check.ts'
 import { etherText } from './trader.ts'
 
 /** The account behind calls, as its chain and its service have it. */

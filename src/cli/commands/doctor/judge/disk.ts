@@ -1,5 +1,5 @@
-import type { DiskSight } from '../../../adapters/state/disk-sight.ts'
-import { type Check, fault, fine, unknown, warning } from './check.ts'
+import type { DiskSight } from '../../../../adapters/state/disk-sight.ts'
+import { type Check, fault, fine, unknown, warning } from '../check.ts'
 
 const MIB = 1024 * 1024
 /** The journal needs little; something else on the disk may not. */

@@ -1,5 +1,5 @@
-import type { StateProof } from '../../../adapters/state/care/state-proof.ts'
-import { type Check, fault, fine, unknown, warning } from './check.ts'
+import type { StateProof } from '../../../../adapters/state/care/state-proof.ts'
+import { type Check, fault, fine, unknown, warning } from '../check.ts'
 
 /** Who holds a state directory, and whether a daemon there answers. */
 export type HolderFacts = {

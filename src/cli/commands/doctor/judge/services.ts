@@ -1,9 +1,9 @@
-import { CLOCK_SKEW_MS_MAX } from '../../../domain/policy.ts'
-import type { Reply, ServiceFault, TokenInfo } from '../../../domain/quote.ts'
-import type { RefusalReason } from '../../../domain/reason.ts'
-import type { Token } from '../../../domain/token.ts'
-import type { AggregatorReply, GasTankAccount } from '../../../ports.ts'
-import { allFine, type Check, fault, fine, unknown, warning } from './check.ts'
+import { CLOCK_SKEW_MS_MAX } from '../../../../domain/policy.ts'
+import type { Reply, ServiceFault, TokenInfo } from '../../../../domain/quote.ts'
+import type { RefusalReason } from '../../../../domain/reason.ts'
+import type { Token } from '../../../../domain/token.ts'
+import type { AggregatorReply, GasTankAccount } from '../../../../ports.ts'
+import { allFine, type Check, fault, fine, unknown, warning } from '../check.ts'
 
 /** What the gasless service answered when it was asked for its tokens. */
 export type GaslessFacts = {

@@ -1,7 +1,7 @@
-import { acceptPrice, type FeedReading, type PriceFeed } from '../../../domain/price.ts'
-import { formatBrief } from '../../../domain/units.ts'
-import { durationText } from '../../describe.ts'
-import { type Check, fault, fine, warning } from './check.ts'
+import { acceptPrice, type FeedReading, type PriceFeed } from '../../../../domain/price.ts'
+import { formatBrief } from '../../../../domain/units.ts'
+import { durationText } from '../../../describe.ts'
+import { type Check, fault, fine, warning } from '../check.ts'
 
 /** A feed of the config as one block has it. */
 export type FeedFacts = {

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
-import {
-  type Known,
-  lookAtChains,
-  lookOutside,
-} from '../../../../src/cli/commands/doctor/examine.ts'
+import { lookAtChains } from '../../../../src/cli/commands/doctor/ask/chains.ts'
+import type { Known } from '../../../../src/cli/commands/doctor/ask/known.ts'
+import { lookOutside } from '../../../../src/cli/commands/doctor/ask/outside.ts'
 import type { Asking } from '../../../../src/cli/compose/checkup.ts'
 import { loadSettings } from '../../../../src/config/settings/load.ts'
 import { emptyState } from '../../../../src/domain/book/fields.ts'
@@ -88,4 +86,25 @@ test('what one look throws is said, and keeps nobody from the others', async () 
       ),
     ]),
   )
+})
+
+test("a node of another chain is asked nothing more, and its first block is not taken for the state's", async () => {
+  const met = { headNumber: 9n, headSeconds: NOON_SECONDS, latencyMs: 1 }
+  const sight = (n: number, chainId: number, genesisHash: `0x${string}`) => ({
+    label: `node ${n} of 2`,
+    met: { ok: true, value: { ...met, chainId, genesisHash } } as const,
+    ...{ history: undefined, common: undefined },
+  })
+  const { asking } = goneAsking({
+    nodes: async () => [sight(1, 1, '0xbad'), sight(2, 8453, '0x60')],
+  })
+  const of = settings()
+  const base = of.chains.get('base')
+  if (base === undefined) throw new Error('the fixture has no chain named base')
+  const rpcUrls = ['https://one.example', 'https://two.example']
+  const chains = new Map([['base', { ...base, rpcUrls }]])
+  const looked = await lookAtChains({ settings: { ...of, chains } }, asking)
+  expect(looked.genesisHash).toBe('0x60')
+  expect(looked.settings.chains.get('base')?.rpcUrls).toEqual(['https://two.example'])
+  expect(verdicts(looked.checks)).toEqual(['fault node-chain', 'fine node'])
 })

@@ -1,7 +1,7 @@
-import type { MetNode, NodeHistory, NodeSight } from '../../../adapters/chain/inspection.ts'
-import { trustedTime } from '../../../domain/policy.ts'
-import type { ChainSettings } from '../../../domain/settings.ts'
-import { type Check, fault, fine, warning } from './check.ts'
+import type { MetNode, NodeHistory, NodeSight } from '../../../../adapters/chain/inspection.ts'
+import { trustedTime } from '../../../../domain/policy.ts'
+import type { ChainSettings } from '../../../../domain/settings.ts'
+import { type Check, fault, fine, warning } from '../check.ts'
 
 /** A chain of the config, and what each of its nodes said. */
 export type ChainFacts = {
