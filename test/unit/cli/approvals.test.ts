@@ -8,7 +8,15 @@ import { clientOrderId } from '../../../src/domain/intent.ts'
 import type { ApprovalPolicy } from '../../../src/domain/settings.ts'
 import { NO_CAPS, type Strategy } from '../../../src/domain/strategy.ts'
 import { ACCOUNT, GASLESS, USDC, WETH } from '../../../src/simulate/stage.ts'
-import { anIntent, aPermit, aStrategy, capOf, NOON_SECONDS, OPEN, usdc } from '../../support/builders.ts'
+import {
+  anIntent,
+  aPermit,
+  aStrategy,
+  capOf,
+  NOON_SECONDS,
+  OPEN,
+  usdc,
+} from '../../support/builders.ts'
 
 const UNCAPPED = { ...ACCOUNT, perDay: NO_CAPS }
 
