@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Entry } from '../../../../src/domain/ledger/entry.ts'
 import { type AccountQuery, accountOf, averageBps } from '../../../../src/domain/ledger/figures.ts'
 import { standingOf } from '../../../../src/domain/ledger/standing.ts'
+import type { Token } from '../../../../src/domain/token.ts'
 import { aCall, aTrade, DAI, someGas, USDC, unproven, WETH } from './entries.ts'
 
 function account(entries: readonly Entry[], query: Partial<AccountQuery> = {}) {
@@ -177,21 +178,21 @@ describe('standing', () => {
   const books = account(entries).books
   if (books === undefined) throw new Error('there is a value token')
 
-  test('values what is held by both ways of counting, and leaves out what was sold', () => {
-    const standing = standingOf(books, USDC, (_, amount) => amount * 30n)
-    expect(standing.held).toEqual([
-      { token: WETH, amount: 15n, cost: { fifo: 350n, average: 300n }, value: 450n },
-    ])
-    expect(standing).toMatchObject({
-      cost: { fifo: 350n, average: 300n },
-      realised: { fifo: 150n + 2n, average: 100n + 2n },
-      unrealised: { fifo: 100n, average: 150n },
-      proceedsOfUnknownCost: 0n,
+  const worth = (_: Token, amount: bigint): bigint => amount * 30n
+
+  test('values what is held by either way of counting, and leaves out what was sold', () => {
+    expect(standingOf(books.fifo, USDC, worth)).toMatchObject({
+      held: [{ token: WETH, amount: 15n, cost: 350n, value: 450n }],
+      ...{ cost: 350n, realised: 150n + 2n, unrealised: 100n, proceedsOfUnknownCost: 0n },
+    })
+    expect(standingOf(books.average, USDC, worth)).toMatchObject({
+      held: [{ token: WETH, amount: 15n, cost: 300n, value: 450n }],
+      ...{ cost: 300n, realised: 100n + 2n, unrealised: 150n },
     })
   })
 
   test('has no unrealised profit where something that is held has no price', () => {
-    const { unrealised, held } = standingOf(books, USDC, () => undefined)
+    const { unrealised, held } = standingOf(books.fifo, USDC, () => undefined)
     expect(unrealised).toBeUndefined()
     expect(held).toMatchObject([{ value: undefined }])
   })
@@ -202,8 +203,10 @@ describe('standing', () => {
       aTrade({ sell: WETH, buy: DAI, paid: 2n, received: 1n }),
     ]).books
     if (dust === undefined) throw new Error('there is a value token')
-    const { held, cost } = standingOf(dust, USDC, () => undefined)
-    expect(held).toMatchObject([{ token: DAI, amount: 0n, cost: { fifo: 5n, average: 5n } }])
-    expect(cost).toEqual({ fifo: 5n, average: 5n })
+    for (const positions of [dust.fifo, dust.average]) {
+      const { held, cost } = standingOf(positions, USDC, () => undefined)
+      expect(held).toMatchObject([{ token: DAI, amount: 0n, cost: 5n }])
+      expect(cost).toBe(5n)
+    }
   })
 })
