@@ -157,6 +157,8 @@ export type Settings = {
   readonly tokens: ReadonlyMap<string, Token>
   readonly prices: ReadonlyMap<Pair, PriceFeed>
   readonly limits: AccountLimits
+  /** Dry-run: what the wallet is taken to begin with, whatever it holds; undefined where its own balances count. Base units. */
+  readonly paper: ReadonlyMap<Address, bigint> | undefined
   readonly control: { readonly telegram: TelegramControl | undefined }
   readonly notify: NotifySettings
 }

@@ -65,6 +65,32 @@ const COMMANDS: readonly (readonly [line: string, code: number, says: RegExp])[]
   ['state new --yes', 0, /begun afresh/],
 ]
 
+test('a dry-run may begin with a paper balance, whatever the wallet holds, and its report says that it is paper', async () => {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const text = readFileSync(rehearsal.config, 'utf8')
+  const paper = 'mode: dry-run\npaper: { USDC: "60" }'
+  writeFileSync(rehearsal.config, text.replace('mode: live', paper))
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/skipped buy-weth .*insufficient-balance/)
+  expect((await daemon.stop()).code).toBe(0)
+  const { stdout } = await run(['report', '--config', rehearsal.config, '--json'])
+  const report = JSON.parse(stdout)
+  expect(report).toMatchObject({ paper: true, total: { fills: 2 } })
+  expect(report.total.trades[0].sold).toEqual({ amount: '50', token: 'USDC' })
+  const held = report.portfolio.holdings.map(({ amount }: { amount: object }) => amount)
+  expect(held).toContainEqual({ amount: '10', token: 'USDC' })
+  const taxes = await run(['export', '--format', 'koinly', '--config', rehearsal.config])
+  expect(taxes.stdout.trim().split('\n')).toHaveLength(1)
+  expect(taxes.stderr).toContain('2 fills are on paper (dry-run) and left out')
+
+  writeFileSync(rehearsal.config, text.replace('mode: live', 'mode: live\npaper: { USDC: "60" }'))
+  const live = await run(['validate', '--config', rehearsal.config])
+  expect([live.code, live.stderr]).toEqual([
+    78,
+    expect.stringContaining('paper: only a dry-run trades on paper'),
+  ])
+}, 90_000)
+
 test('in a dry-run each command works, or says in a sentence that nothing is signed', async () => {
   const call = readFileSync(join(ROOT, 'strategies/sandbox/call.yaml'), 'utf8')
   const rehearsal = await startRehearsal({

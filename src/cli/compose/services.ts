@@ -2,6 +2,7 @@ import { createAggregatorRpc } from '../../adapters/aggregator/rpc.ts'
 import { createCallChain } from '../../adapters/chain/call-chain.ts'
 import { createChain } from '../../adapters/chain/chain.ts'
 import { createInspection, type Inspection } from '../../adapters/chain/inspection.ts'
+import { withPaperBalances } from '../../adapters/chain/paper-balances.ts'
 import { createGaslessHttp } from '../../adapters/gasless/http.ts'
 import { createPacer } from '../../adapters/pace/pacer.ts'
 import { createQueue } from '../../adapters/pace/queue.ts'
@@ -133,7 +134,9 @@ export function composeChain({ settings, clock, observe, timeoutMs }: ServiceInp
   const { permit2, chain } = settings.gasless
   const { chainId, rpcUrls, finality, agree } = chainOf(settings, chain)
   const rule = { finality, agree }
-  return createChain({ chainId, rpcUrls, rule, permit2, observe, clock, ...boundOf(timeoutMs) })
+  const wire = { chainId, rpcUrls, rule, permit2, observe, clock, ...boundOf(timeoutMs) }
+  const real = createChain(wire)
+  return settings.paper === undefined ? real : withPaperBalances(real, settings.paper)
 }
 
 /** What is asked of one chain of the config by whoever only looks. */

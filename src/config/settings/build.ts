@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { PriceFeed } from '../../domain/price.ts'
 import type { Settings, WalletSource } from '../../domain/settings.ts'
 import type { Caps } from '../../domain/strategy.ts'
-import type { Pair, Token } from '../../domain/token.ts'
+import { ETHER, NATIVE_TOKEN, type Pair, type Token } from '../../domain/token.ts'
 import { type Address, type BaseUnits, parseAmount } from '../../domain/units.ts'
 import type { Fault } from '../yaml/document.ts'
 import { nearest } from '../yaml/nearest.ts'
@@ -71,6 +71,7 @@ export function buildSettings(
       maxOpenIntents: input.limits.maxOpenIntents,
       maxFailures: input.limits.maxFailures,
     },
+    paper: buildPaper(input, tokens, report),
     control: { telegram: input.control.telegram },
     notify: buildNotify(input, report),
   }
@@ -268,10 +269,45 @@ function buildCaps(
   input: SettingsInput,
   use: { tokens: ReadonlyMap<string, Token>; name: CapName; report: Report },
 ): Caps {
-  const { tokens, name, report } = use
+  const { name, ...on } = use
+  return buildAmounts(input, { ...on, amounts: input.limits[name], path: ['limits', name] })
+}
+
+/** What a dry-run begins with; ETH is the chain's own coin. */
+function buildPaper(
+  input: SettingsInput,
+  tokens: ReadonlyMap<string, Token>,
+  report: Report,
+): Settings['paper'] {
+  if (input.paper === undefined) return undefined
+  if (input.mode !== 'dry-run') {
+    const message = 'only a dry-run trades on paper'
+    report({ path: ['paper'], at: 'key', message, expected: '`mode: dry-run`, or no `paper`' })
+  }
+  const { [NATIVE_SYMBOL]: ether, ...amounts } = input.paper
+  const paper = new Map<Address, bigint>(
+    buildAmounts(input, { tokens, report, amounts, path: ['paper'] }),
+  )
+  const wei = ether === undefined ? 0n : parseAmount(ether, ETHER.decimals)
+  if (wei === undefined) report(tooManyDecimals(['paper', NATIVE_SYMBOL], ETHER))
+  else paper.set(NATIVE_TOKEN, wei)
+  return paper
+}
+
+/** Amounts by token of the config, in base units by address. */
+function buildAmounts(
+  input: SettingsInput,
+  on: {
+    readonly tokens: ReadonlyMap<string, Token>
+    readonly report: Report
+    readonly amounts: Readonly<Record<string, string>>
+    readonly path: Path
+  },
+): Map<Address, BaseUnits> {
+  const { tokens, report, amounts } = on
   const caps = new Map<Address, BaseUnits>()
-  for (const [symbol, text] of Object.entries(input.limits[name])) {
-    const path = ['limits', name, symbol]
+  for (const [symbol, text] of Object.entries(amounts)) {
+    const path = [...on.path, symbol]
     lookUp(input.tokens, { kind: 'tokens', name: symbol, path, report, at: 'key' })
     const token = tokens.get(symbol)
     if (token === undefined) continue

@@ -233,6 +233,10 @@ export const settingsSchema = section({
     .prefault({})
     .describe('Independent prices that quotes are held against'),
   limits: limits.prefault({}),
+  paper: z
+    .record(nameKey, positiveDecimal, { error: 'a map of token: amount' })
+    .optional()
+    .describe('In mode: dry-run, what the wallet is taken to begin with, whatever it holds'),
   control: control.prefault({}).describe('From afar; off unless something is given here'),
   notify: notifySchema.prefault({}).describe('Who is told of what happens'),
 })
