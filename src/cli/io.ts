@@ -25,6 +25,11 @@ export function lineTo(stream: NodeJS.WriteStream): (line: string) => void {
   return (line) => void stream.write(`${line}\n`)
 }
 
+/** Whether text may be coloured: on a terminal, unless the environment has a NO_COLOR that says something. */
+export function mayColour({ env }: Pick<Io, 'env'>, stream: NodeJS.WriteStream): boolean {
+  return stream.isTTY === true && (env['NO_COLOR'] ?? '') === ''
+}
+
 /** Columns of the terminal; no end of them where stdout is a file or a pipe, which nothing has to fit. */
 export function columnsOf({ stdout }: Pick<Io, 'stdout'>): number {
   return stdout.isTTY === true ? (stdout.columns ?? COLUMNS) : Number.POSITIVE_INFINITY

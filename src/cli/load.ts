@@ -10,7 +10,7 @@ import { type Problem, problemOf, renderProblem } from '../config/yaml/problem.t
 import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
-import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
+import { EXIT, type ExitCode, type Io, mayColour, printJson } from './io.ts'
 
 /** Options that every command which reads a config takes. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
@@ -103,7 +103,7 @@ export function reportProblems(
 }
 
 export function renderAll(problems: readonly Problem[], io: Io): string {
-  const color = io.stderr.isTTY === true && io.env['NO_COLOR'] === undefined
+  const color = mayColour(io, io.stderr)
   return problems.map((problem) => renderProblem(problem, { color })).join('\n\n')
 }
 

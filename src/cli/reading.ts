@@ -1,9 +1,9 @@
 import type { JournalView } from '../adapters/state/journal-file.ts'
 import { findStateDir } from '../config/settings/find-state-dir.ts'
-import { nearest } from '../config/yaml/nearest.ts'
 import type { Problem } from '../config/yaml/problem.ts'
 import type { JournalRecord } from '../domain/book/journal.ts'
 import { type Told, tellAll } from '../domain/book/tell.ts'
+import { strangerText } from '../domain/nearest.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { readState, recordsAtHand } from './compose/state.ts'
@@ -87,14 +87,4 @@ export function toldIn(reading: Reading, io: Io): AsyncIterable<Told> {
 export function unknownStrategy(name: string, { strategies, view }: Reading): string | undefined {
   const known = new Set([...view.state.strategies.keys(), ...strategies.map((each) => each.name)])
   return known.has(name) ? undefined : strangerText(name, known)
-}
-
-/** Says that no strategy has a name, and which one was probably meant. */
-export function strangerText(name: string, known: Iterable<string>): string {
-  const names = [...known].sort()
-  const meant = nearest(name, names)
-  if (meant !== undefined) return `no strategy is called ${name}; did you mean ${meant}?`
-  return names.length === 0
-    ? `no strategy is called ${name}, and there is none`
-    : `no strategy is called ${name}; there are: ${names.join(', ')}`
 }

@@ -1,9 +1,9 @@
 import { isAddress } from 'viem/utils'
 import * as z from 'zod'
 import { DURATION, durationMs } from '../domain/duration.ts'
+import { nearest } from '../domain/nearest.ts'
 import { isTimezone } from '../domain/schedule/timezone.ts'
 import { type Address, parseAddress, parseAmount, parseRatio } from '../domain/units.ts'
-import { nearest } from './yaml/nearest.ts'
 
 /** What a scalar's text means, or why it means nothing. Messages never repeat the text: it may be a secret. */
 export type Reading<Value> =

@@ -1,5 +1,6 @@
 import type { JournalEvent } from '../domain/book/journal.ts'
 import { deadlineOf } from '../domain/book/venues.ts'
+import { strangerText } from '../domain/nearest.ts'
 import type { Ports } from '../ports.ts'
 
 /** Who asks, where nobody says how it came. */
@@ -105,11 +106,7 @@ async function append(ports: ControlPorts, events: readonly JournalEvent[]): Pro
 }
 
 function unknown({ journal }: ControlPorts, strategy: string): Controlled {
-  const names = [...journal.state.strategies.keys()].join(', ')
-  return {
-    ok: false,
-    detail: `no strategy is named ${strategy}; there are: ${names || 'none yet'}`,
-  }
+  return { ok: false, detail: strangerText(strategy, journal.state.strategies.keys()) }
 }
 
 function done({ journal }: ControlPorts, changed: readonly string[]): Controlled {

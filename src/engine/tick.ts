@@ -1,11 +1,13 @@
 import type { Skip } from '../decide/decision.ts'
 import type { IntentId } from '../domain/intent.ts'
+import { strangerText } from '../domain/nearest.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import { believedMs, staleHead } from '../domain/policy.ts'
 import type { PriceFeed } from '../domain/price.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import { askChain } from '../execute/ask.ts'
+import { haltedNow } from '../execute/close.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 import { Asking } from './asking.ts'
@@ -292,7 +294,9 @@ async function trigger(
   const refused = (detail: string): Triggering => ({ done: Promise.resolve({ ok: false, detail }) })
   const { clock, journal } = context.ports
   const strategy = upcoming.strategies.find((each) => each.name === name)
-  if (strategy === undefined) return refused(`no enabled strategy is named ${name}`)
+  if (strategy === undefined) return refused(notEnabledText(context, upcoming, name))
+  const stopped = stoppedText(context, name)
+  if (stopped !== undefined) return refused(stopped)
   const view = await readMarket(context, marketOf(wantedBy([strategy]), context.pricePath))
   const calls = makesCalls(strategy) ? await comparedHead(context) : undefined
   const head = headOf(headsOf(context, { swaps: view?.blockTimeSeconds, calls }), strategy)
@@ -314,6 +318,25 @@ async function trigger(
     return refused(`${name} has a slot of its own at this very moment`)
   const taken = asking.take({ context, strategy, slotSeconds, view, nowMs })
   return { done: taken.then((intents) => ({ ok: true, slotSeconds, intents })) }
+}
+
+function notEnabledText({ ports }: OrderContext, { strategies }: Upcoming, name: string): string {
+  return ports.journal.state.strategies.has(name)
+    ? `no enabled strategy is called ${name}: its file is gone, or says enabled: false`
+    : strangerText(
+        name,
+        strategies.map((each) => each.name),
+      )
+}
+
+/** Why nothing would be decided: a pause or a halt, and what ends it. */
+function stoppedText(context: OrderContext, name: string): string | undefined {
+  const halted = haltedNow(context)
+  if (halted !== undefined)
+    return `everything is halted (${halted.detail}): \`tranched resume\` lifts it`
+  const paused = context.ports.journal.state.strategies.get(name)?.paused
+  if (paused === undefined) return undefined
+  return `${name} is paused (${paused.detail}): \`tranched resume ${name}\` ends it`
 }
 
 async function recordMissed(

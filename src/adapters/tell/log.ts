@@ -1,4 +1,5 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino'
+import { createPeopleLines } from './log-for-people.ts'
 import type { Scrubber } from './scrubber.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -21,19 +22,22 @@ export type LogDestination = {
 }
 
 /**
- * The log of a process: one JSON object a line, or coloured text when `format` is `pretty`, or `auto` on a terminal.
+ * The log of a process: one JSON object a line, or text for people when `format` is `pretty`, or `auto` on a terminal.
  * Written synchronously, without worker threads, so that the last line before a crash is there.
  */
-export async function createLog(options: {
+export function createLog(options: {
+  /** Of text for people; by default on a terminal. */
+  readonly colour?: boolean
   readonly level: string
   readonly format: 'auto' | 'json' | 'pretty'
   readonly destination: LogDestination
   readonly scrubber: Scrubber
-}): Promise<Log> {
+}): Log {
   const { level, destination, scrubber } = options
   // A closed pipe (`| head`, a supervisor that died) must not end a daemon that has orders open.
   destination.on?.('error', () => {})
-  const stream = isPretty(options) ? await prettyStream(destination) : destination
+  const { colour = destination.isTTY === true } = options
+  const stream = isPretty(options) ? peopleStream(destination, { level, colour }) : destination
   const logger = pino(
     {
       level,
@@ -55,16 +59,18 @@ function isPretty(options: { format: string; destination: LogDestination }): boo
   return options.format === 'pretty'
 }
 
-/** Loaded only when it is wanted: under a supervisor the log is JSON. */
-async function prettyStream(destination: LogDestination): Promise<LogDestination> {
-  const { default: pretty } = await import('pino-pretty')
-  const prettify = pretty.prettyFactory({
-    colorize: destination.isTTY === true,
-    translateTime: 'SYS:HH:MM:ss',
-    // The sentence says what a person needs; the fields are for the JSON log.
-    hideObject: true,
-  })
-  return { write: (line) => destination.write(prettify(line) ?? line) }
+function peopleStream(
+  destination: LogDestination,
+  { level, colour }: { readonly level: string; readonly colour: boolean },
+): LogDestination {
+  const verbose = level === 'debug' || level === 'trace'
+  const lineFor = createPeopleLines({ colour, verbose })
+  return {
+    write(line) {
+      const text = lineFor(line)
+      return text === undefined ? true : destination.write(text)
+    },
+  }
 }
 
 function scrubbed(logger: Logger, scrubber: Scrubber): Log {

@@ -15,7 +15,7 @@ import type { Observation, RecordPlace } from '../../domain/observation.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { assetsOf, type Strategy } from '../../domain/strategy.ts'
 import { ETHER } from '../../domain/token.ts'
-import type { Io } from '../io.ts'
+import { type Io, mayColour } from '../io.ts'
 import { VERSION } from '../version.ts'
 import {
   addressSecret,
@@ -53,7 +53,9 @@ export async function openLog(
 ): Promise<Log> {
   for (const secret of await secretsOf(settings)) scrubber.add(secret)
   const { level, format } = settings.log
-  return createLog({ level, format, destination: json ? io.stderr : io.stdout, scrubber })
+  const destination = json ? io.stderr : io.stdout
+  const colour = mayColour(io, destination)
+  return createLog({ level, format, destination, colour, scrubber })
 }
 
 /** Log, metrics and messages of a daemon. `saw` hears of everything first. */

@@ -1,8 +1,10 @@
+import { relative, resolve } from 'node:path'
 import type { Log } from '../../adapters/tell/log.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { Agenda } from '../../engine/tick.ts'
 import { describeSchedule, describeStrategy, durationText, instantText } from '../describe.ts'
+import { DEFAULT_CONFIG } from '../io.ts'
 
 export type Announcement = {
   readonly log: Log
@@ -28,6 +30,12 @@ export function announce(input: Announcement): void {
     const next = strategy.enabled ? nextText(agenda.nextSlotOf(strategy.name), nowMs) : 'disabled'
     log.info(`strategy ${strategy.name}: ${what}, ${describeSchedule(strategy.schedule)}, ${next}`)
   }
+  const [first] = strategies
+  const config =
+    settings.file === resolve(DEFAULT_CONFIG) ? '' : ` --config ${relative('', settings.file)}`
+  const tries = ['status', `why ${first?.name ?? 'STRATEGY'}`, 'report']
+  const typed = tries.map((words) => `tranched ${words}${config}`)
+  log.info(`in another terminal: ${typed.join('; ')}`, { event: 'next-steps' })
 }
 
 function nextText(slotSeconds: number | undefined, nowMs: number): string {

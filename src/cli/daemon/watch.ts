@@ -23,6 +23,8 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
   let tickedAtMs = clock.now()
   let isReady = false
   let isHalted = false
+  /** Files that were refused when they were read again. */
+  let refused: { readonly files: number; readonly detail: string } | undefined
   let draining = false
 
   const health = (): Probe => {
@@ -36,10 +38,14 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
     // A halted daemon is ready: it follows what it has signed, and a restart would change nothing.
-    return { ok: reasons.length === 0, reasons, details: { halted: isHalted } }
+    // So is one whose files were refused: it goes by the older ones, and a restart would end it.
+    const details = { halted: isHalted, refusedFiles: refused ?? null }
+    return { ok: reasons.length === 0, reasons, details }
   }
   const sawDaemon = (event: Observation): void => {
     if (event.type === 'daemon-stopping') draining = true
+    if (event.type === 'files-stale')
+      refused = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
     if (event.type === 'daemon-started') isHalted = event.halted !== undefined
     if (event.type === 'pause' && event.strategy === undefined) isHalted = event.paused
   }

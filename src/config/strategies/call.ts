@@ -1,5 +1,6 @@
 import { encodeAbiParameters, keccak256, toHex } from 'viem/utils'
 import * as z from 'zod'
+import { nearest } from '../../domain/nearest.ts'
 import type { CallStrategy, StrategyLimits } from '../../domain/strategy.ts'
 import { ETHER, NATIVE_TOKEN } from '../../domain/token.ts'
 import {
@@ -13,7 +14,6 @@ import {
 } from '../../domain/units.ts'
 import { etherOrNone, integer, scalar, section, textLike } from '../scalars.ts'
 import type { Tree } from '../yaml/document.ts'
-import { nearest } from '../yaml/nearest.ts'
 import type { Path } from '../yaml/problem.ts'
 import { type AbiValue, nameOf, readArguments } from './call-arguments.ts'
 import { refuseDrawdown } from './checks.ts'

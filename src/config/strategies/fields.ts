@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { nearest } from '../../domain/nearest.ts'
 import type { createPricePaths } from '../../domain/price.ts'
 import { parseCron } from '../../domain/schedule/cron.ts'
 import type { Schedule } from '../../domain/schedule/schedule.ts'
@@ -29,7 +30,6 @@ import {
 } from '../scalars.ts'
 import { tooManyDecimals } from '../settings/build.ts'
 import type { Fault } from '../yaml/document.ts'
-import { nearest } from '../yaml/nearest.ts'
 import type { Path } from '../yaml/problem.ts'
 
 /** What a strategy is read against, and where its faults go. Warnings are faults that do not stop anything. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { nearest } from '../../domain/nearest.ts'
 import { createPricePaths } from '../../domain/price.ts'
 import { cronWarnings } from '../../domain/schedule/cron.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -13,7 +14,6 @@ import {
   readDiskFile,
   readText,
 } from '../yaml/files.ts'
-import { nearest } from '../yaml/nearest.ts'
 import { byPosition, type Problem, problemOf } from '../yaml/problem.ts'
 import { parseConfigText } from '../yaml/tree.ts'
 import type { StrategyContext } from './fields.ts'

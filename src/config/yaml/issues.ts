@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import { nearest } from '../../domain/nearest.ts'
 import type { IssueDetails } from '../scalars.ts'
 import { type Fault, type Tree, valueAt } from './document.ts'
-import { nearest } from './nearest.ts'
 import type { Path } from './problem.ts'
 
 type Issue = z.core.$ZodIssue

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { Fault, Tree } from '../../config/yaml/document.ts'
 import { faultsOfIssues } from '../../config/yaml/issues.ts'
-import { nearest } from '../../config/yaml/nearest.ts'
 import type { Path } from '../../config/yaml/problem.ts'
+import { nearest } from '../../domain/nearest.ts'
 import { faultsSchema } from '../faults.ts'
 
 /** The keys of every kind of rule. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type ConfigDocument, withText } from '../../config/yaml/document.ts'
-import { nearest } from '../../config/yaml/nearest.ts'
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import { nearest } from '../../domain/nearest.ts'
 import { SETTING_ROWS, type TypedFlag } from './flags.ts'
 import type { SettingRow } from './table/row.ts'
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Controlled } from '../../../src/engine/control.ts'
 import { World } from '../../../src/simulate/world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
 
 /** Lets time pass until an operator's request is answered: its record takes a moment to reach the disk. */
-async function answered(world: World, request: Promise<Controlled>): Promise<Controlled> {
+async function answered<Answer>(world: World, request: Promise<Answer>): Promise<Answer> {
   const [answer] = await Promise.all([request, world.runFor(1_000)])
   return answer
 }
@@ -91,6 +90,29 @@ describe('a paused strategy', () => {
     })
   })
 
+  test('is not triggered while it is paused, or everything is halted: whoever asks hears what ends it', async () => {
+    const world = new World({ seed: 'trigger paused', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(MINUTE)
+    const opened = () => eventTypes(world).filter((type) => type === 'slot-opened').length
+    const before = opened()
+    await answered(world, world.control.pause('hourly'))
+    expect(await answered(world, world.control.trigger('hourly'))).toEqual({
+      ok: false,
+      detail: 'hourly is paused (paused by the operator): `tranched resume hourly` ends it',
+    })
+    await answered(world, world.control.halt())
+    expect(await answered(world, world.control.trigger('hourly'))).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/^everything is halted \(.*\): `tranched resume` lifts it$/),
+    })
+    expect(await answered(world, world.control.trigger('hourl'))).toEqual({
+      ok: false,
+      detail: 'no strategy is called hourl; did you mean hourly?',
+    })
+    expect(opened()).toBe(before)
+  })
+
   test('is not paused twice, and a strategy that nobody knows not at all', async () => {
     const world = new World({ seed: 'pause twice', strategies: [aStrategy()] })
     world.start()
@@ -101,7 +123,7 @@ describe('a paused strategy', () => {
     expect(eventTypes(world).filter((type) => type === 'strategy-paused')).toHaveLength(1)
     expect(await answered(world, world.control.pause('weekly'))).toEqual({
       ok: false,
-      detail: 'no strategy is named weekly; there are: hourly',
+      detail: 'no strategy is called weekly; there are: hourly',
     })
   })
 })

@@ -66,3 +66,16 @@ test('an account whose login the service does not accept makes the daemon unread
   watch.saw({ type: 'gas-tank', account: 'operator', ...funds })
   expect(watch.probes.ready().ok).toBe(true)
 })
+
+test('files that were refused are told beside readiness, until they are taken', () => {
+  const watch = createWatch({ now: () => 0 })
+  watch.ready()
+  watch.saw({ type: 'files-stale', files: 1, detail: 'weekly.yaml:3: unknown key' })
+  const { ok, details } = watch.probes.ready()
+  expect([ok, details]).toEqual([
+    true,
+    { halted: false, refusedFiles: { files: 1, detail: 'weekly.yaml:3: unknown key' } },
+  ])
+  watch.saw({ type: 'files-stale', files: 0, detail: '' })
+  expect(watch.probes.ready().details).toMatchObject({ refusedFiles: null })
+})

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { maskSecrets } from '../../../src/config/yaml/mask.ts'
-import { editDistance, nearest } from '../../../src/config/yaml/nearest.ts'
 import {
   codeFrame,
   formatPath,
@@ -8,6 +7,7 @@ import {
   renderProblem,
   toSource,
 } from '../../../src/config/yaml/problem.ts'
+import { editDistance, nearest } from '../../../src/domain/nearest.ts'
 
 describe('nearest', () => {
   test.each([

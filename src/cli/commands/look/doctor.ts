@@ -4,7 +4,7 @@ import { openAsking } from '../../compose/checkup.ts'
 import { holderOf } from '../../compose/state.ts'
 import { openScrubber, secretsOf } from '../../compose/telling.ts'
 import { readWalletAddress } from '../../compose/wallets.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, mayColour, printJson } from '../../io.ts'
 import { type ConfigOptions, readSandboxRecord, settingsForReading } from '../../load.ts'
 import { lookAtChains } from '../doctor/ask/chains.ts'
 import { type KeysLooked, lookAtFiles, lookAtKeys } from '../doctor/ask/files.ts'
@@ -134,7 +134,7 @@ function scrubbed(check: Check, clean: (text: string) => string): Check {
 
 function print(checks: readonly Check[], options: ConfigOptions, io: Io): void {
   const ok = checks.every(({ verdict }) => verdict !== 'fault')
-  const color = io.stdout.isTTY === true && io.env['NO_COLOR'] === undefined
+  const color = mayColour(io, io.stdout)
   if (options.json) printJson(io, { ok, checks })
   else io.stdout.write(`${reportText(checks, { color })}\n`)
 }

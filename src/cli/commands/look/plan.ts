@@ -1,4 +1,5 @@
 import { emptyState } from '../../../domain/book/fields.ts'
+import { strangerText } from '../../../domain/nearest.ts'
 import { wantedBy } from '../../../engine/view.ts'
 import type { Modules } from '../../../ports.ts'
 import { withModules } from '../../compose/modules.ts'
@@ -45,8 +46,8 @@ async function planLoaded(
 ): Promise<ExitCode> {
   const strategies = all.filter((each) => name === undefined || each.name === name)
   if (strategies.length === 0) {
-    const names = all.map((each) => each.name).join(', ')
-    io.stderr.write(`plan: no strategy is named ${name}; there are: ${names}\n`)
+    const names = all.map((each) => each.name)
+    io.stderr.write(`plan: ${strangerText(name ?? '', names)}\n`)
     return EXIT.failed
   }
   const state = (await readState(settings.stateDir))?.state ?? emptyState()

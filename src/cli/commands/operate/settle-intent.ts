@@ -1,7 +1,7 @@
 import type { JournalView } from '../../../adapters/state/journal-file.ts'
-import { nearest } from '../../../config/yaml/nearest.ts'
 import type { CloseReason } from '../../../domain/book/journal.ts'
 import type { IntentId, Outcome } from '../../../domain/intent.ts'
+import { nearest } from '../../../domain/nearest.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { recordsAtHand } from '../../compose/state.ts'
 

@@ -44,7 +44,9 @@ test('pretty format writes one plain sentence before the call returns; the field
   const scrubber = createScrubber()
   const log = await createLog({ level: 'info', format: 'pretty', destination, scrubber })
   log.info('filled weekly-eth', { strategy: 'weekly-eth' })
-  expect(written.join('')).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: filled weekly-eth\n$/)
+  expect(written.join('')).toMatch(
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (UTC|[+-]\d\d:\d\d) {2}filled weekly-eth\n$/,
+  )
 })
 
 test('format auto is pretty on a terminal and JSON elsewhere', async () => {

@@ -28,7 +28,7 @@ test('a pause is journaled with who asked, and answered with what is still in fl
   await rig.says('/pause')
   expect(rig.lastSaid()).toBe('Everything was paused already. /resume ends it.')
   await rig.says('/pause nobody')
-  expect(rig.lastSaid()).toBe('no strategy is named nobody; there are: weekly-eth, dip')
+  expect(rig.lastSaid()).toBe('no strategy is called nobody; there are: dip, weekly-eth')
   expect(await rig.recorded()).toHaveLength(2)
 })
 

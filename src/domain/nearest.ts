@@ -39,3 +39,13 @@ export function editDistance(a: string, b: string): number {
 function at(row: readonly number[], index: number): number {
   return row[index] ?? Number.POSITIVE_INFINITY
 }
+
+/** Says that no strategy has a name, and which one was probably meant. */
+export function strangerText(name: string, known: Iterable<string>): string {
+  const names = [...known].sort()
+  const meant = nearest(name, names)
+  if (meant !== undefined) return `no strategy is called ${name}; did you mean ${meant}?`
+  return names.length === 0
+    ? `no strategy is called ${name}, and there is none`
+    : `no strategy is called ${name}; there are: ${names.join(', ')}`
+}

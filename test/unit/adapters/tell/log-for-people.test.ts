@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { createPeopleLines } from '../../../../src/adapters/tell/log-for-people.ts'
+
+const TIME = '2026-11-23T10:35:55.123Z'
+
+function line(fields: Readonly<Record<string, unknown>>): string {
+  return `${JSON.stringify({ level: 'info', time: TIME, ...fields })}\n`
+}
+
+function reader(options: Partial<Parameters<typeof createPeopleLines>[0]> = {}) {
+  const read = createPeopleLines({ colour: false, verbose: false, ...options })
+  return (fields: Readonly<Record<string, unknown>>) => read(line(fields))
+}
+
+/** Without the time, whose zone is the machine's. */
+function told(text: string | undefined): string | undefined {
+  return text?.replace(/^.*? (UTC|[+-]\d\d:\d\d) {2}/, '').trimEnd()
+}
+
+test('a line has its date, time and zone', () => {
+  const text = reader()({ msg: 'hello' }) ?? ''
+  const [, day, time, zone] = /^(\S+) (\S+) (\S+) {2}hello\n$/.exec(text) ?? []
+  const offset = zone === 'UTC' ? 'Z' : zone
+  expect(Date.parse(`${day}T${time}${offset}`)).toBe(Date.parse('2026-11-23T10:35:55Z'))
+})
+
+test('a fill is one line: the steps before it are for the JSON log and for debug', () => {
+  const steps = ['slot-opened', 'order-accepted', 'transaction'].map((event) => ({
+    event,
+    msg: event,
+  }))
+  const [quiet, verbose] = [reader(), reader({ verbose: true })]
+  expect(steps.map(quiet)).toEqual([undefined, undefined, undefined])
+  expect(steps.map(verbose).map(told)).toEqual(['slot-opened', 'order-accepted', 'transaction'])
+  expect(told(quiet({ event: 'filled', strategy: 'a', msg: 'filled a' }))).toBe('filled a')
+  const trouble = { level: 'warn', event: 'transaction', msg: 'lost' }
+  expect(told(quiet(trouble))).toBe('WARN  lost')
+})
+
+test('a skip is told when its reason changes, and again after anything else has happened', () => {
+  const read = reader()
+  const skip = (strategy: string, reason: string) =>
+    read({ event: 'slot-closed', strategy, outcome: 'skipped', reason, msg: reason })
+  expect(told(skip('a', 'cooldown'))).toBe('cooldown')
+  expect(skip('a', 'cooldown')).toBeUndefined()
+  expect(told(skip('b', 'cooldown'))).toBe('cooldown')
+  expect(told(skip('a', 'paused'))).toBe('paused')
+  read({ event: 'filled', strategy: 'a', msg: 'filled' })
+  expect(told(skip('a', 'paused'))).toBe('paused')
+  read({ event: 'slot-closed', strategy: 'a', outcome: 'failed', level: 'warn', msg: 'failed' })
+  expect(told(skip('a', 'paused'))).toBe('paused')
+})
+
+test('what is wrong is marked, with or without colour, and says what an error said', () => {
+  expect(told(reader()({ level: 'error', msg: 'no', err: { message: 'disk' } }))).toBe(
+    'ERROR no: disk',
+  )
+  expect(told(reader()({ level: 'error', msg: 'no: disk', err: { message: 'disk' } }))).toBe(
+    'ERROR no: disk',
+  )
+  expect(reader()({ level: 'warn', msg: 'careful' })).not.toContain('\u001b')
+  expect(reader({ colour: true })({ level: 'warn', msg: 'careful' })).toContain('\u001b[33mWARN')
+})
