@@ -22,13 +22,20 @@ export type StoryPart = {
 export function storyOf(told: readonly Told[], known: Iterable<Token>): readonly StoryPart[] {
   const tokens = tokensIn(told, known)
   const permits = new Map<string, PermitRecord>()
+  let ofOrder: readonly string[] = []
   return told.filter(isNews).map(({ record, fact }) => {
     const { atMs, event } = record
     if (event.type === 'permit-recorded') permits.set(event.intentId, event.permit)
+    const sentences = sentencesOf(event, { tokens, permits })
+    if (event.type === 'intent-closed') ofOrder = sentences
     return {
       ...{ record, atMs },
       title: fact === undefined ? event.type : titleOf(fact),
-      sentences: sentencesOf(event, { tokens, permits }),
+      // A slot mostly ends as its last order did, whose reasons stand right above.
+      sentences:
+        event.type === 'slot-closed'
+          ? sentences.filter((each) => !ofOrder.includes(each))
+          : sentences,
     }
   })
 }
@@ -151,7 +158,10 @@ function priceSentence(
   const [sell, buy] = pair.split('/').map((symbol) => tokens.get(symbol))
   const text = sell && buy && priceText(price, { sell, buy })
   const age = `${Math.max(0, blockTimeSeconds - price.updatedAtSeconds)} s old`
-  return `Price by ${price.feeds.join(' and ')}: ${text ?? `of ${pair}`}, ${age}.`
+  const by = price.feeds.join(' and ')
+  return text === undefined
+    ? `A price of ${pair} by ${by}, ${age}.`
+    : `Price by ${by}: ${text}, ${age}.`
 }
 
 function reasonSentences(event: {

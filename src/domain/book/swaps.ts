@@ -52,9 +52,8 @@ export const SWAPS: VenueBook<SwapIntent, OpenSwap> = {
     received: amountText(received, buy),
   }),
   wordsOf({ sell, buy, size }) {
-    const of = size.side === 'sell' ? sell : buy
-    const amount = `${formatAmount(size.amount, of.token.decimals)} ${of.token.symbol}`
-    return size.side === 'sell' ? `sell ${amount} for ${buy.token.symbol}` : `buy ${amount}`
+    const amount = amountText(size.amount, size.side === 'sell' ? sell : buy)
+    return size.side === 'sell' ? `sell ${amount} for ${nameOf(buy)}` : `buy ${amount}`
   },
 }
 
@@ -132,5 +131,10 @@ function paperKey({ token, native }: Asset) {
 }
 
 function amountText(amount: bigint, { token, native }: Asset): string {
-  return `${formatAmount(amount, token.decimals)} ${native ? 'ETH' : token.symbol}`
+  return `${formatAmount(amount, token.decimals)} ${nameOf({ token, native })}`
+}
+
+/** ETH where the strategy says so, the token's symbol elsewhere. */
+function nameOf({ token, native }: Asset): string {
+  return native ? 'ETH' : token.symbol
 }

@@ -1,0 +1,312 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import type {
+  DecisionInputs,
+  EventOf,
+  JournalEvent,
+  JournalRecord,
+  TransactionRecord,
+} from '../../../src/domain/book/journal.ts'
+import { storyOf } from '../../../src/domain/book/story.ts'
+import { applyAndTell } from '../../../src/domain/book/tell.ts'
+import type { SwapIntent } from '../../../src/domain/intent.ts'
+import type { Token } from '../../../src/domain/token.ts'
+import { baseUnits, type Hex } from '../../../src/domain/units.ts'
+import {
+  BOUND,
+  bytes32,
+  callFor,
+  callIntentOf,
+  executionOf,
+  exposed,
+  filledSlot,
+  fillOf,
+  intentOf,
+  opened,
+  permitFor,
+  STRATEGY,
+  scheduled,
+} from '../../support/state/journal-story.ts'
+import { legalEvents } from '../../support/state/state-moves.ts'
+
+const SLOT = 2_000
+const intent: SwapIntent = {
+  ...intentOf(SLOT),
+  price: { min: undefined, max: { num: 4_200n, den: 10n ** 12n } },
+}
+const own = { intentId: intent.id, attempt: 1 } as const
+const { token: usdc } = intent.sell
+const { token: weth } = intent.buy
+const fill = fillOf(intent)
+
+const INPUTS: DecisionInputs = {
+  ...{ blockNumber: 77n, blockTimeSeconds: 1_990, memory: {} },
+  available: { USDC: 1_000_000_000n, ETH: 3n * 10n ** 17n },
+  prices: {
+    'USDC/WETH': {
+      ...{ num: 4_100n, den: 10n ** 12n, updatedAtSeconds: 1_950, feeds: ['WETH/USDC'] },
+    },
+  },
+}
+
+/** What is told of records after the first two, as a person reads it. */
+function story(events: readonly JournalEvent[], known: readonly Token[] = []): readonly string[] {
+  const state = emptyState()
+  const told = [BOUND, scheduled(), ...events].map((event, index) => {
+    const atMs = SLOT * 1_000 + index
+    const record: JournalRecord = { seq: index + 1, atMs, event, prev: '0x', hash: '0x' }
+    return { record, fact: applyAndTell(state, event, atMs) }
+  })
+  return storyOf(told.slice(2), known).flatMap(({ title, sentences }) => [
+    title,
+    ...sentences.map((each) => `  ${each}`),
+  ])
+}
+
+const OPENED = { ...opened(intent), inputs: INPUTS }
+const PERMIT: EventOf<'permit-recorded'> = {
+  ...{ type: 'permit-recorded', intentId: intent.id },
+  permit: {
+    ...permitFor(intent),
+    ...{ feed: { num: 4_150n, den: 10n ** 12n }, fee: baseUnits(12_450n) },
+  },
+}
+const ORDER =
+  'Order weekly-eth:2000:0: sell 25 USDC for WETH, slippage at most 0.3 %, not above 4200 USDC per WETH.'
+
+/** What ends an order, and its slot as it did. */
+function ended(
+  outcome: 'refused' | 'failed' | 'expired',
+  reason: EventOf<'slot-closed'>['reason'],
+  detail: string,
+): readonly JournalEvent[] {
+  const end = { outcome, reason, detail }
+  return [
+    { type: 'intent-closed', intentId: intent.id, ...end },
+    { type: 'slot-closed', strategy: STRATEGY, slotSeconds: SLOT, ...end },
+  ]
+}
+
+test('a filled swap is told by its prices, what was checked, what came of it and at what price', () => {
+  const [, , ...rest] = filledSlot(SLOT)
+  const final = { type: 'fills-final', orders: [`${intent.id}:1`], blockNumber: 13_000n } as const
+  expect(story([OPENED, PERMIT, ...rest, final])).toEqual([
+    'opened in time, 1 order',
+    `  ${ORDER}`,
+    '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
+    '  Looked at block 77 of 00:33:10 UTC: free were 1000 USDC, 0.3 ETH.',
+    'attempt 1 on record, to be signed, good until 1970-01-01T00:43:20Z',
+    `  Checked: it takes 25 USDC at the most and brings at least 0.006 WETH, to ${intent.recipient}, by the spender ${PERMIT.permit.spender}.`,
+    '  By the feeds at block 12345: 4150 USDC per WETH.',
+    '  The quote names a fee of 0.01245 USDC, which is in its price.',
+    'attempt 1 accepted as order-2000',
+    'filled: 24.9 USDC for 0.0061 WETH, 166.66 bps better than the feed',
+    '  Price: 4081.96 USDC per WETH.',
+    `  Proven by transfers in block 12350, transaction ${fill.txHash}.`,
+    'filled',
+    'final by block 13000',
+  ])
+})
+
+test('ETH is called so where the strategy says it, and an exact output names what it may take', () => {
+  const native = { ...intent, sell: { token: weth, native: true }, buy: intent.sell }
+  const amount = baseUnits(10n ** 16n)
+  const sale: SwapIntent = {
+    ...{ ...native, maxSell: amount, size: { side: 'sell', amount } },
+    price: { min: { num: 10n ** 12n, den: 4_200n }, max: undefined },
+  }
+  expect(story([opened(sale)])[1]).toBe(
+    '  Order weekly-eth:2000:0: sell 0.01 ETH for USDC, slippage at most 0.3 %, not below 4200 USDC per WETH.',
+  )
+  const exact: SwapIntent = {
+    ...{ ...intent, buy: { token: weth, native: true }, size: { side: 'buy', amount } },
+    price: { min: undefined, max: undefined },
+  }
+  expect(story([opened(exact)])[1]).toBe(
+    '  Order weekly-eth:2000:0: buy 0.01 ETH, for 25 USDC at the most, slippage at most 0.3 %.',
+  )
+})
+
+test('a call is told by what it calls and carries, what it takes, where it executed and what it cost', () => {
+  const value = baseUnits(10n ** 15n)
+  const call = { ...callIntentOf(SLOT), value }
+  const record = callFor(call, { attempt: 1, nonce: 4n })
+  const costs = { charged: 2n * 10n ** 15n, direct: 3n * 10n ** 15n }
+  const execution = { ...executionOf(call), costs }
+  expect(
+    story([
+      opened(call),
+      { type: 'call-recorded', intentId: call.id, call: record },
+      { type: 'call-signed', ...own, hash: bytes32(5) },
+      { type: 'call-proven', ...own, execution },
+    ]),
+  ).toEqual([
+    'opened in time, 1 order',
+    '  Order weekly-eth:2000:0: call poke(), carrying 0.001 ETH, gas limit 90000.',
+    'attempt 1 on record, to be signed, good until 1970-01-01T00:43:20Z',
+    `  Checked: it calls ${call.target} with 0.001 ETH, for nonce 4 of the account alone.`,
+    '  Simulated, it takes 60000 gas sent directly; its own limit is 90000.',
+    'attempt 1 signed, with what gives it to the service',
+    `  Transaction ${bytes32(5)}.`,
+    'executed: poke() (aggregated), charged 0.002 ETH, saved 0.001 ETH against direct',
+    `  In block 12350, transaction ${execution.txHash}.`,
+  ])
+})
+
+describe('a slot without an order', () => {
+  const skipped: EventOf<'slot-closed'> = {
+    ...{ type: 'slot-closed', strategy: STRATEGY, slotSeconds: SLOT, outcome: 'skipped' },
+    ...{ reason: 'price-outside-bounds', detail: 'the price is above price.max', inputs: INPUTS },
+  }
+
+  test('says why, what would have to change, and what was seen', () => {
+    expect(story([skipped], [usdc, weth])).toEqual([
+      'skipped: price-outside-bounds',
+      '  The price is outside its bounds: the price is above price.max.',
+      '  For another outcome: the price has to come back, or price.min and price.max have to change.',
+      '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
+      '  Looked at block 77 of 00:33:10 UTC: free were 1000 USDC, 0.3 ETH.',
+    ])
+  })
+
+  test('says no amount in base units where nothing names its token', () => {
+    const [, , , price, looked] = story([skipped])
+    expect(price).toBe('  A price of USDC/WETH by WETH/USDC, 40 s old.')
+    expect(looked).toMatch(/free were an amount of USDC, 0\.3 ETH\.$/)
+  })
+
+  test('says of a price that was refused why', () => {
+    const inputs = { ...INPUTS, prices: { 'USDC/WETH': { refused: 'price-stale' } } }
+    expect(story([{ ...skipped, reason: 'price-stale', detail: undefined, inputs }])).toEqual([
+      'skipped: price-stale',
+      '  The price is too old.',
+      '  For another outcome: the feed has to be updated, or its maxAge has to be longer than its heartbeat.',
+      '  No price of USDC/WETH: the price is too old.',
+      '  Looked at block 77 of 00:33:10 UTC: free were an amount of USDC, 0.3 ETH.',
+    ])
+  })
+
+  test('that was missed says that nobody attended it', () => {
+    const missed = { firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 } as const
+    expect(story([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
+      '2 slots missed',
+      '  The daemon did not run, or was not able to attend them in time.',
+    ])
+  })
+})
+
+test('a refusal says what was wrong and what would have to change, once for the order and its slot', () => {
+  expect(story([opened(intent), ...ended('refused', 'price-deviation', '3 % off')])).toEqual([
+    'opened in time, 1 order',
+    `  ${ORDER}`,
+    'refused to sign: price-deviation',
+    '  The quote is too far from the independent price: 3 % off.',
+    '  For another outcome: limits.maxDeviationBps has to be wider, or the market closer to the feed.',
+    'refused: price-deviation',
+  ])
+})
+
+test('an order that nobody settled says what the service said, and when it was dead', () => {
+  const lines = story([
+    ...[opened(intent), PERMIT],
+    { type: 'order-accepted', ...own, orderId: 'o-1' },
+    { type: 'order-ended', ...own, status: 'expired', message: 'no solver' },
+    { type: 'authorization-dead', ...own, how: 'expired', blockNumber: 9n, blockTimeSeconds: 9 },
+    ...ended('expired', 'order-expired', 'no solver'),
+  ])
+  expect(lines.slice(-8)).toEqual([
+    'the service says that attempt 1 is expired',
+    '  The service says: no solver',
+    'attempt 1 can never execute any more: expired',
+    '  By block 9.',
+    'came to nothing: order-expired',
+    '  Nobody settled the order in time: no solver.',
+    '  For another outcome: nothing of yours, unless it happens often: then raise slippageBps.',
+    'expired: order-expired',
+  ])
+})
+
+test('a reorganisation is told between the fill that it took and what came of it', () => {
+  const lines = story([
+    ...filledSlot(SLOT),
+    { type: 'fill-reopened', ...own, blockNumber: 12_350n, blockHash: bytes32(2) },
+    { type: 'authorization-dead', ...own, how: 'expired', blockNumber: 9n, blockTimeSeconds: 9 },
+    ...ended('failed', 'fill-reverted', ''),
+  ])
+  expect(lines.slice(-8)).toEqual([
+    'filled',
+    'a reorganisation at block 12350 took the fill away',
+    'attempt 1 can never execute any more: expired',
+    '  By block 9.',
+    'came to nothing: fill-reverted',
+    '  The chain took its fill back, and it never came again.',
+    '  For another outcome: nothing of yours.',
+    'failed: fill-reverted',
+  ])
+})
+
+test('own transactions say what they do, and with how much', () => {
+  const id = `${intent.id}:wrap`
+  const transaction: TransactionRecord = {
+    ...{ id, intentId: intent.id, chainId: 8453, from: intent.owner, nonce: 3 },
+    ...{ to: weth.address, data: '0xd0e30db0', value: 10n ** 16n, gas: 50_000n },
+    ...{ purpose: 'wrap', maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
+  }
+  const ends = {
+    status: 'mined',
+    hash: bytes32(8),
+    blockNumber: 9n,
+    fee: 21n * 10n ** 13n,
+  } as const
+  const lines = story([
+    opened(intent),
+    { type: 'transaction-recorded', transaction },
+    { type: 'transaction-ended', id, ...ends },
+  ])
+  expect(lines.slice(2)).toEqual([
+    'own transaction (wrap) recorded',
+    '  It turns ETH into WETH; nonce 3, with 0.01 ETH.',
+    'own transaction (wrap) mined, it cost 0.00021 ETH',
+    `  Transaction ${bytes32(8)}.`,
+  ])
+})
+
+const HEX: RegExp = /0x[0-9a-f]+/g
+/** Amounts that the records of a random daemon hold, and a person is told in whole tokens alone. */
+const BASE_UNITS = [25_000_000n, 24_900_000n, 6_100_000_000_000_000n, 10n ** 18n]
+
+test('whatever a daemon lives through, each sentence is one, without base units or holes', () => {
+  const seen = new Set<string>()
+  fc.assert(
+    fc.property(fc.array(fc.nat(), { minLength: 30, maxLength: 60 }), (choices) => {
+      const state = emptyState()
+      const told = choices.flatMap((choice, index) => {
+        const events = legalEvents(state, 1_000 + index)
+        const event = events[choice % events.length]
+        if (event === undefined) return []
+        const hash: Hex = '0x'
+        const record = { seq: index + 1, atMs: (1_000 + index) * 1_000, event, prev: hash, hash }
+        return [{ record, fact: applyAndTell(state, event, record.atMs) }]
+      })
+      for (const { record, sentences } of storyOf(told, [])) {
+        if (sentences.length > 0) seen.add(record.event.type)
+        for (const sentence of sentences) {
+          expect(sentence).toMatch(/^[A-Z][^\n]+$/)
+          expect(sentence).not.toMatch(/undefined|null|NaN|\[object/)
+          const words = sentence.replaceAll(HEX, '')
+          for (const amount of BASE_UNITS) expect(words).not.toContain(`${amount}`)
+        }
+      }
+    }),
+    { numRuns: 200 },
+  )
+  expect(seen.size).toBeGreaterThan(10)
+})
+
+test('an exposure alone says what it would take', () => {
+  expect(story([opened(intent), exposed(intent)]).slice(-2)).toEqual([
+    `  Checked: it takes 25 USDC at the most and brings at least 0.006 WETH, to ${intent.recipient}, by the spender ${permitFor(intent).spender}.`,
+    '  No feed gave a price when it was signed.',
+  ])
+})
