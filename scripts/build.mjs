@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
+import { commitOf } from './commit.mjs'
 
 const SWAP_TRIES = 5
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -62,6 +63,7 @@ try {
     minify: false,
     legalComments: 'none',
     metafile: true,
+    define: { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') },
     plugins: [slimUndici],
     absWorkingDir: root,
     // Native binaries cannot be bundled.

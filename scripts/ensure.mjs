@@ -1,15 +1,15 @@
 // `node scripts/ensure.mjs build`: makes the checkout runnable. Checks the Node version, installs packages when they
-// are missing or differ from package-lock.json, and builds when the sources changed. No packages: it runs before they
+// are missing or differ from package-lock.json, and builds when the sources or the commit changed. No packages: it runs before they
 // are there.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { commitOf, SOURCES } from './commit.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const stampFile = join(root, 'dist/.sources')
-const sources = ['src', 'scripts/build.mjs', 'package.json', 'package-lock.json']
 
 if (process.argv[2] !== 'build') fail('usage: node scripts/ensure.mjs build')
 requireNode()
@@ -64,10 +64,13 @@ function ensureBuilt() {
   writeFileSync(stampFile, wanted)
 }
 
-/** Content, not times: a checkout or a restored cache gives files any time. */
+/**
+ * Content, not times: a checkout or a restored cache gives files any time. With the commit, which the program names: after one
+ * that changed no source it is built anew all the same.
+ */
 function fingerprint() {
-  const hash = createHash('sha256')
-  for (const file of sources.flatMap((name) => filesUnder(join(root, name))).sort())
+  const hash = createHash('sha256').update(`${commitOf(root) ?? ''}\0`)
+  for (const file of SOURCES.flatMap((name) => filesUnder(join(root, name))).sort())
     hash.update(`${relative(root, file)}\0`).update(readFileSync(file)).update('\0')
   return hash.digest('hex')
 }

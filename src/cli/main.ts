@@ -10,7 +10,7 @@ import { addOperating } from './program/operate.ts'
 import type { Program } from './program/program.ts'
 import { addState } from './program/state.ts'
 import { createSignals } from './signals.ts'
-import { VERSION } from './version.ts'
+import { VERSION_TEXT } from './version.ts'
 
 const signals = createSignals(process, () => process.exit(EXIT.failed))
 const io: Io = {
@@ -41,7 +41,7 @@ function program(): Command {
     .description(
       'Autonomous trading daemon: strategies in YAML, every order journaled, none doubled.',
     )
-    .version(VERSION)
+    .version(VERSION_TEXT)
     .exitOverride()
     .showHelpAfterError('(--help lists the options)')
   const does: Program['does'] = async (outcome) => {

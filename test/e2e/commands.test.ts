@@ -57,6 +57,12 @@ test('--json keeps stdout for data and moves the log to stderr', async () => {
   const { code, stdout, stderr } = await rehearsal.daemon(['--json', '--for', '1s']).ended()
   expect(code).toBe(0)
   expect(stdout).toBe('')
+  // Whoever reads a log from its beginning knows first which program wrote it.
+  const [first = '{}'] = stderr.split('\n')
+  expect(JSON.parse(first)).toMatchObject({
+    event: 'starting',
+    msg: expect.stringMatching(/^tranched \d/),
+  })
   expect(stderr).toMatch(/strategy buy-weth/)
 }, 60_000)
 
@@ -88,7 +94,10 @@ test('init makes a directory that validates as it stands, and replaces nothing i
 
 test('--version prints the version of the package, and every command explains itself', async () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
+  const { code, stdout } = await run(['--version'])
+  const [, named, commit = ''] = /^tranched (\S+)(?: \((\S+)\))?\n$/.exec(stdout) ?? []
+  expect([code, named]).toEqual([0, version])
+  expect(commit).toMatch(/^([0-9a-f]{7}(\+changes)?)?$/)
   const help = await run(['--help'])
   expect(help.code).toBe(0)
   const commands = [...help.stdout.matchAll(/^ {2}([a-z]+) .*\S$/gm)].map(([, name = '']) => name)

@@ -27,6 +27,7 @@ import { readKey } from '../compose/wallets.ts'
 import { letHeapGrow } from '../heap.ts'
 import { EXIT, type ExitCode, type Io } from '../io.ts'
 import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
+import { COMMIT, VERSION, VERSION_TEXT } from '../version.ts'
 import { announce } from './announce.ts'
 import { type AttendInput, attend } from './attend.ts'
 import type { ReloadInput } from './reload.ts'
@@ -47,7 +48,12 @@ export type RunLog = { readonly log: Log; readonly scrubber: Scrubber }
 
 export async function openRunLog(settings: Settings, options: RunOptions, io: Io): Promise<RunLog> {
   const scrubber = openScrubber()
-  return { scrubber, log: await openLog(settings, { io, json: options.json === true, scrubber }) }
+  const log = await openLog(settings, { io, json: options.json === true, scrubber })
+  const node = process.versions.node
+  // First of all, so that it also stands before whatever ends a start.
+  const fields = { event: 'starting', version: VERSION, commit: COMMIT, node }
+  log.info(`${VERSION_TEXT} on Node ${node}`, fields)
+  return { scrubber, log }
 }
 
 export type LockedRun = RunLog & {
