@@ -3,11 +3,34 @@
 //
 // pm2 keeps the environment of the shell that starts it, in plain text, in its dump file: give keys as keystore files
 // (`wallets: { trader: { keystore, passwordFile } }`), not as environment variables.
+//
+// The same file serves a clone, which runs its own build, and a folder that `tranched init` has made, which runs the program that is
+// installed: in its own node_modules, else where the shell finds `tranched`.
+const { existsSync, realpathSync } = require('node:fs')
+const { delimiter, join } = require('node:path')
+
+const isClone = existsSync(join(__dirname, 'src/cli/main.ts'))
+
+function program() {
+  const own = join(__dirname, 'dist/tranched.js')
+  const installed = [
+    join(__dirname, 'node_modules/tranched/dist/tranched.js'),
+    ...(process.env.PATH || '').split(delimiter).map((folder) => join(folder, 'tranched')),
+  ]
+  const found = (isClone ? [own] : installed).find((file) => existsSync(file))
+  if (found === undefined)
+    throw new Error(
+      isClone ? `there is no ${own}: run \`npm run build\`` : 'no `tranched` on the PATH: install it, as docs/operate.md says',
+    )
+  // The path of the program itself: it stays the same from version to version, and in what `pm2 save` keeps.
+  return realpathSync(found)
+}
+
 module.exports = {
   apps: [
     {
       name: 'tranched',
-      script: 'dist/tranched.js',
+      script: program(),
       args: ['run', '--config', process.env.TRANCHED_CONFIG || 'config/live.yaml'],
       cwd: __dirname,
       interpreter: process.execPath,

@@ -6,6 +6,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   promtool: 'prometheus',
   amtool: 'prometheus-alertmanager',
   chromium: 'chromium',
+  'systemd-analyze': 'systemd',
 }
 
 /** Path of a program that the stack tests need. Throws with the remedy: a missing one must fail, not skip. */

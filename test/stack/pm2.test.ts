@@ -1,10 +1,13 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findBinary } from './binary.ts'
 import { createPm2, type Pm2 } from './pm2.ts'
 import {
   PROGRAM,
+  ROOT,
   type Running,
   runProcess,
   sample,
@@ -168,4 +171,43 @@ test('doctor sees who runs the daemon, how long a stop may take, and whether it 
   ])
   await pm2.save()
   expect((await look()).at(-1)).toEqual(['pm2-saved', 'fine', expect.any(String)])
+})
+
+/** The rotation that is shipped, for this pm2 and whoever runs the tests. */
+async function rotation(home: string): Promise<string> {
+  const text = await readFile(join(ROOT, 'deploy/logrotate.conf'), 'utf8')
+  const group = (await runProcess('id', ['-gn'])).stdout.trim()
+  const user = `${userInfo().username} ${group}`
+  const file = join(home, 'logrotate.conf')
+  const own = text.replaceAll('/home/tranched/.pm2', home).replaceAll('tranched tranched', user)
+  await writeFile(file, own, { mode: 0o644 })
+  return file
+}
+
+test('what pm2 has saved trades again after a boot, and its log is rotated without losing a line', async () => {
+  const pm2 = supervisor('pm2')
+  await pm2.start(config)
+  await pm2.save()
+  await pm2.kill()
+  await pm2.resurrect()
+  const { status, outFile } = await pm2.app()
+  expect(status).toBe('online')
+  await openPermit(pm2)
+
+  const file = await rotation(join(directory.path, 'pm2'))
+  const before = (await readFile(outFile, 'utf8')).length
+  const state = join(directory.path, 'logrotate.state')
+  const rotated = await runProcess(findBinary('logrotate'), ['--force', '--state', state, file])
+  expect(rotated).toMatchObject({ code: 0, stderr: '' })
+  const [old = ''] = (await readdir(dirname(outFile))).filter((name) => /out\.log-/.test(name))
+  const moved = await readFile(join(dirname(outFile), old), 'utf8')
+  expect(moved.length).toBeGreaterThanOrEqual(before)
+  // Whole lines on both sides of the cut, and the daemon knows nothing of it.
+  await until(
+    'more of the log',
+    async () => (await readFile(outFile, 'utf8')).includes('"filled"') || undefined,
+  )
+  const lines = (moved + (await readFile(outFile, 'utf8'))).trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line).level)).toContain('info')
+  expect(moved.endsWith('\n')).toBe(true)
 })

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ROOT, runProcess } from './process.ts'
 
@@ -10,6 +11,8 @@ export type App = {
   readonly status: string
   readonly restarts: number
   readonly exitCode: number | undefined
+  /** Path of the program. */
+  readonly script: string
   readonly outFile: string
   readonly errorFile: string
 }
@@ -22,19 +25,30 @@ export type Pm2 = {
   save(): Promise<void>
   app(): Promise<App>
   kill(): Promise<void>
+  /** Remembers what runs, and starts that again after pm2 was ended: what a boot does. */
+  save(): Promise<string>
+  resurrect(): Promise<string>
+  /** Number of its background process. */
+  pid(): Promise<number>
 }
 
-/** Uses `home` as PM2_HOME. */
-export function createPm2(home: string): Pm2 {
+/** Uses `home` as PM2_HOME. Starts the ecosystem file of the clone, unless another is given. */
+export function createPm2(
+  home: string,
+  {
+    ecosystem = ECOSYSTEM,
+    env: own = {},
+  }: { ecosystem?: string; env?: Record<string, string> } = {},
+): Pm2 {
   const run = async (args: readonly string[], env: Record<string, string> = {}) => {
     const { stdout, stderr } = await runProcess(process.execPath, [PM2, ...args], {
-      env: { ...env, PM2_HOME: home, PM2_DISABLE_VERSION_CHECK: 'true' },
+      env: { ...own, ...env, PM2_HOME: home, PM2_DISABLE_VERSION_CHECK: 'true' },
     })
     return { stdout, all: stdout + stderr }
   }
   return {
     async start(config) {
-      return (await run(['start', ECOSYSTEM], { TRANCHED_CONFIG: config })).all
+      return (await run(['start', ecosystem], { TRANCHED_CONFIG: config })).all
     },
     async stop() {
       return (await run(['stop', 'tranched'])).all
@@ -49,6 +63,15 @@ export function createPm2(home: string): Pm2 {
     async kill() {
       await run(['kill'])
     },
+    async save() {
+      return (await run(['save'])).all
+    },
+    async resurrect() {
+      return (await run(['resurrect'])).all
+    },
+    async pid() {
+      return Number(await readFile(join(home, 'pm2.pid'), 'utf8'))
+    },
   }
 }
 
@@ -58,6 +81,7 @@ type Listed = {
     readonly status: string
     readonly restart_time: number
     readonly exit_code?: number
+    readonly pm_exec_path: string
     readonly pm_out_log_path: string
     readonly pm_err_log_path: string
   }
@@ -73,6 +97,7 @@ function appOf(stdout: string): App {
     status: app.pm2_env.status,
     restarts: app.pm2_env.restart_time,
     exitCode: app.pm2_env.exit_code,
+    script: app.pm2_env.pm_exec_path,
     outFile: app.pm2_env.pm_out_log_path,
     errorFile: app.pm2_env.pm_err_log_path,
   }

@@ -10,6 +10,7 @@ const FILES: readonly (readonly [to: string, from: string])[] = [
   ['config/sandbox.yaml', 'config/sandbox.yaml'],
   ['strategies/weekly-eth.yaml', 'strategies/weekly-eth.yaml'],
   ['strategies/sandbox/buy-weth.yaml', 'strategies/sandbox/buy-weth.yaml'],
+  ['ecosystem.config.cjs', 'ecosystem.config.cjs'],
 ]
 
 /** In live mode nobody else may write what says what is signed. */

@@ -1,0 +1,32 @@
+// What `npm pack` begins with: refuses files that would leave with the package by mistake, builds, and has the package name the exact
+// packages that it was tested with, for npm follows a shrinkwrap where it ignores a lock file. `--undo` is what it ends with.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Folders that `files` of package.json takes whole, and in which an operator keeps files of his own. */
+const TAKEN_WHOLE = ['config/grafana', 'config/prometheus', 'config/schema', 'strategies', 'docs', 'deploy']
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const shrinkwrap = join(root, 'npm-shrinkwrap.json')
+
+if (process.argv.includes('--undo')) rmSync(shrinkwrap, { force: true })
+else prepare()
+
+function prepare() {
+  const strays = filesOfNobody()
+  if (strays.length > 0) {
+    console.error(`prepack: these would be in the package, and no commit has them:\n  ${strays.join('\n  ')}\nMove them away, or commit them.`)
+    process.exit(1)
+  }
+  const { status } = spawnSync(process.execPath, [join(root, 'scripts/ensure.mjs'), 'build'], { stdio: ['ignore', 2, 2] })
+  if (status !== 0) process.exit(1)
+  copyFileSync(join(root, 'package-lock.json'), shrinkwrap)
+}
+
+/** None where there is no git: an archive holds what was committed. */
+function filesOfNobody() {
+  const { status, stdout } = spawnSync('git', ['-C', root, 'ls-files', '--others', '--', ...TAKEN_WHOLE], { encoding: 'utf8' })
+  return status === 0 ? stdout.split('\n').filter((file) => file !== '') : []
+}

@@ -1,0 +1,124 @@
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join, normalize } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createPm2 } from './pm2.ts'
+import { freePort, ROOT, runProcess, sample, temporaryDirectory, until } from './process.ts'
+
+/** All that a package may hold, by its first folder or its whole name. */
+const PARTS = [
+  ...['ARCHITECTURE.md', 'CHANGELOG.md', 'LICENSE', 'README.md', 'ecosystem.config.cjs'],
+  ...['config', 'deploy', 'dist', 'docs', 'npm-shrinkwrap.json', 'package.json', 'strategies'],
+]
+
+type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] }
+type Lock = { readonly packages: Readonly<Record<string, { readonly version?: string }>> }
+
+let directory: Awaited<ReturnType<typeof temporaryDirectory>>
+let clone: string
+let packed: Packed
+let bot: string
+let env: Record<string, string>
+
+const run = (cwd: string, line: string) =>
+  runProcess('bash', ['-c', `cd '${cwd}' && ${line}`], { env })
+
+async function done(cwd: string, line: string): Promise<string> {
+  const { code, stdout, stderr } = await run(cwd, line)
+  expect(code, `${line}\n${stdout}\n${stderr}`).toBe(0)
+  return stdout
+}
+
+/** A clone that an operator trades from, its package, and that package installed for another folder. */
+beforeAll(async () => {
+  directory = await temporaryDirectory()
+  clone = join(directory.path, 'clone')
+  const prefix = join(directory.path, 'prefix')
+  env = { PATH: [join(prefix, 'bin'), process.env['PATH']].join(delimiter) }
+  await done(directory.path, `git clone --quiet --no-hardlinks '${ROOT}' clone`)
+  await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
+  for (const folder of ['keys', 'data/live']) await mkdir(join(clone, folder), { recursive: true })
+  for (const file of ['keys/trader.json', 'data/live/state.json', 'config/live.yaml', '.env'])
+    await writeFile(join(clone, file), 'mine alone')
+  const [first] = JSON.parse(await done(clone, 'npm pack --json')) as [Packed]
+  packed = first
+  const quiet = '--no-audit --no-fund --prefer-offline --loglevel=error'
+  await done(clone, `npm install --global './${packed.filename}' --prefix '${prefix}' ${quiet}`)
+  bot = join(directory.path, 'my-bot')
+}, 240_000)
+
+afterAll(() => directory?.remove())
+
+test('a package holds what a run needs and nothing of whoever made it', async () => {
+  const paths = packed.files.map(({ path }) => path)
+  const parts = new Set(paths.map((path) => path.split('/')[0] ?? ''))
+  expect([...parts].sort()).toEqual([...PARTS].sort())
+  expect(paths.filter((path) => /\.map$|\.test\.|(^|\/)\.|live\.yaml/.test(path))).toEqual([])
+  // What packing made for itself is gone again.
+  expect(await done(clone, 'git status --porcelain --ignored -- npm-shrinkwrap.json')).toBe('')
+})
+
+test('every document in a package links to what is in it', async () => {
+  const paths = new Set(packed.files.map(({ path }) => path))
+  const documents = [...paths].filter((path) => path.endsWith('.md'))
+  expect(documents.length).toBeGreaterThan(8)
+  const dead: string[] = []
+  for (const document of documents) {
+    const text = await readFile(join(clone, document), 'utf8')
+    for (const [, target = ''] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
+      if (!paths.has(normalize(join(dirname(document), target))))
+        dead.push(`${document}: ${target}`)
+  }
+  expect(dead).toEqual([])
+})
+
+test('a strategy of the operator, which no commit has, is named instead of packed', async () => {
+  await writeFile(join(clone, 'strategies/mine.yaml'), 'name: mine\n')
+  const { code, stderr } = await run(clone, 'npm pack')
+  expect(code).not.toBe(0)
+  expect(stderr).toContain('strategies/mine.yaml')
+})
+
+test('an installed package has the very packages that were tested', async () => {
+  const installed = join(directory.path, 'prefix/lib/node_modules/tranched')
+  const [lock, there] = await Promise.all(
+    [join(ROOT, 'package-lock.json'), join(installed, 'node_modules/.package-lock.json')].map(
+      async (file) => (JSON.parse(await readFile(file, 'utf8')) as Lock).packages,
+    ),
+  )
+  const names = Object.keys(there ?? {})
+  expect(names.length).toBeGreaterThan(10)
+  const versions = (of: Lock['packages'] | undefined) => names.map((name) => of?.[name]?.version)
+  expect(versions(there)).toEqual(versions(lock))
+})
+
+test('an installed program begins with an empty folder and trades in what init wrote', async () => {
+  expect(await done(directory.path, 'tranched --version')).toMatch(
+    /^tranched \S+ \([0-9a-f]{7}\)$/m,
+  )
+  await done(directory.path, 'tranched init my-bot')
+  expect(await done(bot, 'tranched validate')).toMatch(/ok \(mode sandbox, 1 strategy/)
+  const output = await done(bot, 'tranched run --for 10s --http-port 0')
+  expect(output).toMatch(/"event":"filled"/)
+  expect(output).toMatch(/stopped, nothing left open/)
+})
+
+test('pm2 runs the installed program in a folder that init made', async () => {
+  const port = await freePort()
+  const pm2 = createPm2(join(directory.path, 'pm2'), {
+    ecosystem: join(bot, 'ecosystem.config.cjs'),
+    env: { ...env, TRANCHED_HTTP_PORT: `${port}` },
+  })
+  try {
+    await pm2.start('config/sandbox.yaml')
+    const { status, script } = await pm2.app()
+    expect(status).toBe('online')
+    expect(script).toBe(join(directory.path, 'prefix/lib/node_modules/tranched/dist/tranched.js'))
+    await until('a fill', async () => {
+      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+      const fills = sample(text, 'tranched_fills_total{strategy="buy-weth",venue="gasless"}')
+      return fills !== undefined && fills > 0 ? fills : undefined
+    })
+  } finally {
+    await pm2.kill()
+  }
+})
