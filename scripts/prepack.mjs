@@ -1,7 +1,5 @@
-// What `npm pack` begins with: refuses files that would leave with the package by mistake, builds, and has the package name the exact
-// packages that it was tested with, for npm follows a shrinkwrap where it ignores a lock file. `--undo` is what it ends with.
+// What `npm pack` begins with: refuses files that would leave with the package by mistake, and builds.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -9,21 +7,13 @@ import { fileURLToPath } from 'node:url'
 const TAKEN_WHOLE = ['config/grafana', 'config/prometheus', 'config/schema', 'strategies', 'docs', 'deploy']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const shrinkwrap = join(root, 'npm-shrinkwrap.json')
-
-if (process.argv.includes('--undo')) rmSync(shrinkwrap, { force: true })
-else prepare()
-
-function prepare() {
-  const strays = filesOfNobody()
-  if (strays.length > 0) {
-    console.error(`prepack: these would be in the package, and no commit has them:\n  ${strays.join('\n  ')}\nMove them away, or commit them.`)
-    process.exit(1)
-  }
-  const { status } = spawnSync(process.execPath, [join(root, 'scripts/ensure.mjs'), 'build'], { stdio: ['ignore', 2, 2] })
-  if (status !== 0) process.exit(1)
-  copyFileSync(join(root, 'package-lock.json'), shrinkwrap)
+const strays = filesOfNobody()
+if (strays.length > 0) {
+  console.error(`prepack: these would be in the package, and no commit has them:\n  ${strays.join('\n  ')}\nMove them away, or commit them.`)
+  process.exit(1)
 }
+const { status } = spawnSync(process.execPath, [join(root, 'scripts/ensure.mjs'), 'build'], { stdio: ['ignore', 2, 2] })
+process.exit(status ?? 1)
 
 /** None where there is no git: an archive holds what was committed. */
 function filesOfNobody() {

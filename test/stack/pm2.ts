@@ -22,7 +22,6 @@ export type Pm2 = {
   /** `pm2 start ecosystem.config.cjs` with a config; returns once pm2 says that it is started, or gave up. */
   start(config: string): Promise<string>
   stop(): Promise<string>
-  save(): Promise<void>
   app(): Promise<App>
   kill(): Promise<void>
   /** Remembers what runs, and starts that again after pm2 was ended: what a boot does. */
@@ -52,9 +51,6 @@ export function createPm2(
     },
     async stop() {
       return (await run(['stop', 'tranched'])).all
-    },
-    async save() {
-      await run(['save'])
     },
     async app() {
       const { stdout } = await run(['jlist'])

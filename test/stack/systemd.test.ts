@@ -1,0 +1,42 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findBinary } from './binary.ts'
+import { PROGRAM, ROOT, runProcess, temporaryDirectory } from './process.ts'
+
+let directory: Awaited<ReturnType<typeof temporaryDirectory>>
+let unit: string
+
+/** The unit that is shipped, with a program that is there. */
+beforeAll(async () => {
+  directory = await temporaryDirectory()
+  unit = join(directory.path, 'tranched.service')
+  const text = await readFile(join(ROOT, 'deploy/tranched.service'), 'utf8')
+  await writeFile(
+    unit,
+    text.replace('ExecStart=tranched', `ExecStart=${process.execPath} ${PROGRAM}`),
+  )
+})
+
+afterAll(() => directory?.remove())
+
+const analyze = (...args: readonly string[]) => runProcess(findBinary('systemd-analyze'), args)
+
+test('systemd knows every line of the unit that is shipped', async () => {
+  const { code, stdout, stderr } = await analyze('verify', '--man=no', unit)
+  expect([code, stdout, stderr]).toEqual([0, '', ''])
+})
+
+test('what the unit leaves open to a daemon that was taken over is little', async () => {
+  const { stdout } = await analyze('security', '--offline=yes', '--no-pager', unit)
+  const [, exposure = ''] = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout) ?? []
+  expect(Number.parseFloat(exposure)).toBeLessThanOrEqual(2)
+  // The network is what it trades over.
+  expect(stdout).toMatch(/PrivateNetwork=/)
+})
+
+test('a stop that systemd gives up on comes after the drain, and exit codes that no restart mends are not restarted', async () => {
+  const text = await readFile(unit, 'utf8')
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(40)
+  expect(text).toMatch(/^RestartPreventExitStatus=2 75 78$/m)
+})
