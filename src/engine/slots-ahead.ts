@@ -14,9 +14,9 @@ const DAY_SECONDS = DAY_MS / 1000
 const DAYS_LOOKED_AT = 8
 const SLOTS_MAX = 200_000
 
-/** How far ahead slots are named one by one: a year, or as many as make a list worth walking. */
+/** How far ahead slots are named one by one: a year, or as many as a turn of the loop can read and walk in a millisecond or two. */
 const AHEAD_SECONDS = 366 * DAY_SECONDS
-const NAMED_MAX = 10_000
+const NAMED_MAX = 500
 
 /**
  * A strategy's schedule as its slots come from now on. One that begins when it is first seen begins where the journal says, and
