@@ -107,6 +107,13 @@ export function renderAll(problems: readonly Problem[], io: Io): string {
   return problems.map((problem) => renderProblem(problem, { color })).join('\n\n')
 }
 
+/** The same of what is worth a look and stops nothing. */
+export function renderWarnings(warnings: readonly Problem[], io: Io): string {
+  const color = mayColour(io, io.stderr)
+  const label = 'warning'
+  return warnings.map((problem) => renderProblem(problem, { color, label })).join('\n\n')
+}
+
 /** What a sandbox run leaves in its state directory of what its sandbox supplied. */
 export const SANDBOX_RECORD = 'sandbox.json'
 

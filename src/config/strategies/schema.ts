@@ -7,6 +7,7 @@ import { buildCall, callSchema } from './call.ts'
 import { buildCustom, customSchema } from './custom.ts'
 import { buildDca, dcaSchema } from './dca.ts'
 import type { StrategyContext } from './fields.ts'
+import { withHint } from './hints.ts'
 import { buildRebalance, rebalanceSchema } from './rebalance.ts'
 import { buildThreshold, thresholdSchema } from './threshold.ts'
 import { buildTwap, twapSchema } from './twap.ts'
@@ -26,7 +27,8 @@ function kindOf<Schema extends z.ZodType>(
     read: (document, context) => {
       const parsed = schema.safeParse(document.tree)
       if (parsed.success) return build(parsed.data, context)
-      faultsOfIssues(document.tree, parsed.error.issues).forEach(context.report)
+      for (const fault of faultsOfIssues(document.tree, parsed.error.issues))
+        context.report(withHint(fault, document.tree))
       return undefined
     },
   }

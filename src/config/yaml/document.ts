@@ -35,6 +35,8 @@ export type Fault = {
   readonly message: string
   readonly expected: string
   readonly suggestion?: string | undefined
+  /** What to write instead. */
+  readonly hint?: string | undefined
   /** Where the caret goes: to the value, unless the key itself is at fault. */
   readonly at?: 'key' | undefined
   /** The part of a scalar's text that is wrong. */
@@ -91,11 +93,15 @@ export function* scalarsOf(tree: Tree, path: Path = []): Generator<{ path: Path;
 
 /** The fault with its place in the file, or with the name of the origin that is no file. */
 export function locate(document: ConfigDocument, fault: Fault): Problem {
-  const { expected, suggestion } = fault
+  const { expected, suggestion, hint } = fault
   const message = maskSecrets(fault.message)
   const path = maskSecrets(formatPath(fault.path))
   const origin = originOf(document, fault.path)
-  const words = { path, message, expected, ...(suggestion === undefined ? {} : { suggestion }) }
+  const words = {
+    ...{ path, message, expected },
+    ...(suggestion === undefined ? {} : { suggestion }),
+    ...(hint === undefined ? {} : { hint }),
+  }
   if (origin !== undefined) return { file: origin, line: 0, column: 0, ...words, frame: '' }
   const range = rangeOfFault(document, fault)
   return {

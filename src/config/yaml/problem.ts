@@ -15,6 +15,8 @@ export type Problem = {
   readonly expected: string
   /** The word that was probably meant. */
   readonly suggestion?: string
+  /** What to write instead. */
+  readonly hint?: string
   /** The source lines around it with a caret; secrets are starred out. */
   readonly frame: string
 }
@@ -106,16 +108,23 @@ export function byPosition(a: Problem, b: Problem): number {
 }
 
 /** A problem for people: place and message, the frame, what was expected, and what was probably meant. */
-export function renderProblem(problem: Problem, style: { color: boolean }): string {
+export function renderProblem(
+  problem: Problem,
+  style: { readonly color: boolean; readonly label?: string },
+): string {
   const paint = (code: number, text: string) =>
     style.color ? `\u001b[${code}m${text}\u001b[0m` : text
   const place =
     problem.line === 0 ? problem.file : `${problem.file}:${problem.line}:${problem.column}`
   const subject = problem.path === '' ? '' : `${problem.path}: `
-  const rows = [`${paint(1, place)} ${paint(31, `${subject}${problem.message}`)}`]
+  const { label } = style
+  const kind = label === undefined ? '' : `${paint(33, `${label}:`)} `
+  const tint = label === undefined ? 31 : 33
+  const rows = [`${kind}${paint(1, place)} ${paint(tint, `${subject}${problem.message}`)}`]
   if (problem.frame !== '') rows.push(problem.frame.replace(/^/gm, '  '))
   rows.push(`  expected: ${problem.expected}`)
   if (problem.suggestion !== undefined)
     rows.push(paint(36, `  did you mean \`${problem.suggestion}\`?`))
+  if (problem.hint !== undefined) rows.push(paint(36, `  hint: ${problem.hint}`))
   return rows.join('\n')
 }

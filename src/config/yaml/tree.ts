@@ -17,9 +17,17 @@ export function parseConfigText(
   const source = toSource(file, text)
   const yaml = composeYaml(text)
   const faults: Fault[] = yaml.faults.map((fault) => ({ path: [], ...fault }))
-  const walk: Walk = { spots: new Map(), anchors: new Map(), open: new Set(), faults, nodes: 0 }
+  const walk: Walk = {
+    spots: new Map(),
+    anchors: new Map(),
+    open: new Set(),
+    faults,
+    text,
+    nodes: 0,
+  }
   const tree = yaml.document ? readNode(walk, yaml.document.contents, []) : null
-  return { document: { source, tree, spots: walk.spots, origins: new Map() }, faults }
+  const document = { source, tree, spots: walk.spots, origins: new Map() }
+  return { document, faults: withoutRepeats(faults, text) }
 }
 
 type Walk = {
@@ -28,6 +36,7 @@ type Walk = {
   /** Anchored nodes being read: meeting one again is a circle. */
   readonly open: Set<unknown>
   readonly faults: Fault[]
+  readonly text: string
   nodes: number
 }
 
@@ -88,12 +97,51 @@ function readAlias(walk: Walk, alias: Alias, path: Path, key: Range | undefined)
   const target = walk.anchors.get(alias.source)
   const range = rangeOf(alias) ?? [0, 0]
   if (target === undefined || walk.open.has(target)) {
-    const message =
-      target === undefined ? 'nothing above has this anchor' : 'this alias names itself'
-    walk.faults.push({ path, range, message, expected: 'the name of an anchor (`&name`) above' })
+    const written = target === undefined ? PATTERN.exec(walk.text.slice(range[0]))?.[0] : undefined
+    walk.faults.push({ path, range, ...aliasFault(written, target !== undefined) })
     return null
   }
   return readNode(walk, target, path, key)
+}
+
+/** A cron pattern that begins with `*` is an alias to YAML, which is the last thing that its author thinks of. */
+function aliasFault(
+  pattern: string | undefined,
+  isCircle: boolean,
+): Pick<Fault, 'message' | 'expected' | 'hint'> {
+  if (pattern === undefined)
+    return {
+      message: isCircle ? 'this alias names itself' : 'nothing above has this anchor',
+      expected: 'the name of an anchor (`&name`) above',
+    }
+  return {
+    message: 'what begins with * and stands without quotes is an alias to YAML',
+    expected: 'put the pattern in quotes',
+    hint: `\`cron: "${pattern}"\``,
+  }
+}
+
+/** Fields of a cron pattern, of which the first begins with a star. */
+const PATTERN = /^\*(?:\/\d{1,4})?(?: [\d*](?:[\d*/,-]{0,40}[\d*])?){1,5}/
+
+/**
+ * Each fault once, though what it is in may stand where several aliases lead; and of a line with a pattern without quotes that
+ * alone, for all that YAML says of the rest of the line follows from it.
+ */
+function withoutRepeats(faults: readonly Fault[], text: string): readonly Fault[] {
+  const known = new Set<string>()
+  const lineOf = ([start]: Range): number => text.lastIndexOf('\n', start - 1)
+  const patterns = faults.flatMap(({ range, hint }) =>
+    range === undefined || hint === undefined ? [] : [{ start: range[0], line: lineOf(range) }],
+  )
+  return faults.filter(({ range, message, hint }) => {
+    if (range === undefined) return true
+    const key = `${range[0]} ${message}`
+    if (known.has(key)) return false
+    known.add(key)
+    const follows = patterns.some(({ start, line }) => range[0] >= start && lineOf(range) === line)
+    return hint !== undefined || !follows
+  })
 }
 
 function rememberAnchor(walk: Walk, node: unknown): void {

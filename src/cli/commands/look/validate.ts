@@ -9,7 +9,13 @@ import type { Strategy } from '../../../domain/strategy.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { withModules } from '../../compose/modules.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
-import { type ConfigOptions, type Loaded, loadAll, renderAll, reportProblems } from '../../load.ts'
+import {
+  type ConfigOptions,
+  type Loaded,
+  loadAll,
+  renderWarnings,
+  reportProblems,
+} from '../../load.ts'
 
 /** `tranched validate`: reads everything a run would read and says all that is wrong with it. Touches nothing. */
 export async function validate(
@@ -44,7 +50,7 @@ export async function validate(
     })
     return EXIT.done
   }
-  if (warnings.length > 0) io.stderr.write(`${renderAll(warnings, io)}\n`)
+  if (warnings.length > 0) io.stderr.write(`${renderWarnings(warnings, io)}\n`)
   for (const note of schedules) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
   const enabled = strategies.filter((strategy) => strategy.enabled).length
   const count = strategies.length === 1 ? '1 strategy' : `${strategies.length} strategies`
