@@ -4,20 +4,21 @@ import { durationMs } from '../domain/duration.ts'
 /** Milliseconds of a duration such as `30s`. */
 export function duration(text: string): number {
   const ms = durationMs(text)
-  if (ms === undefined) throw new InvalidArgumentError('expected a duration such as 30s or 5m')
+  if (ms === undefined) throw wrong('this is no duration', 'a duration such as 30s or 5m')
   return ms
 }
 
 /** A positive whole number. */
 export function count(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('expected a positive number')
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw wrong('this is no positive whole number', 'a number from 1 to 999999999')
   return Number.parseInt(text, 10)
 }
 
 /** A TCP port, or 0 for any free one. */
 export function port(text: string): number {
   const number = /^(0|[1-9]\d{0,4})$/.test(text) ? Number.parseInt(text, 10) : Number.NaN
-  if (!(number <= 65_535)) throw new InvalidArgumentError('expected a port from 0 to 65535')
+  if (!(number <= 65_535)) throw wrong('this is no port', 'a whole number from 0 to 65535')
   return number
 }
 
@@ -30,6 +31,11 @@ export function since(text: string): number {
   const utc = text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
   const atMs = DAY.test(text) ? Date.parse(utc) : Number.NaN
   if (Number.isNaN(atMs))
-    throw new InvalidArgumentError('expected a day such as 2026-01-31, or a duration such as 30d')
+    throw wrong('this is neither a day nor a duration', 'a day such as 2026-01-31, or 30d')
   return atMs
+}
+
+/** Worded as what is wrong in a file is. */
+export function wrong(message: string, expected: string): InvalidArgumentError {
+  return new InvalidArgumentError(`${message}\n  expected: ${expected}`)
 }

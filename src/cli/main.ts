@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { OperatorError } from '../domain/errors.ts'
+import { flagError } from './flag-errors.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
 import { addAccounts } from './program/account.ts'
 import { addAuthoring } from './program/author.ts'
@@ -44,6 +45,7 @@ function program(): Command {
     .version(VERSION_TEXT)
     .exitOverride()
     .showHelpAfterError('(--help lists the options)')
+    .configureOutput({ outputError: (text, write) => write(flagError(text)) })
   const does: Program['does'] = async (outcome) => {
     exitCode = await outcome
   }

@@ -19,7 +19,14 @@ export function addSandboxFlags(command: Command): readonly TypedFlag[] {
       '--config-out <file>',
       'write a complete live config for this sandbox, and its keys beside it',
     )
-    .option('--force', 'let --config-out replace files that are there')
+    .option(
+      '--keep [dir]',
+      'keep chains, addresses and keys here, and go on from them at the next start (without a directory: `chain` beside the config, else data/sandbox-chain)',
+    )
+    .option(
+      '--force',
+      'begin a new sandbox where --config-out or --keep find one, and replace their files',
+    )
     .option(
       '--strategies-dir <dir>',
       'strategies directory to name in that config',

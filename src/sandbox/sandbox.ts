@@ -4,21 +4,28 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../wire/gasless.ts'
 import { createAdmin } from './admin.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
-import type { AggregatorChainId } from './aggregator/settings.ts'
+import { type AggregatorChainId, aggregatorSettings } from './aggregator/settings.ts'
 import { type AggregatorVenue, startAggregator } from './aggregator/venue.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
-import { startAnvil } from './evm/anvil.ts'
-import { mineBlocks } from './evm/blocks.ts'
-import { type Deployment, deployGaslessContracts, fundToken } from './evm/deploy.ts'
-import { createRpc, type Rpc } from './evm/rpc.ts'
+import { type Chain, startChain } from './evm/chain.ts'
+import {
+  type Deployment,
+  deployGaslessContracts,
+  fundToken,
+  recordDeployment,
+  resumeDeployment,
+} from './evm/deploy.ts'
+import type { Rpc } from './evm/rpc.ts'
 import { createFaults, type Faults } from './faults.ts'
 import { crashReply } from './gasless/envelope.ts'
 import { routingWordsOf, startGasless } from './gasless/venue.ts'
 import { startJsonServer } from './http/json-server.ts'
+import { createGate } from './keep/gate.ts'
+import { createKeeper, type Resumed, type SandboxState } from './keep/keeper.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
 import { createMarket, MARKET_DEFAULTS, type Market } from './market/market.ts'
-import { type SandboxOptions, withReading } from './options.ts'
+import { boundTerms, type SandboxOptions, withReading } from './options.ts'
 import { repeat } from './repeat.ts'
 import type { SandboxToken } from './tokens.ts'
 
@@ -90,22 +97,38 @@ async function startParts(
 ): Promise<Sandbox> {
   const log = options.log ?? (() => undefined)
   const faults = createFaults(options.faults)
+  const gate = createGate()
+  const { during } = gate
+  const former = options.keep?.former
+  const chains = await startChains(options, log, undo)
+  const keeper = createKeeper(options.keep, { gate, chains })
+  // Stopped after the services, and before the chains.
+  undo.push(() => keeper.stop())
   const [base, aggregator] = await both(
-    startBase(options, log, undo),
-    startAggregator(options, { faults, log }, undo),
+    settleBase(chains.base, options),
+    startAggregator(
+      options,
+      { chain: chains.aggregator, faults, during, log, former: former?.state.aggregator },
+      undo,
+    ),
   )
   const { rpc, deployment, trader } = base
-  const market = createMarket(deployment.tokens, {
-    ...MARKET_DEFAULTS,
-    ...options.market,
-    seed: options.seed ?? 1,
-  })
+  const market = createMarket(
+    deployment.tokens,
+    { ...MARKET_DEFAULTS, ...options.market, seed: options.seed ?? 1 },
+    former?.state.market,
+  )
   await pushFeeds(deployment, market)
-  const service = await startGasless(options, { deployment, market, faults, log }, undo)
-  const stepMarket = async (): Promise<void> => {
-    market.step()
-    await pushFeeds(deployment, market)
-  }
+  const service = await startGasless(
+    options,
+    { deployment, market, faults, during, log, former: former?.state.book },
+    undo,
+  )
+  const stepMarket = (): Promise<void> =>
+    during(async () => {
+      market.step()
+      await pushFeeds(deployment, market)
+    })
   const intervalMs = options.feedIntervalMs ?? 1000
   let marketPaused = false
   const stepUnlessPaused = async (): Promise<void> => {
@@ -120,7 +143,7 @@ async function startParts(
       market,
       faults,
       book: service.book,
-      genesisHash: base.genesisHash,
+      genesisHash: chains.base.genesisHash,
       stepMarket,
       setMarketPaused: (paused) => {
         marketPaused = paused
@@ -132,22 +155,34 @@ async function startParts(
   })
   undo.push(() => admin.stop())
   const urls = {
-    rpcUrl: base.rpcUrl,
+    rpcUrl: chains.base.rpcUrl,
     gaslessUrl: service.url,
     aggregatorUrl: aggregator.url,
     adminUrl: admin.url,
   }
+  await keeper.begin(
+    (): SandboxState => ({
+      urls: { ...urls, aggregatorRpcUrl: chains.aggregator.rpcUrl },
+      genesis: { base: chains.base.genesis, aggregator: chains.aggregator.genesis },
+      terms: boundTerms(options),
+      deployment: recordDeployment(deployment),
+      traderKey: trader.privateKey,
+      market: market.state(),
+      book: service.book.state(),
+      aggregator: aggregator.state(),
+    }),
+  )
   const routingWords = routingWordsOf(options)
   log('sandbox.started', urls)
   return {
     ...urls,
     chainId: GASLESS_CHAIN_ID,
-    genesisHash: base.genesisHash,
+    genesisHash: chains.base.genesisHash,
     contracts: deployment,
     tokens: deployment.tokens,
     feeds: deployment.feeds,
     trader,
-    evmPid: base.evmPid,
+    evmPid: chains.base.evmPid,
     sepolia: sepoliaOf(aggregator),
     operator: aggregator.operator,
     market,
@@ -160,7 +195,7 @@ async function startParts(
           deployment,
           routingWords,
           quoteLifetimeSeconds: options.quoteLifetimeSeconds,
-          aggregator,
+          aggregator: { ...aggregator, rpcUrl: chains.aggregator.rpcUrl },
         },
         places,
       ),
@@ -168,19 +203,55 @@ async function startParts(
   }
 }
 
-/** Starts the chain that the gasless service settles on, with contracts and a trader. */
-async function startBase(options: SandboxOptions, log: SandboxLog, undo: (() => Promise<void>)[]) {
-  const chainId = GASLESS_CHAIN_ID
-  const anvil = await startAnvil({ chainId, bin: options.anvilBin, port: options.ports?.rpc, log })
-  undo.push(() => anvil.stop())
-  const rpc = createRpc(anvil.rpcUrl)
-  undo.push(() => rpc.close())
-  undo.push(mineBlocks(rpc, { everyMs: options.blockIntervalMs, log }))
-  const genesis = await rpc.call<{ hash: Hex }>('eth_getBlockByNumber', ['0x0', false])
-  const deployment = await deployGaslessContracts(rpc, chainId)
-  const trader = await fundTrader(rpc, deployment, options.traderKey)
-  const { rpcUrl, pid } = anvil
-  return { rpc, rpcUrl, evmPid: pid, genesisHash: genesis.hash, deployment, trader }
+/** Starts the chain that the gasless service settles on, and that of the aggregation service. */
+async function startChains(
+  options: SandboxOptions,
+  log: SandboxLog,
+  undo: (() => Promise<void>)[],
+): Promise<{ readonly base: Chain; readonly aggregator: Chain }> {
+  const { anvilBin: bin, blockIntervalMs, ports, keep } = options
+  const common = { bin, blockIntervalMs, log }
+  const { chainId } = aggregatorSettings(options.aggregator)
+  const { former } = keep ?? {}
+  const [base, aggregator] = await both(
+    startChain(
+      { ...common, chainId: GASLESS_CHAIN_ID, port: ports?.rpc, resumed: former && ofBase(former) },
+      undo,
+    ),
+    startChain(
+      { ...common, chainId, port: ports?.sepoliaRpc, resumed: former && ofAggregator(former) },
+      undo,
+    ),
+  )
+  return { base, aggregator }
+}
+
+function ofBase({ state, stateFiles }: Resumed) {
+  const { deployer, operator } = state.deployment
+  return { genesis: state.genesis.base, stateFile: stateFiles.base, senders: [deployer, operator] }
+}
+
+function ofAggregator({ state, stateFiles }: Resumed) {
+  const { deployer, relayer } = state.aggregator.deployment
+  const { genesis } = state
+  return {
+    genesis: genesis.aggregator,
+    stateFile: stateFiles.aggregator,
+    senders: [deployer, relayer],
+  }
+}
+
+/** Contracts and a trader, or those of before. */
+async function settleBase({ rpc }: Chain, { traderKey, keep }: SandboxOptions) {
+  const former = keep?.former?.state
+  if (former !== undefined)
+    return {
+      rpc,
+      deployment: await resumeDeployment(rpc, former.deployment),
+      trader: accountOf(former.traderKey),
+    }
+  const deployment = await deployGaslessContracts(rpc, GASLESS_CHAIN_ID)
+  return { rpc, deployment, trader: await fundTrader(rpc, deployment, traderKey) }
 }
 
 /** Waits for both even if one fails: only what has been started can be undone. */
@@ -190,7 +261,8 @@ async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]
 }
 
 function sepoliaOf(aggregator: AggregatorVenue): Sandbox['sepolia'] {
-  const { rpcUrl, genesisHash, evmPid, contracts, settings } = aggregator
+  const { chain, contracts, settings } = aggregator
+  const { rpcUrl, genesisHash, evmPid } = chain
   return { rpcUrl, chainId: settings.chainId, genesisHash, evmPid, contracts }
 }
 
@@ -199,13 +271,17 @@ async function fundTrader(
   deployment: Deployment,
   givenKey: Hex | undefined,
 ): Promise<Sandbox['trader']> {
-  const privateKey = givenKey ?? `0x${randomBytes(32).toString('hex')}`
-  const address = privateKeyToAddress(privateKey)
+  const trader = accountOf(givenKey ?? `0x${randomBytes(32).toString('hex')}`)
+  const { address } = trader
   await rpc.call('anvil_setBalance', [address, `0x${(100n * COIN).toString(16)}`])
   for (const token of deployment.tokens) {
     const whole = token.address === WETH_BASE ? 1_000n : 10_000_000n
     const amount = whole * 10n ** BigInt(token.decimals)
     await fundToken(deployment.deployer, { token, to: address, amount })
   }
-  return { address, privateKey }
+  return trader
+}
+
+function accountOf(privateKey: Hex): Sandbox['trader'] {
+  return { address: privateKeyToAddress(privateKey), privateKey }
 }

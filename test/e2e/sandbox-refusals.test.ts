@@ -46,9 +46,13 @@ describe('nothing starts, and the text says what to do,', () => {
     for (const [args, told] of [
       [['--gasless-port', '70000'], /flag --gasless-port ports\.gasless: .*out of range/],
       [['--quote-lifetime', 'soon'], /flag --quote-lifetime [\s\S]*expected: a duration/],
-      [['--http-port', '70000'], /--http-port.*expected a port from 0 to 65535/],
-      [['--for', '3x'], /--for.*expected a duration/],
-      [['--aggregator-domian', 'account'], /unknown option.*--aggregator-domain/s],
+      [['--http-port', '70000'], /flag --http-port: this is no port\n {2}expected: .*0 to 65535/],
+      [['--for', '3x'], /flag --for: this is no duration\n {2}expected: a duration such as 30s/],
+      [['--for'], /flag --for: its value is missing\n {2}expected: --for <duration>/],
+      [
+        ['--aggregator-domian', 'account'],
+        /flag --aggregator-domian: unknown flag\n {2}did you mean `--aggregator-domain`/,
+      ],
     ] as const) {
       const { ended } = await inside(args)
       expect([args, ended.code, ended.stderr]).toEqual([args, 2, expect.stringMatching(told)])
@@ -77,6 +81,7 @@ describe('nothing starts, and the text says what to do,', () => {
       cwd: dir,
     })
     expect([forced.code, forced.stderr]).toEqual([0, ''])
+    expect(forced.stdout).toMatch(/The sandbox has ended, and its chains and accounts with it\.\n$/)
     expect(parse(readFileSync(join(dir, 'live.yaml'), 'utf8')).mode).toBe('live')
   })
 })

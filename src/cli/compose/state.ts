@@ -66,6 +66,16 @@ export async function lockState(
   }
 }
 
+/** Takes a directory of another kind for this process, in the same way. Throws StateLockedError. */
+export function lockDirectory(
+  dir: string,
+  { io, command }: Omit<Holder, 'startedAtMs'>,
+  tell: (line: string) => void,
+): Promise<HeldLock> {
+  const holder = { pid: io.pid, command: `tranched ${command}`, startedAtMs: Date.now() }
+  return acquireLock(dir, holder, { onWait: tell })
+}
+
 /** Who holds a state directory now, and whether that is certain. */
 export function holderOf(stateDir: string): Standing | undefined {
   return readLock(stateDir)

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { problemOf } from '../../config/yaml/problem.ts'
-import { writeSandboxKeys } from '../../sandbox/config-out.ts'
+import { writeSandboxKeys } from '../../sandbox/config-files.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
 import { withModules } from '../compose/modules.ts'
@@ -13,6 +13,9 @@ import { readySandboxAccount } from './sandbox-account.ts'
 
 /** State files of the run before, kept for one run more. */
 const PREVIOUS = 'previous'
+const TRADER_KEY = 'trader.key'
+/** Keys of the sandbox, which are written beside its state. */
+const KEY_NAMES = [TRADER_KEY, 'operator.key']
 /** Who tries the daemon for a minute is not to wait for a deposit as long as on a real service. */
 const INDEXING_DELAY_MS = 200
 
@@ -34,11 +37,12 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       aggregator: { indexingDelayMs: INDEXING_DELAY_MS },
     })
     try {
-      const keyFile = join(stateDir, 'trader.key')
-      await writeSandboxKeys(sandbox, { keyFile })
+      const keyFile = join(stateDir, TRADER_KEY)
       const { strategiesDir } = checked.settings
       const config = sandbox.config({ stateDir, strategiesDir, keyFile })
+      // First: it says that the keys beside it are a sandbox's, to a start after one that was cut short here too.
       await writeFile(sandboxRecordOf(stateDir), JSON.stringify(config), { mode: 0o600 })
+      await writeSandboxKeys(sandbox, { keyFile })
       return await withModules(async (modules) => {
         const loadAgain = () => loadAll(options, io, modules, config)
         const loaded = await loadAgain()
@@ -63,17 +67,17 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
 }
 
 /**
- * Moves the last sandbox run's files away: its chain is gone, so its state means nothing any more. False when the
+ * Moves the last sandbox run's files and keys away: its chain is gone, so its state means nothing any more. False when the
  * directory holds the state of something else.
  */
 async function putAside(stateDir: string): Promise<boolean> {
-  const present = await Promise.all(STATE_NAMES.map((name) => isInState(stateDir, name)))
-  if (!present.includes(true)) return true
-  if (!(await isInState(stateDir, SANDBOX_RECORD))) return false
+  const names = [...STATE_NAMES, ...KEY_NAMES]
+  const present = await Promise.all(names.map((name) => isInState(stateDir, name)))
+  if (!(await isInState(stateDir, SANDBOX_RECORD))) return !present.includes(true)
   const previous = join(stateDir, PREVIOUS)
   await rm(previous, { recursive: true, force: true })
   await mkdir(previous, { mode: 0o700 })
-  for (const name of [...STATE_NAMES, ...SIDE_NAMES, SANDBOX_RECORD]) {
+  for (const name of [...names, ...SIDE_NAMES, SANDBOX_RECORD]) {
     if (await isInState(stateDir, name)) await rename(join(stateDir, name), join(previous, name))
   }
   return true
@@ -83,7 +87,7 @@ function foreignState(stateDir: string): ReturnType<typeof problemOf> {
   return problemOf({
     file: stateDir,
     path: 'stateDir',
-    message: 'this directory holds state that no sandbox run has made',
+    message: 'this directory holds state or keys that no sandbox run has made',
     expected: 'a stateDir of its own for the sandbox',
   })
 }

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import type { Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import type { AdminRoutes } from '../admin.ts'
-import { startAnvil } from '../evm/anvil.ts'
-import { mineBlocks } from '../evm/blocks.ts'
-import { createRpc, type Rpc } from '../evm/rpc.ts'
+import type { Chain } from '../evm/chain.ts'
+import type { Rpc } from '../evm/rpc.ts'
 import type { Faults } from '../faults.ts'
 import { startInterruptibleServer } from '../http/interruptible-server.ts'
+import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { SandboxOptions } from '../options.ts'
 import { repeat } from '../repeat.ts'
-import { createAccounts } from './account/accounts.ts'
+import { type AccountsState, createAccounts } from './account/accounts.ts'
 import { createSettlement } from './account/charges.ts'
-import { createBatcher } from './batch/batcher.ts'
-import { createCallBook } from './batch/calls.ts'
-import { createIntake } from './batch/intake.ts'
+import { type BatcherState, createBatcher } from './batch/batcher.ts'
+import { type Call, createCallBook } from './batch/calls.ts'
+import { createIntake, type Intake } from './batch/intake.ts'
 import {
   createParticipants,
   createTraffic,
@@ -22,7 +22,14 @@ import {
   hostileCall,
 } from './batch/participants.ts'
 import { createSponsor } from './batch/sponsor.ts'
-import { type AggregatorContracts, deployAggregatorContracts } from './chain/deploy.ts'
+import {
+  type AggregatorContracts,
+  type AggregatorDeployment,
+  type AggregatorDeploymentRecord,
+  deployAggregatorContracts,
+  recordAggregatorDeployment,
+  resumeAggregatorDeployment,
+} from './chain/deploy.ts'
 import { aggregatorAdminRoutes } from './rpc/admin-routes.ts'
 import { createAggregatorService, internalFailure } from './rpc/service.ts'
 import { type AggregatorSettings, aggregatorSettings } from './settings.ts'
@@ -30,9 +37,7 @@ import { type AggregatorSettings, aggregatorSettings } from './settings.ts'
 /** The running aggregation service and its chain. */
 export type AggregatorVenue = {
   readonly url: string
-  readonly rpcUrl: string
-  readonly genesisHash: Hex
-  readonly evmPid: number
+  readonly chain: Chain
   readonly contracts: AggregatorContracts
   readonly settings: AggregatorSettings
   /** An account for a daemon: coin for gas and deposits, no code, nothing deposited yet. */
@@ -40,49 +45,67 @@ export type AggregatorVenue = {
   /** Cuts all connections and refuses new ones for so long. */
   outage(ms: number): Promise<void>
   readonly adminRoutes: AdminRoutes
+  state(): AggregatorState
+}
+
+/** What is on the service's chain from its beginning. */
+type Ground = {
+  readonly operatorKey: Hex
+  /** Accounts of strangers. */
+  readonly participants: readonly Hex[]
+  /** A batch that holds calls of strangers only. */
+  readonly foreignBatch: Hex
+}
+
+/** All of the service that its chain does not tell, so that another one can go on from there. */
+export type AggregatorState = Ground & {
+  readonly deployment: AggregatorDeploymentRecord
+  readonly accounts: AccountsState
+  readonly calls: readonly Call[]
+  readonly batcher: BatcherState
+}
+
+export type AggregatorParts = {
+  readonly chain: Chain
+  readonly faults: Faults
+  readonly during: During
+  readonly log: SandboxLog
+  /** What a service was at that this one goes on for, on the same chain. */
+  readonly former: AggregatorState | undefined
 }
 
 const TICK_MS = 25
 const OPERATOR_BALANCE = 100n * 10n ** 18n
 
-/** Starts the chain, the contracts and the service; pushes onto `undo` how to end each part. */
+/** Puts the contracts on the chain and starts the service; pushes onto `undo` how to end each part. */
 export async function startAggregator(
   options: SandboxOptions,
-  deps: { readonly faults: Faults; readonly log: SandboxLog },
+  deps: AggregatorParts,
   undo: (() => Promise<void>)[],
 ): Promise<AggregatorVenue> {
-  const { faults, log } = deps
+  const { chain, faults, during, log, former } = deps
+  const { rpc } = chain
   const settings = aggregatorSettings(options.aggregator)
-  const anvil = await startAnvil({
-    chainId: settings.chainId,
-    bin: options.anvilBin,
-    port: options.ports?.sepoliaRpc,
-    log,
-  })
-  undo.push(() => anvil.stop())
-  const rpc = createRpc(anvil.rpcUrl)
-  undo.push(() => rpc.close())
-  undo.push(mineBlocks(rpc, { everyMs: options.blockIntervalMs, log }))
-  const genesis = await rpc.call<{ hash: Hex }>('eth_getBlockByNumber', ['0x0', false])
-  const deployment = await deployAggregatorContracts(rpc, settings)
+  const { deployment, ...ground } = await layGround(options, settings, deps)
   const { contracts, relayer } = deployment
-  const operator = await fundOperator(rpc, options.operatorKey)
-  const participants = await createParticipants(deployment, {
-    chainId: settings.chainId,
-    count: settings.traffic.participants,
-  })
-  const foreignBatch = await executeForeignBatch(deployment, participants)
+  const { participants, foreignBatch } = ground
 
   const { gasTank, demoTarget } = contracts
-  const accounts = createAccounts({ rpc, gasTank }, settings.indexingDelayMs)
-  const book = createCallBook()
+  const accounts = createAccounts({ rpc, gasTank }, settings.indexingDelayMs, former?.accounts)
+  const book = createCallBook(former?.calls)
   const [stranger = relayer.address] = participants
-  const batcher = createBatcher(settings, {
-    ...{ rpc, contracts, relayer, accounts, log },
-    hostileCall: () => hostileCall(stranger, demoTarget),
-  })
+  const batcher = createBatcher(
+    settings,
+    {
+      ...{ rpc, contracts, relayer, accounts, log },
+      hostileCall: () => hostileCall(stranger, demoTarget),
+    },
+    former?.batcher,
+  )
   const sponsor = createSponsor({ rpc, relayer, accounts })
-  const settle = createSettlement({ deployment, accounts })
+  for (const call of book.all()) if (awaitsSponsor(call)) sponsor.add(call)
+  const settleNow = createSettlement({ deployment, accounts })
+  const settle = (): Promise<Hex | undefined> => during(settleNow)
   const traffic = createTraffic({
     ...settings.traffic,
     participants,
@@ -94,16 +117,17 @@ export async function startAggregator(
     await sponsor.tick(Date.now())
     await batcher.tick(Date.now())
   }
-  undo.push(repeat(TICK_MS, work, log))
+  undo.push(repeat(TICK_MS, () => during(work), log))
   const { everyMs } = settings.traffic
-  if (everyMs > 0) undo.push(repeat(everyMs, traffic, log))
+  if (everyMs > 0) undo.push(repeat(everyMs, () => during(traffic), log))
   const settleCharges = async (): Promise<void> => {
     await settle()
   }
   if (settings.settleEveryMs > 0) undo.push(repeat(settings.settleEveryMs, settleCharges, log))
 
   const common = { rpc, contracts, accounts, book, batcher, faults }
-  const intake = createIntake({ ...common, settings, sponsor, relayer: relayer.address })
+  const take = createIntake({ ...common, settings, sponsor, relayer: relayer.address })
+  const intake: Intake = (raw, earliestBlock) => during(() => take(raw, earliestBlock))
   const server = await startInterruptibleServer(
     {
       port: options.ports?.aggregator ?? 0,
@@ -118,23 +142,54 @@ export async function startAggregator(
   undo.push(() => server.stop())
   return {
     url: server.url,
-    rpcUrl: anvil.rpcUrl,
-    genesisHash: genesis.hash,
-    evmPid: anvil.pid,
+    chain,
     contracts,
     settings,
-    operator,
+    operator: accountOf(ground.operatorKey),
     outage: server.outage,
     adminRoutes: aggregatorAdminRoutes({ rpc, deployment, accounts, book, settle }),
+    state: () => ({
+      ...ground,
+      deployment: recordAggregatorDeployment(deployment),
+      accounts: accounts.state(),
+      calls: [...book.all()],
+      batcher: batcher.state(),
+    }),
   }
 }
 
-async function fundOperator(
-  rpc: Rpc,
-  givenKey: Hex | undefined,
-): Promise<AggregatorVenue['operator']> {
-  const privateKey = givenKey ?? `0x${randomBytes(32).toString('hex')}`
-  const address = privateKeyToAddress(privateKey)
+/** Makes what stays for as long as the chain, or finds it again. */
+async function layGround(
+  options: SandboxOptions,
+  settings: AggregatorSettings,
+  { chain: { rpc }, former }: AggregatorParts,
+): Promise<Ground & { readonly deployment: AggregatorDeployment }> {
+  if (former !== undefined) {
+    const { operatorKey, participants, foreignBatch } = former
+    const deployment = await resumeAggregatorDeployment(rpc, former.deployment)
+    return { deployment, operatorKey, participants, foreignBatch }
+  }
+  const deployment = await deployAggregatorContracts(rpc, settings)
+  const operatorKey = await fundOperator(rpc, options.operatorKey)
+  const participants = await createParticipants(deployment, {
+    chainId: settings.chainId,
+    count: settings.traffic.participants,
+  })
+  const foreignBatch = await executeForeignBatch(deployment, participants)
+  return { deployment, operatorKey, participants, foreignBatch }
+}
+
+function awaitsSponsor({ work, progress }: Call): boolean {
+  return work.kind === 'delegation' && progress.state === 'queued'
+}
+
+async function fundOperator(rpc: Rpc, givenKey: Hex | undefined): Promise<Hex> {
+  const privateKey: Hex = givenKey ?? `0x${randomBytes(32).toString('hex')}`
+  const { address } = accountOf(privateKey)
   await rpc.call('anvil_setBalance', [address, `0x${OPERATOR_BALANCE.toString(16)}`])
-  return { address, privateKey }
+  return privateKey
+}
+
+function accountOf(privateKey: Hex): AggregatorVenue['operator'] {
+  return { address: privateKeyToAddress(privateKey), privateKey }
 }

@@ -21,10 +21,24 @@ export type AnvilOptions = {
   /** Path or name of the binary; default: the optional npm package, then `anvil` on the PATH. */
   readonly bin?: string | undefined
   readonly port?: number | undefined
+  /** Goes on with a chain of before, instead of beginning one. */
+  readonly resumed?: ResumedState | undefined
   readonly log: SandboxLog
 }
 
+/** What the hash of a genesis block depends on. `timestamp` in Unix seconds, `baseFee` in wei. */
+export type GenesisTerms = {
+  readonly gasLimit: number
+  readonly baseFee: number
+  readonly timestamp: number
+}
+
+/** A node's own dump, a JSON file, and the genesis of its chain: the node makes that itself, even where it loads one. */
+export type ResumedState = { readonly genesis: GenesisTerms; readonly stateFile: string }
+
 const START_MS_MAX = 15_000
+/** A dump of hours takes its time to be read. */
+const RESUME_MS_MAX = 180_000
 const STOP_MS_MAX = 2_000
 const NOT_FOUND_EXIT_CODE = 127
 const ACCOUNTS = 4
@@ -63,7 +77,8 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   child.stdin.on('error', () => undefined)
   const stop = stopOnce(child, exited)
   try {
-    const started = await listening(child, exited, bin)
+    const msMax = options.resumed === undefined ? START_MS_MAX : RESUME_MS_MAX
+    const started = await listening(child, exited, { bin, msMax })
     options.log('evm.started', { chainId: options.chainId, ...started })
     void exited.then((code) => {
       // The watchdog's reader holds the other end until this one closes.
@@ -78,15 +93,24 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
 }
 
 function anvilArguments(options: AnvilOptions): string[] {
+  const { resumed } = options
+  // The genesis state root does not depend on the accounts. These make the genesis hash unique, and the daemon tells one
+  // sandbox chain from another by that hash.
+  const { gasLimit, baseFee } = resumed?.genesis ?? {
+    gasLimit: 1_000_000_000 + randomInt(2 ** 30),
+    baseFee: 1_000_000_000 + randomInt(2 ** 28),
+  }
   return [
     ...['--host', '127.0.0.1', '--port', String(options.port ?? 0)],
     ...['--chain-id', String(options.chainId), '--hardfork', 'prague'],
     // Fresh accounts each time: nobody can mistake a chain for one whose keys are in every tutorial.
     ...['--accounts', String(ACCOUNTS), '--mnemonic-random', '12'],
-    // The genesis state root does not depend on the accounts. These two make the genesis hash unique, and
-    // the daemon tells one sandbox chain from another by that hash.
-    ...['--gas-limit', String(1_000_000_000 + randomInt(2 ** 30))],
-    ...['--base-fee', String(1_000_000_000 + randomInt(2 ** 28))],
+    ...['--gas-limit', String(gasLimit), '--base-fee', String(baseFee)],
+    // A node that loads a chain keeps the genesis that it made beside the loaded one, and its next dump would hold both: only
+    // where they are the same is the chain told by one hash for ever.
+    ...(resumed === undefined
+      ? []
+      : ['--timestamp', String(resumed.genesis.timestamp), '--load-state', resumed.stateFile]),
     // A transaction is mined at once. Blocks carry the wall clock's second, several may share one, and none runs ahead.
     // With `--block-time` the node would keep the states of 1,500 blocks, whatever is said here: gigabytes in an hour.
     ...['--prune-history', '32', '--transaction-block-keeper', '100000'],
@@ -111,12 +135,12 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>
 function listening(
   child: Child,
   exited: Promise<number | null>,
-  bin: string,
+  { bin, msMax }: { readonly bin: string; readonly msMax: number },
 ): Promise<{ rpcUrl: string; pid: number }> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Error(`the EVM node did not listen within ${START_MS_MAX / 1000} s`)),
-      START_MS_MAX,
+      () => reject(new Error(`the EVM node did not listen within ${msMax / 1000} s`)),
+      msMax,
     )
     let output = ''
     let errors = ''

@@ -10,7 +10,7 @@ import { FEED_DECIMALS, FEED_PAIRS, type SandboxToken, TOKEN_SPECS } from '../to
 import { faucetTokenAbi, feedBoardAbi, priceFeedAbi, settlementAbi, weth9Abi } from './abi.ts'
 import { PERMIT2_ADDRESS, permit2Code } from './permit2-code.ts'
 import type { Rpc } from './rpc.ts'
-import { createSender, type Sender, sendOrThrow } from './sender.ts'
+import { createSender, resumeSender, type Sender, sendOrThrow } from './sender.ts'
 
 /** Multicall3's address on every chain. */
 export const MULTICALL3_ADDRESS: Hex = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -30,6 +30,26 @@ export type Deployment = {
   readonly deployer: Sender
   /** The only account that may settle. */
   readonly operator: Sender
+}
+
+/** Where everything is, for whoever goes on with the chain later. */
+export type DeploymentRecord = Omit<Deployment, 'deployer' | 'operator'> & {
+  readonly deployer: Hex
+  readonly operator: Hex
+}
+
+export function recordDeployment(deployment: Deployment): DeploymentRecord {
+  const { deployer, operator } = deployment
+  return { ...deployment, deployer: deployer.address, operator: operator.address }
+}
+
+/** The deployment of before, on its own chain. */
+export async function resumeDeployment(rpc: Rpc, record: DeploymentRecord): Promise<Deployment> {
+  return {
+    ...record,
+    deployer: await resumeSender(rpc, record.deployer),
+    operator: await resumeSender(rpc, record.operator),
+  }
 }
 
 const PLENTY_OF_COIN = 10n ** 30n

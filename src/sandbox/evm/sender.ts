@@ -86,6 +86,15 @@ export function createSender(rpc: Rpc, address: Hex, firstNonce = 0): Sender {
   }
 }
 
+/** A sender for an account that has sent before. */
+export async function resumeSender(rpc: Rpc, address: Hex): Promise<Sender> {
+  return createSender(
+    rpc,
+    address,
+    Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'pending'])),
+  )
+}
+
 /** Polls until the receipt exists; throws after ten seconds. */
 export async function waitForReceipt(rpc: Rpc, hash: Hex): Promise<Receipt> {
   const giveUpAt = Date.now() + RECEIPT_MS_MAX

@@ -38,6 +38,9 @@ export type OrderRecord = {
   readonly error: { code: string; message: string } | null
 }
 
+/** All of a book, so that another one can go on from there. */
+export type BookState = { readonly quotes: readonly Quote[]; readonly orders: readonly Order[] }
+
 /** Quotes and orders of one service. Orders are kept for ever; quotes until nobody can use them. */
 export type OrderBook = {
   addQuote(quote: Quote): void
@@ -53,18 +56,27 @@ export type OrderBook = {
   all(): Iterable<Order>
   /** Forgets quotes that expired a while ago and were never ordered. */
   sweep(nowMs: number): void
+  state(): BookState
 }
 
 /** An expired quote is still answered as expired, instead of as unknown, for this long. */
 const QUOTE_KEPT_SECONDS = 600
 const QUOTES_MAX = 200_000
 
-export function createOrderBook(): OrderBook {
+export function createOrderBook(former: BookState = { quotes: [], orders: [] }): OrderBook {
   const quotes = new Map<string, Quote>()
   const orders = new Map<string, Order>()
   const byQuote = new Map<string, Order>()
   const byKey = new Map<string, Order>()
   const keyOf = (owner: Hex, clientOrderId: string): string => `${owner} ${clientOrderId}`
+  const enter = (order: Order): void => {
+    orders.set(order.id, order)
+    byQuote.set(order.quote.id, order)
+    if (order.clientOrderId !== undefined)
+      byKey.set(keyOf(order.quote.owner, order.clientOrderId), order)
+  }
+  for (const quote of former.quotes) quotes.set(quote.id, quote)
+  for (const order of former.orders) enter(order)
   return {
     addQuote(quote) {
       quotes.set(quote.id, quote)
@@ -88,12 +100,8 @@ export function createOrderBook(): OrderBook {
         txHash: undefined,
         error: undefined,
       }
-      orders.set(order.id, order)
-      byQuote.set(order.quote.id, order)
+      enter(order)
       quotes.delete(order.quote.id)
-      if (order.clientOrderId !== undefined) {
-        byKey.set(keyOf(order.quote.owner, order.clientOrderId), order)
-      }
       return order
     },
     all: () => orders.values(),
@@ -101,6 +109,7 @@ export function createOrderBook(): OrderBook {
       const keptFrom = nowMs / 1000 - QUOTE_KEPT_SECONDS
       for (const [id, quote] of quotes) if (quote.validTo < keptFrom) quotes.delete(id)
     },
+    state: () => ({ quotes: [...quotes.values()], orders: [...orders.values()] }),
   }
 }
 

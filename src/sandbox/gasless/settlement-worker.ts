@@ -1,6 +1,7 @@
 import { decodeEventLog, encodeFunctionData, type Hex } from 'viem'
 import { settlementAbi } from '../evm/abi.ts'
 import type { Receipt, Sender } from '../evm/sender.ts'
+import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { Market } from '../market/market.ts'
 import type { Order } from './orders.ts'
@@ -31,7 +32,7 @@ const GAS_PER_ORDER = 400_000n
 
 export function createSettlementWorker(
   settings: SettlementSettings,
-  deps: { market: Market; operator: Sender; log: SandboxLog },
+  deps: { market: Market; operator: Sender; during: During; log: SandboxLog },
 ): SettlementWorker {
   const ready: Order[] = []
   const waiting = new Set<Order>()
@@ -64,7 +65,7 @@ export function createSettlementWorker(
     deps.log('gasless.settled', { orders: fills.length, txHash: receipt.transactionHash })
   }
   const run = async (): Promise<void> => {
-    while (ready.length > 0 && !stopped) await settleOnce()
+    while (ready.length > 0 && !stopped) await deps.during(settleOnce)
   }
   const start = (): void => {
     if (running !== undefined || stopped) return

@@ -3,12 +3,13 @@ import type { Deployment } from '../evm/deploy.ts'
 import type { Faults } from '../faults.ts'
 import { startInterruptibleServer } from '../http/interruptible-server.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
+import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { Market } from '../market/market.ts'
 import type { SandboxOptions } from '../options.ts'
 import { repeat } from '../repeat.ts'
 import { crashReply } from './envelope.ts'
-import { createOrderBook, type OrderBook } from './orders.ts'
+import { type BookState, createOrderBook, type OrderBook } from './orders.ts'
 import { createGaslessService } from './service.ts'
 import { createSettlementWorker } from './settlement-worker.ts'
 
@@ -30,15 +31,25 @@ export function routingWordsOf(options: SandboxOptions): { preferOwn: string; on
   return { ...ROUTING_WORDS_DEFAULT, ...options.routingWords }
 }
 
+export type GaslessParts = {
+  readonly deployment: Deployment
+  readonly market: Market
+  readonly faults: Faults
+  readonly log: SandboxLog
+  readonly during: During
+  /** The book of a service that this one goes on for. */
+  readonly former: BookState | undefined
+}
+
 /** Starts the REST service and what settles its orders; pushes onto `undo` how to end each part. */
 export async function startGasless(
   options: SandboxOptions,
-  deps: { deployment: Deployment; market: Market; faults: Faults; log: SandboxLog },
+  deps: GaslessParts,
   undo: (() => Promise<void>)[],
 ): Promise<GaslessVenue> {
   const { deployment, market, faults, log } = deps
   const feeBps = options.feeBps ?? 5
-  const book = createOrderBook()
+  const book = createOrderBook(deps.former)
   const worker = createSettlementWorker(
     {
       settlement: deployment.settlement,
@@ -46,9 +57,10 @@ export async function startGasless(
       ordersPerTransaction: options.settlement?.ordersPerTransaction ?? 8,
       sameOwnerInTransaction: options.settlement?.sameOwnerInTransaction ?? true,
     },
-    { market, operator: deployment.operator, log },
+    { market, operator: deployment.operator, during: deps.during, log },
   )
   undo.push(() => worker.stop())
+  for (const order of book.all()) if (order.status === 'pending') worker.add(order)
   undo.push(repeat(WORKER_TICK_MS, async () => worker.tick(Date.now()), log))
   undo.push(repeat(SWEEP_MS, async () => book.sweep(Date.now()), log))
   const handle = createGaslessService(

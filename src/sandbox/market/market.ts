@@ -25,7 +25,17 @@ export const MARKET_DEFAULTS: Omit<MarketSettings, 'seed'> = {
 /** Two tokens, named so that they cannot be swapped by accident. */
 export type Pair = { readonly sell: SandboxToken; readonly buy: SandboxToken }
 
+/** Where a market stands, so that another one can go on from there. */
+export type MarketState = {
+  /** Dollars with 18 decimals, by symbol. */
+  readonly usdPrices: Readonly<Record<string, bigint>>
+  /** By own pool, dollars with 18 decimals. */
+  readonly imbalances: Readonly<Record<string, bigint>>
+  readonly steps: number
+}
+
 export type Market = {
+  state(): MarketState
   /** US dollars with 18 decimals for one whole token. */
   usdPrice(symbol: string): bigint
   /** `quote` units for one whole `base`, with the given decimals, rounded down. */
@@ -50,21 +60,28 @@ const REVERSION = 2n
 
 /**
  * A geometric random walk per token against the dollar, so that pair prices can never contradict each other,
- * and constant-product pools around it. Same seed and same calls, same numbers.
+ * and constant-product pools around it. Same seed and same calls, same numbers. One that goes on from `former` draws other
+ * numbers than that would have drawn, the same ones each time.
  */
-export function createMarket(tokens: readonly SandboxToken[], settings: MarketSettings): Market {
+export function createMarket(
+  tokens: readonly SandboxToken[],
+  settings: MarketSettings,
+  former?: MarketState,
+): Market {
+  let steps = former?.steps ?? 0
+  const seed = former === undefined ? `${settings.seed}` : `${settings.seed}@${steps}`
   const walks = new Map(
     tokens.map((token) => [
       token.symbol,
       {
         token,
-        usd: token.startUsd,
-        random: createRandom(`${settings.seed}`).fork(`price:${token.symbol}`),
+        usd: former?.usdPrices[token.symbol] ?? token.startUsd,
+        random: createRandom(seed).fork(`price:${token.symbol}`),
       },
     ]),
   )
   /** Dollars (18 decimals) the pool holds of the first token above its depth. */
-  const imbalances = new Map<string, bigint>()
+  const imbalances = new Map(Object.entries(former?.imbalances ?? {}))
   const walkOf = (symbol: string) => {
     const walk = walks.get(symbol)
     if (walk === undefined) throw new Error(`the sandbox has no token ${symbol}`)
@@ -92,10 +109,16 @@ export function createMarket(tokens: readonly SandboxToken[], settings: MarketSe
     from === 'own' ? usd * BPS > reserve * BigInt(settings.ownShareMaxBps) : usd * 2n > reserve
 
   return {
+    state: () => ({
+      usdPrices: Object.fromEntries(Array.from(walks, ([symbol, { usd }]) => [symbol, usd])),
+      imbalances: Object.fromEntries(imbalances),
+      steps,
+    }),
     usdPrice,
     pairPrice: (base, quote, decimals) =>
       (usdPrice(base) * 10n ** BigInt(decimals)) / usdPrice(quote),
     step() {
+      steps += 1
       for (const walk of walks.values()) {
         const drawn = Math.round(nextGaussian(walk.random) * walk.token.stepSigmaPpm)
         walk.usd = (walk.usd * (PPM + BigInt(drawn))) / PPM

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { OperatorError } from '../../domain/errors.ts'
+import type { SandboxUrls } from '../keep/keeper.ts'
 import type { SandboxOptions } from '../options.ts'
 import { SETTING_ROWS } from './flags.ts'
 
@@ -12,6 +13,18 @@ const PATHS: Readonly<Record<keyof Ports, string>> = {
   admin: 'ports.admin',
   sepoliaRpc: 'ports.aggregatorRpc',
   aggregator: 'ports.aggregator',
+}
+
+/** The ports that a sandbox of before listened on. */
+export function portsOf(urls: SandboxUrls): Required<Ports> {
+  const portOf = (url: string): number => Number(new URL(url).port)
+  return {
+    rpc: portOf(urls.rpcUrl),
+    gasless: portOf(urls.gaslessUrl),
+    admin: portOf(urls.adminUrl),
+    sepoliaRpc: portOf(urls.aggregatorRpcUrl),
+    aggregator: portOf(urls.aggregatorUrl),
+  }
 }
 
 /** A port that a part of the sandbox was told to use and cannot have. */

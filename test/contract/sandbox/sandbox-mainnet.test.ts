@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadSettings } from '../../../src/config/settings/load.ts'
-import { writeSandboxConfig } from '../../../src/sandbox/config-out.ts'
+import { writeSandboxConfig } from '../../../src/sandbox/config-files.ts'
 import {
   callsOf,
   delegatedAccount,

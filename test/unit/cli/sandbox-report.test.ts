@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { sandboxReport, sandboxText } from '../../../src/cli/commands/author/sandbox-report.ts'
+import {
+  partingText,
+  sandboxReport,
+  sandboxText,
+} from '../../../src/cli/commands/author/sandbox-report.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
 const at = (port: number) => `http://127.0.0.1:${port}`
@@ -49,7 +53,7 @@ const SANDBOX = {
 
 const CONFIG = '/home/me/config/sandbox-live.yaml'
 const text = (config: string | undefined = CONFIG) =>
-  sandboxText(sandboxReport(SANDBOX, config), { workingDirectory: '/home/me', obstacles: [] })
+  sandboxText(sandboxReport(SANDBOX, { config }), { workingDirectory: '/home/me', obstacles: [] })
 
 test('a person is told every address and the next commands, in aligned lines of at most 100 columns', () => {
   const lines = text().split('\n')
@@ -75,7 +79,7 @@ test('a command that is too long for a line goes on in the next, and a path stay
 })
 
 test('without a config it says how to get one', () => {
-  const bare = sandboxText(sandboxReport(SANDBOX, undefined), {
+  const bare = sandboxText(sandboxReport(SANDBOX, {}), {
     workingDirectory: '/home/me',
     obstacles: [],
   })
@@ -83,8 +87,25 @@ test('without a config it says how to get one', () => {
   expect(bare).not.toContain('gastank')
 })
 
+test('of one that is kept it says where, and how it goes on', () => {
+  const written = { config: CONFIG, keptIn: '/home/me/config/chain' }
+  const told = (isResumed: boolean) =>
+    sandboxText(sandboxReport(SANDBOX, { ...written, isResumed }), {
+      workingDirectory: '/home/me',
+      obstacles: [],
+    })
+  expect(told(false)).toMatch(/^Two chains and two services are up; .* Ctrl-C stops and keeps them/)
+  expect(told(false)).toMatch(/^ {2}kept in +config\/chain$/m)
+  expect(told(false)).toContain('tranched gastank deposit')
+  expect(told(true)).toContain('go on from where they were')
+  expect(told(true)).not.toContain('tranched gastank deposit')
+  expect(partingText('/home/me/config/chain', '/home/me')).toBe(
+    'The sandbox has stopped. It is kept in config/chain: the same command goes on with it.\n',
+  )
+})
+
 test('the data has both chains and every contract, and no key', () => {
-  const report = sandboxReport(SANDBOX, CONFIG)
+  const report = sandboxReport(SANDBOX, { config: CONFIG })
   expect(report).toEqual({
     rpcUrl: at(48545),
     gaslessUrl: at(48080),
@@ -105,7 +126,9 @@ test('the data has both chains and every contract, and no key', () => {
     feeds: { 'WETH/USDC': address('7') },
     aggregatorContracts: SANDBOX.sepolia.contracts,
     config: CONFIG,
+    keptIn: null,
+    isResumed: false,
   })
-  expect(sandboxReport(SANDBOX, undefined).config).toBeNull()
+  expect(sandboxReport(SANDBOX, {}).config).toBeNull()
   expect(JSON.stringify(report) + text()).not.toMatch(/e1e1e1|e2e2e2/)
 })

@@ -23,12 +23,20 @@ export type SandboxReport = {
   readonly aggregatorContracts: Sandbox['sepolia']['contracts']
   /** Path of the written config. */
   readonly config: string | null
+  /** Directory that it is kept in. */
+  readonly keptIn: string | null
+  /** It goes on from a start before. */
+  readonly isResumed: boolean
 }
 
 /** The data about a running sandbox that a client needs, and nothing secret. */
 export function sandboxReport(
   sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'stop'>,
-  config: string | undefined,
+  written: {
+    readonly config?: string | undefined
+    readonly keptIn?: string | undefined
+    readonly isResumed?: boolean
+  },
 ): SandboxReport {
   const { permit2, multicall3, settlement, sequencerFeed } = sandbox.contracts
   return {
@@ -47,7 +55,9 @@ export function sandboxReport(
       sandbox.feeds.map(({ base, quote, address }) => [`${base}/${quote}`, address]),
     ),
     aggregatorContracts: sandbox.sepolia.contracts,
-    config: config ?? null,
+    config: written.config ?? null,
+    keptIn: written.keptIn ?? null,
+    isResumed: written.isResumed === true,
   }
 }
 
@@ -64,6 +74,7 @@ export function sandboxText(
   from: { readonly workingDirectory: string; readonly obstacles: readonly string[] },
 ): string {
   const config = report.config === null ? undefined : shortest(report.config, from.workingDirectory)
+  const keptIn = report.keptIn === null ? undefined : shortest(report.keptIn, from.workingDirectory)
   const rows: readonly (readonly [name: string, value: string, note?: string])[] = [
     ['gasless swap service', report.gaslessUrl, 'REST, under /api/v1'],
     [`its chain, id ${report.chainId}`, report.rpcUrl],
@@ -74,16 +85,30 @@ export function sandboxText(
     ['operator', report.operator, `calls on chain ${report.aggregatorChainId}`],
     ['demo target', report.aggregatorContracts.demoTarget, 'a contract to call'],
     ...(config === undefined ? [] : [['config', config] as const]),
+    ...(keptIn === undefined ? [] : [['kept in', keptIn] as const]),
   ]
   return [
-    'Two chains and two services are up; what they hold is worth nothing. Ctrl-C ends all of it.',
+    openingOf(report),
     '',
     ...aligned(rows),
     '',
     ...obstacleLines(from.obstacles),
-    ...(config === undefined ? WITHOUT_CONFIG : nextSteps(config)),
+    ...(config === undefined ? WITHOUT_CONFIG : nextSteps(config, report)),
     '',
   ].join('\n')
+}
+
+function openingOf({ keptIn, isResumed }: SandboxReport): string {
+  const worth = 'what they hold is worth nothing.'
+  if (keptIn === null) return `Two chains and two services are up; ${worth} Ctrl-C ends all of it.`
+  const are = isResumed ? 'go on from where they were' : 'are up'
+  return `Two chains and two services ${are}; ${worth} Ctrl-C stops and keeps them.`
+}
+
+/** What is said at the end. */
+export function partingText(keptIn: string | undefined, workingDirectory: string): string {
+  if (keptIn === undefined) return 'The sandbox has ended, and its chains and accounts with it.\n'
+  return `The sandbox has stopped. It is kept in ${shortest(keptIn, workingDirectory)}: the same command goes on with it.\n`
 }
 
 function obstacleLines(obstacles: readonly string[]): readonly string[] {
@@ -97,7 +122,8 @@ const WITHOUT_CONFIG = [
   '  tranched sandbox --config-out config/sandbox-live.yaml',
 ]
 
-function nextSteps(config: string): readonly string[] {
+function nextSteps(config: string, { isResumed }: SandboxReport): readonly string[] {
+  if (isResumed) return ['Next, in another terminal:', '', ...command('run', config)]
   const steps = [`gastank deposit ${DEPOSIT} --yes`, 'delegation set', 'run']
   return [
     'Next, in another terminal (the first two only for strategies that call contracts):',

@@ -1,18 +1,22 @@
 import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import {
   requireNewFiles,
   sandboxConfigFiles,
   writeSandboxConfig,
-} from '../../../sandbox/config-out.ts'
-import { startSandbox } from '../../../sandbox/sandbox.ts'
+} from '../../../sandbox/config-files.ts'
+import { openKept } from '../../../sandbox/keep/directory.ts'
+import type { Keep } from '../../../sandbox/keep/keeper.ts'
+import { boundTerms, type SandboxOptions } from '../../../sandbox/options.ts'
+import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts'
 import type { TypedFlag } from '../../../sandbox/settings/flags.ts'
 import { loadSandboxOptions } from '../../../sandbox/settings/load.ts'
-import { requireFreePorts } from '../../../sandbox/settings/ports.ts'
+import { portsOf, requireFreePorts } from '../../../sandbox/settings/ports.ts'
 import { isOfFlag } from '../../../sandbox/settings/typed.ts'
-import { isUsed } from '../../compose/state.ts'
+import { isUsed, lockDirectory } from '../../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
 import { reportProblems } from '../../load.ts'
-import { sandboxReport, sandboxText } from './sandbox-report.ts'
+import { partingText, sandboxReport, sandboxText } from './sandbox-report.ts'
 
 export type SandboxCommandOptions = {
   /** File with settings of the sandbox. */
@@ -20,7 +24,9 @@ export type SandboxCommandOptions = {
   /** Flags that are settings of the sandbox, in the order in which they were typed. */
   readonly typed: readonly TypedFlag[]
   readonly configOut?: string
-  /** Lets `configOut` replace files that are there. */
+  /** Directory to keep the sandbox in; true for the usual one. */
+  readonly keep?: string | true
+  /** Lets `configOut` and `keep` replace what is there. */
   readonly force?: boolean
   readonly stateDir: string
   readonly strategiesDir: string
@@ -29,6 +35,10 @@ export type SandboxCommandOptions = {
   readonly json?: boolean
 }
 
+/** Of a sandbox without a config beside which it could be kept. */
+const KEPT_ALONE = 'data/sandbox-chain'
+const KEPT_BESIDE_CONFIG = 'chain'
+
 /** `tranched sandbox`: the local chains and the services alone, until told to stop. */
 export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<ExitCode> {
   const loaded = loadSandboxOptions({ file: options.settings, typed: options.typed })
@@ -36,24 +46,57 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
     const code = reportProblems(loaded.problems, io, options)
     return loaded.problems.every(isOfFlag) ? EXIT.usage : code
   }
-  const { configOut, force = false } = options
-  if (configOut !== undefined && !force) requireNewFiles(sandboxConfigFiles(configOut))
-  await requireFreePorts(loaded.options.ports)
-  const running = await startSandbox({ ...loaded.options, anvilBin: io.env['ANVIL_BIN'] })
+  const keptIn = keptInOf(options)
+  if (keptIn === undefined) return serve(options, io, { settings: loaded.options })
+  const tell = (line: string): void => void io.stderr.write(`tranched: ${line}\n`)
+  const lock = await lockDirectory(keptIn, { io, command: 'sandbox' }, tell)
   try {
-    const written =
-      configOut === undefined
-        ? undefined
-        : await writeSandboxConfig({
-            ...options,
-            sandbox: running,
-            file: configOut,
-            existing: force ? 'replace' : 'refuse',
-          })
-    const report = sandboxReport(running, written?.file)
+    const isNew = options.force === true
+    const terms = boundTerms(loaded.options)
+    const keep = await openKept({ dir: keptIn, terms, isNew, tell })
+    return await serve(options, io, { settings: loaded.options, keep, keptIn })
+  } finally {
+    lock.release()
+  }
+}
+
+function keptInOf({ keep, configOut }: SandboxCommandOptions): string | undefined {
+  if (keep !== true) return keep === undefined ? undefined : resolve(keep)
+  return configOut === undefined
+    ? resolve(KEPT_ALONE)
+    : join(dirname(resolve(configOut)), KEPT_BESIDE_CONFIG)
+}
+
+type Serving = {
+  readonly settings: SandboxOptions
+  readonly keep?: Keep
+  readonly keptIn?: string
+}
+
+async function serve(
+  options: SandboxCommandOptions,
+  io: Io,
+  { settings, keep, keptIn }: Serving,
+): Promise<ExitCode> {
+  const { configOut, force = false } = options
+  const former = keep?.former
+  if (configOut !== undefined && !force && former === undefined)
+    requireNewFiles(sandboxConfigFiles(configOut))
+  // A config that names this sandbox names its ports.
+  const ports = { ...(former && portsOf(former.state.urls)), ...settings.ports }
+  await requireFreePorts(ports)
+  const running = await startSandbox({ ...settings, ports, keep, anvilBin: io.env['ANVIL_BIN'] })
+  try {
+    const written = configOut === undefined ? undefined : await write(options, running, former)
+    const report = sandboxReport(running, {
+      config: written?.file,
+      keptIn,
+      isResumed: former !== undefined,
+    })
     if (options.json) printJson(io, report)
     else {
-      const obstacles = written === undefined ? [] : await obstaclesOf(options)
+      const isFresh = written !== undefined && former === undefined
+      const obstacles = isFresh ? await obstaclesOf(options) : []
       io.stdout.write(sandboxText(report, { workingDirectory: process.cwd(), obstacles }))
     }
     io.signalReady()
@@ -61,7 +104,15 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
   } finally {
     await running.stop()
   }
+  if (!options.json) io.stdout.write(partingText(keptIn, process.cwd()))
   return EXIT.done
+}
+
+function write(options: SandboxCommandOptions, running: Sandbox, former: Keep['former']) {
+  const { configOut: file = '', force = false } = options
+  const ofFresh = force ? 'replace' : 'refuse'
+  const existing = former === undefined ? ofFresh : 'reuse'
+  return writeSandboxConfig({ ...options, sandbox: running, file, existing })
 }
 
 /** What would make a daemon refuse the config that was just written: a person learns of it before and not after. */

@@ -7,6 +7,15 @@ export type AccountInfo = { readonly balance: bigint; readonly outstanding: bigi
 
 export type Charge = { readonly account: Hex; readonly amount: bigint }
 
+/** All that the service knows, so that another one can go on from there. */
+export type AccountsState = {
+  readonly accounts: readonly (Account & { readonly address: Hex })[]
+  /** Deposits that do not show yet. */
+  readonly waiting: readonly Deposit[]
+  /** The first block whose deposits were not read. */
+  readonly nextBlock: number
+}
+
 /**
  * What the service knows of its customers: indexed deposits, charges accrued and charges settled. Addresses are
  * lower case. Funds of accepted calls are reserved until their costs are known, so that nobody owes more than
@@ -25,6 +34,7 @@ export type Accounts = {
   outstanding(): Charge[]
   /** Notes that charges were settled: balances fall by what is no longer outstanding. */
   settled(charges: readonly Charge[]): void
+  state(): AccountsState
 }
 
 type Account = { balance: bigint; outstanding: bigint; reserved: bigint }
@@ -43,11 +53,14 @@ const DEPOSITED = toEventSelector(
 export function createAccounts(
   deps: { readonly rpc: Rpc; readonly gasTank: Hex },
   indexingDelayMs: number,
+  former: AccountsState = { accounts: [], waiting: [], nextBlock: 0 },
 ): Accounts {
   const { rpc } = deps
-  const accounts = new Map<Hex, Account>()
-  let waiting: Deposit[] = []
-  let nextBlock = 0
+  const accounts = new Map<Hex, Account>(
+    former.accounts.map(({ address, ...account }) => [address, { ...account }]),
+  )
+  let waiting: Deposit[] = [...former.waiting]
+  let { nextBlock } = former
   let indexing: Promise<void> | undefined
 
   const readDeposits = async (): Promise<void> => {
@@ -55,9 +68,12 @@ export function createAccounts(
     if (latest < nextBlock) return
     const range = { fromBlock: quantity(nextBlock), toBlock: quantity(latest) }
     const filter = { address: deps.gasTank, topics: [DEPOSITED], ...range }
+    const found: Deposit[] = []
     for (const log of await rpc.call<Log[]>('eth_getLogs', [filter])) {
-      waiting.push(await depositOf(log))
+      found.push(await depositOf(log))
     }
+    // At once, so that whoever looks in between never sees a deposit whose block is still to be read.
+    waiting.push(...found)
     nextBlock = latest + 1
   }
   const depositOf = async (log: Log): Promise<Deposit> => {
@@ -124,6 +140,11 @@ export function createAccounts(
         known.outstanding -= amount
       }
     },
+    state: () => ({
+      accounts: Array.from(accounts, ([address, account]) => ({ address, ...account })),
+      waiting: [...waiting],
+      nextBlock,
+    }),
   }
 }
 

@@ -26,6 +26,15 @@ export type BatcherSettings = Pick<
   'windowMs' | 'callsPerBatch' | 'feeBps' | 'blobCostWei'
 >
 
+/** All that waits and was done, so that another one can go on from there. */
+export type BatcherState = {
+  readonly queue: readonly AggregatedCall[]
+  /** Calls that are to be executed a second time. */
+  readonly doubles: readonly AggregatedCall[]
+  /** Transactions that held a batch. */
+  readonly batches: readonly Hex[]
+}
+
 /** Puts calls of several accounts into one on-chain transaction. */
 export type Batcher = {
   add(call: AggregatedCall): void
@@ -34,7 +43,8 @@ export type Batcher = {
   /** Executes a batch if one is due. */
   tick(nowMs: number): Promise<void>
   /** Receipt of a transaction that held a batch, reverted ones included. */
-  batchReceipt(hash: Hex): NodeReceipt | undefined
+  batchReceipt(hash: Hex): Promise<NodeReceipt | null>
+  state(): BatcherState
 }
 
 type Fees = Awaited<ReturnType<typeof currentFees>>
@@ -45,14 +55,18 @@ const BATCH_GAS = 100_000n
 const GAS_PER_CALL = 60_000n
 const REVERTS_MAX = 3
 const WAIT_MS = 200
-/** Receipts that are kept. */
+/** Batches that are remembered. */
 const BATCHES_MAX = 100_000
 
-export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Batcher {
+export function createBatcher(
+  settings: BatcherSettings,
+  deps: BatcherDeps,
+  former: BatcherState = { queue: [], doubles: [], batches: [] },
+): Batcher {
   const { rpc, contracts, relayer, accounts } = deps
-  let queue: AggregatedCall[] = []
-  const doubles: AggregatedCall[] = []
-  const batches = new Map<Hex, NodeReceipt>()
+  let queue: AggregatedCall[] = [...former.queue]
+  const doubles: AggregatedCall[] = [...former.doubles]
+  const batches = new Set<Hex>(former.batches)
 
   const finish = (call: AggregatedCall, progress: Call['progress'], charged = 0n): void => {
     queue = queue.filter((queued) => queued !== call)
@@ -65,7 +79,7 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
     const receipt = await relayer.send(transaction)
     const full = await nodeReceipt(rpc, receipt.transactionHash)
     if (full === null) throw new Error('a receipt that was there is gone')
-    batches.set(full.transactionHash, full)
+    batches.add(full.transactionHash)
     const [oldest] = batches.size > BATCHES_MAX ? batches.keys() : []
     if (oldest !== undefined) batches.delete(oldest)
     return { receipt, full }
@@ -149,7 +163,8 @@ export function createBatcher(settings: BatcherSettings, deps: BatcherDeps): Bat
       const ready = (await Promise.all(examined)).flat()
       if (ready.length > 0) await execute(ready, fees)
     },
-    batchReceipt: (hash) => batches.get(hash),
+    batchReceipt: async (hash) => (batches.has(hash) ? nodeReceipt(rpc, hash) : null),
+    state: () => ({ queue, doubles: [...doubles], batches: [...batches] }),
   }
 }
 

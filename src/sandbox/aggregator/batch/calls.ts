@@ -77,9 +77,9 @@ export type CallBook = {
 
 const CALLS_MAX = 100_000
 
-/** Keeps the latest hundred thousand. */
-export function createCallBook(): CallBook {
-  const calls = new Map<Hex, Call>()
+/** Keeps the latest hundred thousand. `former` are those of a book that this one goes on for, oldest first. */
+export function createCallBook(former: readonly Call[] = []): CallBook {
+  const calls = new Map<Hex, Call>(former.map((call) => [call.hash, call]))
   return {
     add(call) {
       calls.set(call.hash, call)

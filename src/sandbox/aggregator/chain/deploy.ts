@@ -8,7 +8,7 @@ import trustedProposer from '../../artifacts/trusted-proposer.json' with { type:
 import trustlessProposer from '../../artifacts/trustless-proposer.json' with { type: 'json' }
 import { deploy, MULTICALL3_ADDRESS } from '../../evm/deploy.ts'
 import type { Rpc } from '../../evm/rpc.ts'
-import { createSender, type Sender, sendOrThrow } from '../../evm/sender.ts'
+import { createSender, resumeSender, type Sender, sendOrThrow } from '../../evm/sender.ts'
 import {
   gasTankBalanceOfAbi,
   gasTankBalancesAbi,
@@ -34,6 +34,31 @@ export type AggregatorDeployment = {
   readonly deployer: Sender
   /** The service itself: the only account that may execute batches and take charges. */
   readonly relayer: Sender
+}
+
+/** Where everything is, for whoever goes on with the chain later. */
+export type AggregatorDeploymentRecord = Omit<AggregatorDeployment, 'deployer' | 'relayer'> & {
+  readonly deployer: Hex
+  readonly relayer: Hex
+}
+
+export function recordAggregatorDeployment(
+  deployment: AggregatorDeployment,
+): AggregatorDeploymentRecord {
+  const { deployer, relayer } = deployment
+  return { ...deployment, deployer: deployer.address, relayer: relayer.address }
+}
+
+/** The deployment of before, on its own chain. */
+export async function resumeAggregatorDeployment(
+  rpc: Rpc,
+  record: AggregatorDeploymentRecord,
+): Promise<AggregatorDeployment> {
+  return {
+    ...record,
+    deployer: await resumeSender(rpc, record.deployer),
+    relayer: await resumeSender(rpc, record.relayer),
+  }
 }
 
 /** Which address the EIP-712 domain of the TrustlessProposer names: its own, or that of the delegated account. */

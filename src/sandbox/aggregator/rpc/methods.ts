@@ -70,7 +70,7 @@ export function createMethods(deps: MethodDeps, prefix: string): ReadonlyMap<str
     [
       own.getBatchedTransactionReceipt,
       method('batchedReceipt', batchedReceiptParams, async ([hash]) =>
-        succeed(deps.batcher.batchReceipt(lower(hash as Hex)) ?? null),
+        succeed(await deps.batcher.batchReceipt(lower(hash as Hex))),
       ),
     ],
   ])
