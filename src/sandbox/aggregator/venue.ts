@@ -13,7 +13,7 @@ import { repeat } from '../repeat.ts'
 import { type AccountsState, createAccounts } from './account/accounts.ts'
 import { createSettlement } from './account/charges.ts'
 import { type BatcherState, createBatcher } from './batch/batcher.ts'
-import { type Call, createCallBook } from './batch/calls.ts'
+import { type AggregatedCall, type Call, type CallBook, createCallBook } from './batch/calls.ts'
 import { createIntake, type Intake } from './batch/intake.ts'
 import {
   createParticipants,
@@ -100,7 +100,7 @@ export async function startAggregator(
       ...{ rpc, contracts, relayer, accounts, log },
       hostileCall: () => hostileCall(stranger, demoTarget),
     },
-    former?.batcher,
+    former && batcherOf(former.batcher, book),
   )
   const sponsor = createSponsor({ rpc, relayer, accounts })
   for (const call of book.all()) if (awaitsSponsor(call)) sponsor.add(call)
@@ -177,6 +177,19 @@ async function layGround(
   })
   const foreignBatch = await executeForeignBatch(deployment, participants)
   return { deployment, operatorKey, participants, foreignBatch }
+}
+
+/** A customer's call is one and the same in the book and in the queue; strangers' stand in no book. */
+function batcherOf({ queue, doubles, batches }: BatcherState, book: CallBook): BatcherState {
+  const known = (call: AggregatedCall): AggregatedCall => {
+    const entered = book.get(call.hash)
+    return entered !== undefined && isAggregated(entered) ? entered : call
+  }
+  return { queue: queue.map(known), doubles: doubles.map(known), batches }
+}
+
+function isAggregated(call: Call): call is AggregatedCall {
+  return call.work.kind === 'aggregated'
 }
 
 function awaitsSponsor({ work, progress }: Call): boolean {

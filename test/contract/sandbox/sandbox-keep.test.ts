@@ -130,7 +130,7 @@ test('the GasTank goes on: what was deposited and charged, and a call that is se
   const first = await keptIn(dir)
   const account = await delegatedAccount(first, 'trusted')
   const to = first.sepolia.contracts.demoTarget
-  const raw = await rawTransaction(first, account, { to, data: recordData('1') })
+  const raw = await rawTransaction(first, account, { to, data: recordData('11') })
   const receipt = await submitAndLand(first, raw)
   const owed = await funds(first, account)
   expect(owed.outstanding).toBeGreaterThan(0n)
@@ -144,7 +144,7 @@ test('the GasTank goes on: what was deposited and charged, and a call that is se
   await admin(again, 'POST', '/aggregator/settle', {})
   const { balance, outstanding } = await funds(again, account)
   expect([balance, outstanding]).toEqual([owed.balance - owed.outstanding, 0n])
-  const next = await rawTransaction(again, account, { to, data: recordData('2') })
+  const next = await rawTransaction(again, account, { to, data: recordData('22') })
   expect((await submitAndLand(again, next)).status).toBe('0x1')
 })
 
@@ -153,7 +153,7 @@ test('a call that waits is executed after the next start, once', async () => {
   const first = await keptIn(dir, { aggregator: { ...QUIET, windowMs: 60_000 } })
   const account = await delegatedAccount(first, 'trusted')
   const to = first.sepolia.contracts.demoTarget
-  const raw = await rawTransaction(first, account, { to, data: recordData('3') })
+  const raw = await rawTransaction(first, account, { to, data: recordData('33') })
   const hash = await result(first, 'eth_sendRawTransaction', [raw])
   expect((await result(first, 'agg_transactionStatus', [hash])).status).toBe('queued')
   await first.stop()
