@@ -85,9 +85,10 @@ const IDENTIFYING = { route: 'identity', doing: 'identifying the chain' } as con
 /**
  * Runs until `shutdown`: binds the state to its chain, settles what the journal left open, then attends slots.
  * Returns when drained; what could not be drained in time stays in the journal for the next start. Rejects on a
- * bug, a dead journal or a state that belongs elsewhere.
+ * bug, a dead journal or a state that belongs elsewhere. False says that it was asked to stop before it knew its chain, and
+ * so has done nothing at all.
  */
-export async function runDaemon(input: DaemonInput): Promise<void> {
+export async function runDaemon(input: DaemonInput): Promise<boolean> {
   const closing = new AbortController()
   const stop = new AbortController()
   const { strategies } = input.context
@@ -139,8 +140,10 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
   try {
     const startedAtMs = clock.now()
     const headSeconds = await bind(input, context)
-    if (headSeconds === undefined)
-      return observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+    if (headSeconds === undefined) {
+      observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+      return false
+    }
     await input.onBound?.()
     await noteHaltFile(context.ports)
     comparison.keep().catch(fail)
@@ -237,6 +240,7 @@ export async function runDaemon(input: DaemonInput): Promise<void> {
   }
   if (fatal !== undefined) throw fatal.error
   observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+  return true
 }
 
 /**

@@ -96,7 +96,7 @@ export async function writeSandboxConfig(options: {
   readonly strategiesDir: string
   readonly httpPort?: number | undefined
   readonly existing?: Existing
-}): Promise<SandboxConfigFiles & { readonly isReused: boolean }> {
+}): Promise<SandboxConfigFiles> {
   const { existing = 'refuse' } = options
   const files = sandboxConfigFiles(options.file)
   if (existing === 'refuse') requireNewFiles(files)
@@ -115,7 +115,7 @@ export async function writeSandboxConfig(options: {
   if (existing === 'replace')
     for (const each of [files.anchor, files.operatorAnchor]) await rm(each, { force: true })
   if (held === undefined) await writePrivately(files.file, stringify(config), existing)
-  return { ...files, isReused: held !== undefined }
+  return files
 }
 
 /** What becomes of a file that is in the way. */

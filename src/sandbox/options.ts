@@ -1,8 +1,7 @@
 import type { Hex } from 'viem'
-import { type AggregatorOptions, aggregatorSettings } from './aggregator/settings.ts'
+import type { AggregatorOptions } from './aggregator/settings.ts'
 import type { Route } from './faults.ts'
 import type { RateLimit, ResetStyle } from './http/rate-limit.ts'
-import type { BoundTerms, Keep } from './keep/keeper.ts'
 import type { SandboxLog } from './log.ts'
 import type { MarketSettings } from './market/market.ts'
 
@@ -61,8 +60,6 @@ export type SandboxOptions = {
   /** Default: a fresh one. */
   readonly operatorKey?: Hex
   readonly aggregator?: AggregatorOptions
-  /** Where all of it is kept for a later start, and what it goes on from. Default: nothing is kept. */
-  readonly keep?: Keep | undefined
 }
 
 /** What the plain reading of the descriptions changes. */
@@ -79,11 +76,4 @@ export function withReading(options: SandboxOptions): SandboxOptions {
     ...options,
     aggregator: { ...DESCRIBED.aggregator, ...options.aggregator },
   }
-}
-
-/** What of the options a sandbox is bound to for as long as its chains live. */
-export function boundTerms(options: SandboxOptions): BoundTerms {
-  const settings = aggregatorSettings(withReading(options).aggregator)
-  const { chainId, gasTank, gasLimit, domain, traffic } = settings
-  return { chainId, gasTank, gasLimit, domain, participants: traffic.participants }
 }

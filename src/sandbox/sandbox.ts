@@ -21,11 +21,12 @@ import { crashReply } from './gasless/envelope.ts'
 import { routingWordsOf, startGasless } from './gasless/venue.ts'
 import { startJsonServer } from './http/json-server.ts'
 import { createGate } from './keep/gate.ts'
-import { createKeeper, type Resumed, type SandboxState } from './keep/keeper.ts'
+import { createKeeper, type Keep, type Resumed, type SandboxState } from './keep/keeper.ts'
+import { boundTerms } from './keep/terms.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
 import { createMarket, MARKET_DEFAULTS, type Market } from './market/market.ts'
-import { boundTerms, type SandboxOptions, withReading } from './options.ts'
+import { type SandboxOptions, withReading } from './options.ts'
 import { repeat } from './repeat.ts'
 import type { SandboxToken } from './tokens.ts'
 
@@ -67,8 +68,11 @@ export type Sandbox = {
 
 const COIN = 10n ** 18n
 
-/** Starts nodes, contracts, market, both services and admin port. Leaves nothing behind if a part fails. */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+/**
+ * Starts nodes, contracts, market, both services and admin port. Leaves nothing behind if a part fails. `keep` says where all
+ * of it is kept for a later start, and what it goes on from.
+ */
+export async function startSandbox(options: SandboxOptions = {}, keep?: Keep): Promise<Sandbox> {
   const undo: (() => Promise<void>)[] = []
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
@@ -76,7 +80,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return stopping
   }
   try {
-    return await startParts(withReading(options), undo, stop)
+    return await startParts({ options: withReading(options), keep }, undo, stop)
   } catch (error) {
     await stop()
     throw error
@@ -91,7 +95,7 @@ async function undoAll(undo: (() => Promise<void>)[]): Promise<void> {
 }
 
 async function startParts(
-  options: SandboxOptions,
+  { options, keep }: { readonly options: SandboxOptions; readonly keep: Keep | undefined },
   undo: (() => Promise<void>)[],
   stop: () => Promise<void>,
 ): Promise<Sandbox> {
@@ -99,13 +103,13 @@ async function startParts(
   const faults = createFaults(options.faults)
   const gate = createGate()
   const { during } = gate
-  const former = options.keep?.former
-  const chains = await startChains(options, log, undo)
-  const keeper = createKeeper(options.keep, { gate, chains })
+  const former = keep?.former
+  const chains = await startChains({ options, former, log }, undo)
+  const keeper = createKeeper(keep, { gate, chains })
   // Stopped after the services, and before the chains.
   undo.push(() => keeper.stop())
   const [base, aggregator] = await both(
-    settleBase(chains.base, options),
+    settleBase(chains.base, options, former),
     startAggregator(
       options,
       { chain: chains.aggregator, faults, during, log, former: former?.state.aggregator },
@@ -205,14 +209,16 @@ async function startParts(
 
 /** Starts the chain that the gasless service settles on, and that of the aggregation service. */
 async function startChains(
-  options: SandboxOptions,
-  log: SandboxLog,
+  {
+    options,
+    former,
+    log,
+  }: { options: SandboxOptions; former: Resumed | undefined; log: SandboxLog },
   undo: (() => Promise<void>)[],
 ): Promise<{ readonly base: Chain; readonly aggregator: Chain }> {
-  const { anvilBin: bin, blockIntervalMs, ports, keep } = options
+  const { anvilBin: bin, blockIntervalMs, ports } = options
   const common = { bin, blockIntervalMs, log }
   const { chainId } = aggregatorSettings(options.aggregator)
-  const { former } = keep ?? {}
   const [base, aggregator] = await both(
     startChain(
       { ...common, chainId: GASLESS_CHAIN_ID, port: ports?.rpc, resumed: former && ofBase(former) },
@@ -242,14 +248,15 @@ function ofAggregator({ state, stateFiles }: Resumed) {
 }
 
 /** Contracts and a trader, or those of before. */
-async function settleBase({ rpc }: Chain, { traderKey, keep }: SandboxOptions) {
-  const former = keep?.former?.state
-  if (former !== undefined)
-    return {
-      rpc,
-      deployment: await resumeDeployment(rpc, former.deployment),
-      trader: accountOf(former.traderKey),
-    }
+async function settleBase(
+  { rpc }: Chain,
+  { traderKey }: SandboxOptions,
+  former: Resumed | undefined,
+) {
+  if (former !== undefined) {
+    const { deployment, traderKey: key } = former.state
+    return { rpc, deployment: await resumeDeployment(rpc, deployment), trader: accountOf(key) }
+  }
   const deployment = await deployGaslessContracts(rpc, GASLESS_CHAIN_ID)
   return { rpc, deployment, trader: await fundTrader(rpc, deployment, traderKey) }
 }

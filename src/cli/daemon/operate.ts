@@ -31,6 +31,7 @@ import { COMMIT, VERSION, VERSION_TEXT } from '../version.ts'
 import { announce } from './announce.ts'
 import { type AttendInput, attend } from './attend.ts'
 import type { ReloadInput } from './reload.ts'
+import { causeOf, type Ended, neverBegan } from './run-end.ts'
 import type { Readying } from './sandbox-account.ts'
 import { checkServiceTokens } from './service-tokens.ts'
 import { createWatch } from './watch.ts'
@@ -89,6 +90,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   let telling: Telling | undefined
   let books: Bookkeeping | undefined
   let fault: Error | undefined
+  let ended: Ended = 'drained'
   const stopFor = (error: Error, cause: string): void => {
     fault ??= error
     shutdown.abort(cause)
@@ -139,14 +141,16 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     try {
       const keys = { trader: trader.key, operator: operator?.key }
       const parts = { anchors, clock, journal, lastSeq, telling, shutdown, server, watch, page }
-      await trade({ ...input, ...keys, ...parts })
+      ended = await trade({ ...input, ...keys, ...parts })
     } finally {
       await server.close()
     }
     // The last records and the snapshot may find the disk full as well.
     await opened.close()
     if (fault !== undefined) throw fault
-    return EXIT.done
+    if (ended === 'drained') return EXIT.done
+    log.error(neverBegan(settings, ended.reasons), { event: 'never-began' })
+    return EXIT.failed
   } catch (error) {
     // Whatever else has failed since, this is what somebody has to mend.
     const cause = fault ?? error
@@ -231,7 +235,7 @@ async function makeReady(input: Trading, { context }: Composed): Promise<void> {
 }
 
 /** From composed ports to the end of the drain. */
-async function trade(input: Trading): Promise<void> {
+async function trade(input: Trading): Promise<Ended> {
   const { options, io, settings, strategies, clock, shutdown, telling } = input
   const { log, observe, registerStrategies } = telling
   const enabled = strategies.filter((strategy) => strategy.enabled)
@@ -265,12 +269,10 @@ async function trade(input: Trading): Promise<void> {
   let attended: Promise<{ close(): Promise<void> }> | undefined
   const timer = new AbortController()
   if (options.forMs !== undefined)
-    void clock
-      .sleep(options.forMs, timer.signal)
-      .then(() => shutdown.abort(`--for ${Math.round((options.forMs ?? 0) / 1000)}s`))
+    void clock.sleep(options.forMs, timer.signal).then(() => shutdown.abort(causeOf(options.forMs)))
   try {
     await untilAborted(shutdown.signal, makeReady(input, composed))
-    await runDaemon({
+    const hasBegun = await runDaemon({
       mode: settings.mode,
       wallet: settings.gasless.wallet,
       context: composed.context,
@@ -300,6 +302,10 @@ async function trade(input: Trading): Promise<void> {
         io.signalReady()
       },
     })
+    // Who asks by a signal knows that it ends early; who gave it a time is told that nothing came of it.
+    const isOutOfTime =
+      options.forMs !== undefined && shutdown.signal.reason === causeOf(options.forMs)
+    return hasBegun || !isOutOfTime ? 'drained' : { reasons: input.watch.failing() }
   } finally {
     timer.abort()
     await (await attended)?.close()

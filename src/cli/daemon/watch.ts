@@ -32,8 +32,10 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
     const reasons = ageMs > TICK_AGE_MS_MAX ? [`the loop has not turned for ${ageMs} ms`] : []
     return { ok: reasons.length === 0, reasons, details: { lastTurnAgeMs: ageMs } }
   }
+  const failingReasons = (): string[] =>
+    [...failing].map(([service, status]) => `${service} answered last: ${status}`)
   const ready = (): Probe => {
-    const reasons = [...failing].map(([service, status]) => `${service} answered last: ${status}`)
+    const reasons = failingReasons()
     if (funds?.tag === 'unknown') reasons.push(funds.why)
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
@@ -63,6 +65,8 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
   }
   return {
     probes: { health, ready },
+    /** Services that gave no answer when they were last asked, and what came instead. */
+    failing: (): readonly string[] => failingReasons(),
     /** Undefined before anything was told of them. */
     gasTank: (): FundsSeen | undefined => funds,
     turnedAtMs: (): number => tickedAtMs,

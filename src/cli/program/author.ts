@@ -17,12 +17,14 @@ export function addAuthoring(program: Program): void {
   addSandbox(program)
 }
 
-function addSandbox({ root, io, does }: Program): void {
+function addSandbox({ root, io, does, signals }: Program): void {
   const command = root
     .command('sandbox')
     .description('run the services and the local chains alone, for any client')
   const typed = addSandboxFlags(command)
   command.action((options) => {
+    // One that is stopped while it starts is kept as well, and leaves no node behind.
+    signals.hold()
     return does(
       import('../commands/author/sandbox.ts').then(({ sandbox }) =>
         sandbox({ ...options, forMs: options.for, typed }, io),

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { OperatorError } from '../../domain/errors.ts'
-import type { BoundTerms, Keep, OfChains, Resumed, SandboxState, Snapshot } from './keeper.ts'
+import type { Keep, OfChains, Resumed, SandboxState, Snapshot } from './keeper.ts'
+import type { BoundTerms } from './terms.ts'
 import { decode } from './text.ts'
 
 /**

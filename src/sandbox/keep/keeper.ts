@@ -1,4 +1,3 @@
-import type { AggregatorSettings } from '../aggregator/settings.ts'
 import type { AggregatorState } from '../aggregator/venue.ts'
 import type { GenesisTerms } from '../evm/anvil.ts'
 import { type Chain, dumpChain } from '../evm/chain.ts'
@@ -6,15 +5,11 @@ import type { DeploymentRecord } from '../evm/deploy.ts'
 import type { BookState } from '../gasless/orders.ts'
 import type { MarketState } from '../market/market.ts'
 import type { Gate } from './gate.ts'
+import type { BoundTerms } from './terms.ts'
 import { encode } from './text.ts'
 
 /** What both chains have: one value for each. */
 export type OfChains<Value> = { readonly base: Value; readonly aggregator: Value }
-
-/** Settings that the contracts and accounts on the chains were made by: they stay as they are. */
-export type BoundTerms = Pick<AggregatorSettings, 'chainId' | 'gasTank' | 'gasLimit' | 'domain'> & {
-  readonly participants: number
-}
 
 /** Where the parts listen; URLs end without a slash. */
 export type SandboxUrls = {

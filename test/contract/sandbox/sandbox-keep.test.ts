@@ -3,7 +3,8 @@ import type { Hex } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
 import { openKept } from '../../../src/sandbox/keep/directory.ts'
-import { boundTerms, type SandboxOptions } from '../../../src/sandbox/options.ts'
+import { boundTerms } from '../../../src/sandbox/keep/terms.ts'
+import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import {
   delegatedAccount,
@@ -32,7 +33,7 @@ async function keptIn(dir: string, options: SandboxOptions = {}): Promise<Sandbo
     throw new Error(line)
   }
   const keep = await openKept({ dir, terms: boundTerms(told), isNew: false, tell })
-  const sandbox = await startSandbox({ ...told, keep })
+  const sandbox = await startSandbox(told, keep)
   onTestFinished(() => sandbox.stop())
   return sandbox
 }

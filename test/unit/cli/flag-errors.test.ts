@@ -38,7 +38,9 @@ test('a bad value names the flag, what is wrong and what it takes, as a problem 
 test('a flag without its value, one that is missing and one that is unknown are told in the same way', () => {
   expect(told('--for')).toBe('flag --for: its value is missing\n  expected: --for <duration>\n')
   expect(told()).toBe('flag --out: it has to be given\n  expected: --out <file>\n')
-  expect(told('--out', 'x', '--prot', '1')).toBe('flag --prot: unknown flag\n  did you mean `--port`?\n')
+  expect(told('--out', 'x', '--prot', '1')).toBe(
+    'flag --prot: unknown flag\n  did you mean `--port`?\n',
+  )
   expect(told('--out', 'x', '--nothing-like-it')).toBe('flag --nothing-like-it: unknown flag\n')
 })
 

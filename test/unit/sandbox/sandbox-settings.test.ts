@@ -48,7 +48,7 @@ faults: { seed: 2, rules: [{ kind: slow, delayMs: 5, probability: 1e-1 }, { kind
 `
 
 /** Not settings: the log, the node's binary (an environment variable), and keys, which nobody may bring along. */
-type NoSettings = 'log' | 'anvilBin' | 'traderKey' | 'operatorKey' | 'keep'
+type NoSettings = 'log' | 'anvilBin' | 'traderKey' | 'operatorKey'
 /** Whoever gives the sandbox a new option has to make it a setting too, or this does not compile. */
 type EveryOption = Required<Omit<SandboxOptions, NoSettings>> & {
   readonly ports: Required<NonNullable<SandboxOptions['ports']>>

@@ -7,7 +7,8 @@ import {
 } from '../../../sandbox/config-files.ts'
 import { openKept } from '../../../sandbox/keep/directory.ts'
 import type { Keep } from '../../../sandbox/keep/keeper.ts'
-import { boundTerms, type SandboxOptions } from '../../../sandbox/options.ts'
+import { boundTerms } from '../../../sandbox/keep/terms.ts'
+import type { SandboxOptions } from '../../../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts'
 import type { TypedFlag } from '../../../sandbox/settings/flags.ts'
 import { loadSandboxOptions } from '../../../sandbox/settings/load.ts'
@@ -85,7 +86,7 @@ async function serve(
   // A config that names this sandbox names its ports.
   const ports = { ...(former && portsOf(former.state.urls)), ...settings.ports }
   await requireFreePorts(ports)
-  const running = await startSandbox({ ...settings, ports, keep, anvilBin: io.env['ANVIL_BIN'] })
+  const running = await startSandbox({ ...settings, ports, anvilBin: io.env['ANVIL_BIN'] }, keep)
   try {
     const written = configOut === undefined ? undefined : await write(options, running, former)
     const report = sandboxReport(running, {
@@ -129,14 +130,14 @@ async function obstaclesOf({
   return obstacles
 }
 
-function untilStopped(forMs: number | undefined, io: Io): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = forMs === undefined ? undefined : setTimeout(done, forMs)
-    const offSignal = io.onSignal(done)
-    function done(): void {
-      clearTimeout(timer)
-      offSignal()
-      resolve()
-    }
+async function untilStopped(forMs: number | undefined, io: Io): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  let offSignal = (): void => undefined
+  await new Promise<void>((resolve) => {
+    if (forMs !== undefined) timer = setTimeout(resolve, forMs)
+    // A signal that came before is heard at once.
+    offSignal = io.onSignal(() => resolve())
   })
+  clearTimeout(timer)
+  offSignal()
 }

@@ -1,0 +1,13 @@
+import { type AggregatorSettings, aggregatorSettings } from '../aggregator/settings.ts'
+import { type SandboxOptions, withReading } from '../options.ts'
+
+/** Settings that the contracts and accounts on the chains were made by: they stay as they are for as long as the chains live. */
+export type BoundTerms = Pick<AggregatorSettings, 'chainId' | 'gasTank' | 'gasLimit' | 'domain'> & {
+  readonly participants: number
+}
+
+export function boundTerms(options: SandboxOptions): BoundTerms {
+  const settings = aggregatorSettings(withReading(options).aggregator)
+  const { chainId, gasTank, gasLimit, domain, traffic } = settings
+  return { chainId, gasTank, gasLimit, domain, participants: traffic.participants }
+}

@@ -1,0 +1,145 @@
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { openKept } from '../../../src/sandbox/keep/directory.ts'
+import { createGate } from '../../../src/sandbox/keep/gate.ts'
+import type { Keep } from '../../../src/sandbox/keep/keeper.ts'
+import { boundTerms } from '../../../src/sandbox/keep/terms.ts'
+import { decode, encode } from '../../../src/sandbox/keep/text.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+
+const TERMS = boundTerms({})
+
+function opened(dir: string, changes: Partial<Parameters<typeof openKept>[0]> = {}): Promise<Keep> {
+  return openKept({ dir, terms: TERMS, isNew: false, tell: () => undefined, ...changes })
+}
+
+/** A snapshot with a mark in each of its parts. */
+function snapshot(mark: string): Parameters<Keep['write']>[0] {
+  const dump = gzipSync(mark)
+  const state = encode({ terms: TERMS, mark, amount: 10n ** 30n })
+  return { state, dumps: { base: dump, aggregator: dump } }
+}
+
+function markOf({ former }: Keep): readonly unknown[] {
+  if (former === undefined) return []
+  const { state, stateFiles } = former
+  const files = [stateFiles.base, stateFiles.aggregator].map((file) => readFileSync(file, 'utf8'))
+  return [(state as unknown as { mark: string }).mark, ...files]
+}
+
+const namesIn = (dir: string, part: string): readonly string[] =>
+  readdirSync(dir).filter((name) => name.includes(part))
+
+test('bigints are read back as bigints, wherever they stand', () => {
+  const value = { a: 1n, list: [{ b: -(10n ** 40n) }, 'text', 3, null, true] }
+  expect(decode(encode(value))).toEqual(value)
+})
+
+test('the last snapshot is what a start goes on from, and nothing of the ones before is left', async () => {
+  const dir = temporaryDirectory()
+  const keep = await opened(dir)
+  expect(keep.former).toBeUndefined()
+  await keep.write(snapshot('one'))
+  await keep.write(snapshot('two'))
+  const again = await opened(dir)
+  expect(markOf(again)).toEqual(['two', 'two', 'two'])
+  expect(again.former?.state).toMatchObject({ amount: 10n ** 30n })
+  await again.write(snapshot('three'))
+  expect(readdirSync(dir)).toHaveLength(3)
+})
+
+test('a snapshot that was cut short anywhere leaves the one before, and files of others are left alone', async () => {
+  const dir = temporaryDirectory()
+  await (await opened(dir)).write(snapshot('whole'))
+  const mine = join(dir, 'notes.txt')
+  writeFileSync(mine, 'mine')
+  writeFileSync(join(dir, 'base-0123456789abcdef.json.gz'), 'half a chain')
+  writeFileSync(join(dir, 'kept.json.0123456789abcdef.tmp'), '{"format":1,')
+  expect(markOf(await opened(dir))).toEqual(['whole', 'whole', 'whole'])
+  expect(namesIn(dir, '0123456789abcdef')).toEqual([])
+  expect(readFileSync(mine, 'utf8')).toBe('mine')
+})
+
+test('what is damaged, missing, of another version or of something else is refused by file, and only begun anew when told to', async () => {
+  const damages: readonly (readonly [damage: (dir: string) => string, told: RegExp])[] = [
+    [(dir) => cut(join(dir, 'kept.json')), /is damaged/],
+    [(dir) => cut(join(dir, namesIn(dir, 'base-')[0] ?? '')), /is damaged/],
+    [(dir) => removed(join(dir, namesIn(dir, 'aggregator-')[0] ?? '')), /is missing/],
+    [(dir) => written(join(dir, 'kept.json'), '{ "a": 1 }\n'), /is not what a sandbox has kept/],
+    [(dir) => written(join(dir, 'kept.json'), 'notes'), /is not what a sandbox has kept/],
+    [(dir) => written(join(dir, 'kept.json'), '{"format":2,"sha256":""}\n'), /another version/],
+  ]
+  for (const [damage, told] of damages) {
+    const dir = temporaryDirectory()
+    await (await opened(dir)).write(snapshot('whole'))
+    const file = damage(dir)
+    const refused = await opened(dir).catch((error: Error) => error.message)
+    expect(refused).toMatch(told)
+    expect(refused).toContain(`${file} `)
+    expect(refused).toMatch(/give another place to --keep, or --force to begin a new sandbox/)
+    const anew = await opened(dir, { isNew: true })
+    expect(anew.former).toBeUndefined()
+    await anew.write(snapshot('new'))
+    expect(markOf(await opened(dir))).toEqual(['new', 'new', 'new'])
+  }
+})
+
+test('a sandbox made by other terms is refused with both, and what else is set may change', async () => {
+  const dir = temporaryDirectory()
+  await (await opened(dir)).write(snapshot('whole'))
+  const described = boundTerms({ reading: 'described', seed: 7 })
+  await expect(opened(dir, { terms: described })).rejects.toThrow(
+    /kept\.json is a sandbox made with aggregator\.gasTank balances, and now balanceOf; .*leave that setting as it was/,
+  )
+  const other = boundTerms({ seed: 9, feeBps: 30, aggregator: { windowMs: 5 } })
+  expect(markOf(await opened(dir, { terms: other }))[0]).toBe('whole')
+})
+
+test('a picture is taken when no work is under way, and work waits until it is taken', async () => {
+  const gate = createGate()
+  const seen: string[] = []
+  let endWork = (): void => undefined
+  const work = gate.during(async () => {
+    seen.push('work begins')
+    await new Promise<void>((resolve) => {
+      endWork = resolve
+    })
+    seen.push('work ends')
+  })
+  const picture = gate.alone(async () => {
+    seen.push('picture begins')
+    await Promise.resolve()
+    seen.push('picture ends')
+  })
+  const next = gate.during(async () => void seen.push('next work'))
+  await Promise.resolve()
+  expect(seen).toEqual(['work begins'])
+  endWork()
+  await Promise.all([work, picture, next])
+  expect(seen).toEqual(['work begins', 'work ends', 'picture begins', 'picture ends', 'next work'])
+})
+
+test('work that fails, and a picture that fails, hold up nothing', async () => {
+  const gate = createGate()
+  const failing = gate.during(() => Promise.reject(new Error('work')))
+  await expect(gate.alone(() => Promise.reject(new Error('picture')))).rejects.toThrow('picture')
+  await expect(failing).rejects.toThrow('work')
+  expect(await gate.during(async () => 'on')).toBe('on')
+})
+
+function cut(file: string): string {
+  truncateSync(file, readFileSync(file).length - 5)
+  return file
+}
+
+function removed(file: string): string {
+  rmSync(file)
+  return file
+}
+
+function written(file: string, text: string): string {
+  writeFileSync(file, text)
+  return file
+}
