@@ -15,6 +15,8 @@ import {
   until,
 } from './process.ts'
 
+const RULES = join(ROOT, 'config/prometheus')
+
 type Series = {
   readonly metric: Readonly<Record<string, string>>
   readonly value: [number, string]
@@ -72,12 +74,18 @@ afterAll(async () => {
 async function startPrometheus(daemonPort: number, port: number): Promise<Running> {
   const storage = join(directory.path, 'tsdb')
   const config = join(directory.path, 'prometheus.yml')
-  await mkdir(storage)
+  const rules = join(directory.path, 'rules')
+  await Promise.all([mkdir(storage), mkdir(rules)])
+  // Some groups ask for a minute between two looks, which a run of seconds does not have.
+  for (const file of readdirSync(RULES).filter((name) => name.endsWith('.rules.yml'))) {
+    const text = readFileSync(join(RULES, file), 'utf8')
+    await writeFile(join(rules, file), text.replaceAll(/^ +interval: 1m\n/gm, ''))
+  }
   await writeFile(
     config,
     [
       'global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }',
-      `rule_files: [${join(ROOT, 'config/prometheus')}/*.rules.yml]`,
+      `rule_files: [${rules}/*.rules.yml]`,
       'scrape_configs:',
       '  - job_name: tranched',
       `    static_configs: [{ targets: ["127.0.0.1:${daemonPort}"] }]`,
@@ -212,7 +220,8 @@ test('every query of every dashboard shows something of a run of both venues', a
 test('no alert is even pending in a run in which all is well', async () => {
   // The sandbox's program has its own amount as its total, and its deposit was made before anybody looked.
   const usual = 'TranchedTotalNearlySpent|TranchedRunwayShort'
-  expect(await query('count(tranched_fills_total > 0) > 5')).toHaveLength(1)
+  // Each group of rules is evaluated at its own time: where they are, none may have found anything.
+  for (const known of ['count(tranched_fills_total > 0) > 5', 'strategy:tranched_cap_used:ratio'])
+    expect(await firstAnswer(known)).not.toEqual([])
   expect(await query(`ALERTS{alertname!~"${usual}"}`)).toEqual([])
-  expect(await query('count(strategy:tranched_cap_used:ratio)')).toHaveLength(1)
 })

@@ -71,7 +71,7 @@ describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
     const page = open()
     for (const fill of [3, FILLS / 2, FILLS - 2]) {
       const slot = { strategy: strategyName(fill % STRATEGIES), slotSeconds: slotOfFill(fill) }
-      expect((await said<Why>(page.why(slot))).lines).toHaveLength(6)
+      expect((await said<Why>(page.why(slot))).lines).toHaveLength(5)
     }
     const never = { strategy: 'nobody', slotSeconds: slotOfFill(0) + 5 }
     expect(await page.why(never)).toBeUndefined()
