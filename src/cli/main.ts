@@ -1,17 +1,9 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander'
+import { CommanderError } from 'commander'
 import { OperatorError } from '../domain/errors.ts'
-import { flagError } from './flag-errors.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
-import { addAccounts } from './program/account.ts'
-import { addAuthoring } from './program/author.ts'
-import { addLooking } from './program/look.ts'
-import { addMoney } from './program/money.ts'
-import { addOperating } from './program/operate.ts'
-import type { Program } from './program/program.ts'
-import { addState } from './program/state.ts'
+import { createProgram } from './program/root.ts'
 import { createSignals } from './signals.ts'
-import { VERSION_TEXT } from './version.ts'
 
 const signals = createSignals(process, () => process.exit(EXIT.failed))
 const io: Io = {
@@ -37,28 +29,6 @@ const io: Io = {
 
 let exitCode: ExitCode = EXIT.done
 
-function program(): Command {
-  const root = new Command('tranched')
-    .description(
-      'Autonomous trading daemon: strategies in YAML, every order journaled, none doubled.',
-    )
-    .version(VERSION_TEXT)
-    .exitOverride()
-    .showHelpAfterError('(--help lists the options)')
-    .configureOutput({ outputError: (text, write) => write(flagError(text)) })
-  const does: Program['does'] = async (outcome) => {
-    exitCode = await outcome
-  }
-  const shared = { root, io, signals, does }
-  addOperating(shared)
-  addLooking(shared)
-  addMoney(shared)
-  addAuthoring(shared)
-  addAccounts(shared)
-  addState(shared)
-  return root
-}
-
 const IS_FULL =
   ': the disk is full. Nothing was signed whose record is not on disk; make room, and start again'
 const FULL: Readonly<Record<string, string>> = { ENOSPC: IS_FULL, EDQUOT: IS_FULL }
@@ -77,7 +47,13 @@ function explain(error: unknown): { readonly code: ExitCode; readonly text: stri
 
 async function main(): Promise<ExitCode> {
   try {
-    await program().parseAsync(process.argv)
+    const program = createProgram({
+      ...{ io, signals },
+      does: async (outcome) => {
+        exitCode = await outcome
+      },
+    })
+    await program.parseAsync(process.argv)
     return exitCode
   } catch (error) {
     const { code, text } = explain(error)

@@ -1,4 +1,4 @@
-import { configured, type Program, withExamples, YES } from './program.ts'
+import { configured, type Program, YES } from './program.ts'
 
 /** Commands for keys and for what accounts have at the services and on chain. */
 export function addAccounts(program: Program): void {
@@ -128,11 +128,7 @@ function addApprovals({ root, io, does }: Program): void {
         ),
       )
     })
-  withExamples(
-    configured(approvals.command('revoke').argument('[token...]', 'as the config names them')),
-    'tranched approvals revoke USDC',
-    'tranched approvals revoke --all --yes',
-  )
+  configured(approvals.command('revoke').argument('[token...]', 'as the config names them'))
     .description(
       'let Permit2 spend nothing of these tokens until an order has it approved again; also under a halt; the daemon must not be running',
     )

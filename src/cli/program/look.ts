@@ -1,5 +1,5 @@
 import { count } from '../arguments.ts'
-import { configured, type Program, withExamples } from './program.ts'
+import { configured, type Program } from './program.ts'
 
 /** Commands that only look. */
 export function addLooking({ root, io, does }: Program): void {
@@ -51,30 +51,15 @@ export function addLooking({ root, io, does }: Program): void {
         import('../commands/look/quote.ts').then(({ quote }) => quote(strategy, options, io)),
       )
     })
-  withExamples(
-    configured(root.command('history')),
-    'tranched history --limit 10',
-    'tranched history --strategy weekly-eth --json',
-  )
+  configured(root.command('history'))
     .description('show slots and their outcomes, oldest first')
     .option('--strategy <name>', 'only this strategy')
     .option('--limit <n>', 'newest slots shown', count, 50)
     .action((options) => {
       return does(import('../commands/look/history.ts').then(({ history }) => history(options, io)))
     })
-  withExamples(
-    configured(
-      root
-        .command('why')
-        .argument(
-          '<slot>',
-          'STRATEGY:EPOCH_SECONDS, as history shows it, or STRATEGY for its last',
-        ),
-    ),
-    'tranched why weekly-eth',
-    'tranched why weekly-eth:1893488400',
-    'tranched why weekly-eth:1893488400 --raw',
-  )
+  configured(root.command('why'))
+    .argument('<slot>', 'STRATEGY:EPOCH_SECONDS, as history shows it, or STRATEGY for its last')
     .description('tell what became of one slot and why, in sentences')
     .option('--raw', "the journal's records instead")
     .action((slot, options) => {

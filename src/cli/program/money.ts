@@ -1,18 +1,13 @@
 import { Option } from 'commander'
 import { since } from '../arguments.ts'
-import { configured, type Program, withExamples } from './program.ts'
+import { configured, type Program } from './program.ts'
 
 const BY = ['day', 'week', 'month', 'strategy', 'token'] as const
 const FORMATS = ['csv', 'jsonl', 'koinly', 'cointracking'] as const
 
 /** Commands that tell what became of the money. */
 export function addMoney({ root, io, does }: Program): void {
-  withExamples(
-    configured(root.command('report')),
-    'tranched report',
-    'tranched report --by month --since 2026-01-01 --timezone Europe/Berlin',
-    'tranched report --by strategy --csv > report.csv',
-  )
+  configured(root.command('report'))
     .description('fills, prices, costs, what is held and what it cost, profit and caps')
     .addOption(new Option('--by <group>', 'one line for each').choices(BY))
     .option(
@@ -27,11 +22,7 @@ export function addMoney({ root, io, does }: Program): void {
         import('../commands/money/report.ts').then(({ report }) => report(options, io, Date.now())),
       ),
     )
-  withExamples(
-    configured(root.command('export')),
-    'tranched export > trades.csv',
-    'tranched export --format koinly --since 2026-01-01 > koinly.csv',
-  )
+  configured(root.command('export'))
     .description('every fill, call and cost, one a line, for other programs')
     .addOption(
       new Option('--format <name>', 'what the other program reads').choices(FORMATS).default('csv'),

@@ -51,13 +51,8 @@ export function addOperating(program: Program): void {
   addNotify(program)
 }
 
-const SETTLE_EXAMPLES = `
-Where several orders are open, \`tranched status\` names them. Without --as it changes nothing.
-
-  tranched settle weekly-eth:1893488400:0
-  tranched settle weekly-eth:1893488400:0 --as executed 0x4e3a3754410177e6937ef1f84bba68ea139e8d1a2258c5f85db9f1cd715a1bdd
-  tranched settle weekly-eth:1893488400:0 --as executed unknown
-  tranched settle weekly-eth:1893488400:0 --as dead`
+const SETTLE_NOTE =
+  '\nWhere several orders are open, `tranched status` names them. Without --as it changes nothing.'
 
 function addSettle({ root, io, does }: Program): void {
   configured(root.command('settle').argument('<intent>', 'STRATEGY:EPOCH_SECONDS:LEG'))
@@ -69,7 +64,7 @@ function addSettle({ root, io, does }: Program): void {
       'what became of it: `executed` and the hash of the transaction or `unknown`, booked in full unless the chain proves it; or `dead`, taken only where it can never execute',
     )
     .option(...YES)
-    .addHelpText('after', SETTLE_EXAMPLES)
+    .addHelpText('after', SETTLE_NOTE)
     .action((intent, options) => {
       return does(
         import('../commands/operate/settle.ts').then(({ settle }) => settle(intent, options, io)),

@@ -24,9 +24,3 @@ export function configured(command: Command): Command {
     .option('--log-level <level>', 'debug, info, warn or error')
     .option('--json', 'print data on stdout and logs on stderr')
 }
-
-/** Lines to type, below a command's help. */
-export function withExamples(command: Command, ...examples: readonly string[]): Command {
-  const lines = examples.map((example) => `  ${example}`)
-  return command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'))
-}

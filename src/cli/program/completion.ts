@@ -1,0 +1,33 @@
+import { Argument } from 'commander'
+import { SHELLS } from '../completion/scripts.ts'
+import { EXIT } from '../io.ts'
+import type { Program } from './program.ts'
+
+/** What shells need to complete commands. */
+export function addCompletion({ root, io, does }: Program): void {
+  root
+    .command('completion')
+    .description('print what a shell reads to complete commands, options and names of strategies')
+    .addArgument(new Argument('<shell>', 'whose').choices(SHELLS))
+    .action((shell) =>
+      does(
+        import('../completion/scripts.ts').then(({ completionScript }) => {
+          io.stdout.write(completionScript(shell))
+          return EXIT.done
+        }),
+      ),
+    )
+  root
+    .command('complete', { hidden: true })
+    .description('answer what a shell asks to complete')
+    .argument('[words...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action((words) =>
+      does(
+        import('../commands/author/complete.ts').then(({ answerCompletion }) =>
+          answerCompletion(root, words, io),
+        ),
+      ),
+    )
+}

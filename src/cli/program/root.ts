@@ -1,0 +1,34 @@
+import { Command } from 'commander'
+import { flagError } from '../flag-errors.ts'
+import { VERSION_TEXT } from '../version.ts'
+import { addAccounts } from './account.ts'
+import { addAuthoring } from './author.ts'
+import { addCompletion } from './completion.ts'
+import { addExamples } from './examples.ts'
+import { addLooking } from './look.ts'
+import { addMoney } from './money.ts'
+import { addOperating } from './operate.ts'
+import type { Program } from './program.ts'
+import { addState } from './state.ts'
+
+/** Every command there is. An error of the command line is thrown, as CommanderError, when its words are parsed. */
+export function createProgram(shared: Omit<Program, 'root'>): Command {
+  const root = new Command('tranched')
+    .description(
+      'Autonomous trading daemon: strategies in YAML, every order journaled, none doubled.',
+    )
+    .version(VERSION_TEXT)
+    .exitOverride()
+    .showHelpAfterError('(--help lists the options)')
+    .configureOutput({ outputError: (text, write) => write(flagError(text)) })
+  const program = { ...shared, root }
+  addOperating(program)
+  addLooking(program)
+  addMoney(program)
+  addAuthoring(program)
+  addAccounts(program)
+  addState(program)
+  addCompletion(program)
+  addExamples(root)
+  return root
+}

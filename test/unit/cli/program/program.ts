@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import type { Io } from '../../../../src/cli/io.ts'
+import { createProgram } from '../../../../src/cli/program/root.ts'
+
+/** The whole program, to look at: none of its commands may be run. */
+export function theProgram(): Command {
+  const io = {} as Io
+  const signals = {} as Parameters<typeof createProgram>[0]['signals']
+  return createProgram({ io, signals, does: async () => undefined })
+}
+
+/** Commands that do something, by their words. */
+export function leaves(
+  command: Command,
+  path: readonly string[] = [],
+): readonly (readonly [words: string, command: Command])[] {
+  const shown = command.createHelp().visibleCommands(command)
+  const own = shown.filter((each) => each.name() !== 'help')
+  if (own.length === 0) return [[path.join(' '), command]]
+  return own.flatMap((each) => leaves(each, [...path, each.name()]))
+}
+
+/** What `--help` prints. */
+export function helpOf(command: Command): string {
+  let text = ''
+  command.configureOutput({
+    writeOut: (part) => {
+      text += part
+    },
+  })
+  command.outputHelp()
+  return text
+}
