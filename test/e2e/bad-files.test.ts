@@ -152,6 +152,6 @@ test('an absent command, flag or sensible value exits with 2 and points at the h
   for (const command of commands) {
     const { code, stderr } = await run(command)
     expect(code, command).toBe(2)
-    expect(stderr, command).toMatch(/^error: [\s\S]*--help/)
+    expect(stderr, command).toMatch(/^(error|flag --(frob|for|limit)): [\s\S]*--help/)
   }
 })

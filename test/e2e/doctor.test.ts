@@ -163,7 +163,7 @@ const INJECTED: Readonly<Record<string, Injected>> = {
       edit(rehearsal, ({ wallets }) => {
         wallets.trader = { keystore: './none.json', passwordFile: './none.pass' }
       }),
-    faults: { key: [/none\.json cannot be read \(ENOENT\)/, /check the path/] },
+    faults: { key: [/there is no .*none\.json/, /tranched wallet new --out/] },
   },
   'services that are gone': {
     inject: (rehearsal) =>

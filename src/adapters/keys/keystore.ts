@@ -71,7 +71,7 @@ function keyFromEnvironment(name: string, env: WalletReader['env']): WalletKey {
 }
 
 async function keyFromFile(path: string, readFile: ReadSecretFile): Promise<WalletKey> {
-  const file = await readPrivately(path, readFile)
+  const file = await readPrivately(path, readFile, 'put the private key, and nothing else, into it')
   if (!file.ok) return file
   const parsed = parsePrivateKey(file.text)
   if (parsed.ok) return parsed
@@ -82,11 +82,13 @@ async function keyFromKeystore(
   source: Extract<WalletSource, { type: 'keystore' }>,
   readFile: ReadSecretFile,
 ): Promise<WalletKey> {
-  const keystore = await readPrivately(source.keystore, readFile)
+  const { keystore: path } = source
+  const remedy = `restore it from a backup, or make one: \`tranched wallet new --out ${path}\``
+  const keystore = await readPrivately(path, readFile, remedy)
   if (!keystore.ok) return keystore
   const password = await readPassword(source.passwordFile, readFile)
   if (!password.ok) return password
-  return openKeystore({ path: source.keystore, text: keystore.text }, password)
+  return openKeystore({ path, text: keystore.text }, password)
 }
 
 /** The password in a file, without the line break that editors add. */
@@ -94,7 +96,7 @@ export async function readPassword(
   path: string,
   readFile: ReadSecretFile,
 ): Promise<{ ok: true; password: string; from: string } | WalletFault> {
-  const file = await readPrivately(path, readFile)
+  const file = await readPrivately(path, readFile, 'put the password of the keystore into it')
   if (!file.ok) return file
   const password = file.text.replace(/\r?\n$/, '')
   if (password === '') return fault(`${path} is empty`, 'put the password into the file')
@@ -116,15 +118,17 @@ export async function openKeystore(
   return fault(`${keystore.path} ${opened.message}`, 'restore the keystore from a backup')
 }
 
-/** A secret file's text, refused when group or others have any right to it. */
+/** A secret file's text, refused when group or others have any right to it. `whenMissing` says what to do where it is not there. */
 export async function readPrivately(
   path: string,
   readFile: ReadSecretFile,
+  whenMissing = 'check the path',
 ): Promise<{ ok: true; text: string } | WalletFault> {
   let file: SecretFile
   try {
     file = await readFile(path)
   } catch (error) {
+    if (causeOf(error) === 'ENOENT') return fault(`there is no ${path}`, whenMissing)
     return fault(`${path} cannot be read (${causeOf(error)})`, 'check the path and its owner')
   }
   if ((file.mode & OTHERS_MASK) !== 0)

@@ -12,7 +12,8 @@ import { checkPrivateKey, parsePrivateKey } from '../../adapters/keys/private-ke
 import { addressOf, loadCurve } from '../../adapters/keys/secp256k1-curve.ts'
 import { createWatchOnlyKey, readAddress } from '../../adapters/keys/watch-only-key.ts'
 import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
-import { type Problem, problemOf } from '../../config/yaml/problem.ts'
+import type { Problem } from '../../config/yaml/problem.ts'
+import { problemAt } from '../../config/yaml/problem-at.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
 import type { Key } from '../../ports.ts'
@@ -41,8 +42,8 @@ export async function readKey(
   const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
   if (!read.ok) {
     const { message, remedy: expected } = read
-    const path = `wallets.${wallet}`
-    return { ok: false, problem: problemOf({ file: settings.file, path, message, expected }) }
+    const fault = { path: ['wallets', wallet], message, expected }
+    return { ok: false, problem: problemAt(settings.file, fault) }
   }
   scrubber.addKey(read.key)
   const journalKey = isDry ? undefined : deriveJournalKey(read.key)
@@ -52,6 +53,17 @@ export async function readKey(
     key: isDry ? createWatchOnlyKey(key.address) : key,
     journalKey,
   }
+}
+
+/** What is wrong with the keys of the wallets that a run would open. */
+export async function keyProblems(settings: Settings, io: Io): Promise<readonly Problem[]> {
+  const { gasless, aggregator } = settings
+  const names = new Set([gasless.wallet, ...(aggregator === undefined ? [] : [aggregator.wallet])])
+  const scrubber = createScrubber()
+  const read = await Promise.all(
+    [...names].map((name) => readKey(settings, name, { scrubber, io })),
+  )
+  return read.flatMap((each) => (each.ok ? [] : [each.problem]))
 }
 
 /** The key that the journal of a config is signed with: that of the wallet which trades. */

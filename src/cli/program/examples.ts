@@ -22,7 +22,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tranched notify test --config config/live.yaml',
     'tranched notify test --config config/live.yaml --channel telegram-1',
   ],
-  validate: ['tranched validate', 'tranched validate --config config/live.yaml --json'],
+  validate: ['tranched validate', 'tranched validate --config config/live.yaml --no-keys'],
   doctor: ['tranched doctor --config config/live.yaml'],
   status: ['tranched status', 'tranched status --state-dir data --json'],
   plan: ['tranched plan', 'tranched plan weekly-eth --slots 5 --utc'],

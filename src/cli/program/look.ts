@@ -4,7 +4,8 @@ import { configured, type Program } from './program.ts'
 /** Commands that only look. */
 export function addLooking({ root, io, does }: Program): void {
   configured(root.command('validate'))
-    .description('check the config and every strategy file')
+    .description('check the config, its keys and every strategy file')
+    .option('--no-keys', 'leave the keys out, where a machine has none')
     .action((options) => {
       const nowSeconds = Math.floor(Date.now() / 1000)
       return does(

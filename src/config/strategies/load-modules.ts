@@ -3,10 +3,8 @@ import { dirname, relative, sep } from 'node:path'
 import type { ModuleFault, ModuleStarted } from '../../domain/module.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { CustomStrategy, Strategy } from '../../domain/strategy.ts'
-import { locate } from '../yaml/document.ts'
-import { readDiskFile, readText } from '../yaml/files.ts'
-import { type Problem, problemOf } from '../yaml/problem.ts'
-import { parseConfigText } from '../yaml/tree.ts'
+import type { Problem } from '../yaml/problem.ts'
+import { problemAt } from '../yaml/problem-at.ts'
 
 /** What has to stay out of a module's reach. */
 export type SecretPlaces = Pick<Settings, 'wallets' | 'stateDir'>
@@ -24,9 +22,9 @@ export async function loadModules(
   const problems = await Promise.all(
     custom.map(async (strategy) => {
       const fault = exposed(strategy, secrets)
-      if (fault !== undefined) return [problemAt(strategy, fault)]
+      if (fault !== undefined) return [problemAt(strategy.file, fault)]
       const started = await start(strategy)
-      return started.ok ? [] : started.faults.map((each) => problemAt(strategy, each))
+      return started.ok ? [] : started.faults.map((each) => problemAt(strategy.file, each))
     }),
   )
   return problems.flat()
@@ -70,12 +68,4 @@ function realPath(path: string): string {
   } catch {
     return path
   }
-}
-
-/** The file is read again for the place only when there is something to tell. */
-function problemAt({ file }: CustomStrategy, fault: ModuleFault): Problem {
-  const text = readText(file, readDiskFile)
-  if (text.ok) return locate(parseConfigText(file, text.text).document, fault)
-  const { message, expected } = fault
-  return problemOf({ file, path: fault.path.join('.'), message, expected })
 }

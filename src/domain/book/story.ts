@@ -141,10 +141,12 @@ function inputSentences(inputs: DecisionInputs | undefined, tokens: Tokens): rea
     const token = tokens.get(symbol)
     return token === undefined ? `an amount of ${symbol}` : briefText(amount, token)
   })
+  const told = Object.entries(prices).map(([pair, price]) =>
+    priceSentence(pair, price, { tokens, blockTimeSeconds }),
+  )
   return [
-    ...Object.entries(prices).map(([pair, price]) =>
-      priceSentence(pair, price, { tokens, blockTimeSeconds }),
-    ),
+    // Both directions of a pair come from one price.
+    ...new Set(told),
     `Looked at block ${blockNumber} of ${formatTimeOfDay(blockTimeSeconds)} UTC${held.length === 0 ? '' : `: free were ${held.join(', ')}`}.`,
   ]
 }

@@ -1,4 +1,5 @@
 import type { ModuleFault } from '../../../domain/module.ts'
+import { firstLine, placeOf } from './place.ts'
 
 /** A module that can be asked, with its params read. */
 export type Ready = {
@@ -30,7 +31,7 @@ export function readExports(
     if (!parsed.success) return { ok: false, faults: paramFaults(parsed.error) }
     return { ok: true, params: frozen(parsed.data), decide: decide as Ready['decide'] }
   } catch (error) {
-    const message = `the schema of this module failed: ${textOf(error)}`
+    const message = `the schema of this module failed: ${firstLine(textOf(error))}${placeOf(error)}`
     return refused(message, 'one that never throws')
   }
 }

@@ -11,6 +11,9 @@ import {
   SyntheticModule,
 } from 'node:vm'
 
+import { textOf } from './interface.ts'
+import { firstLine, importPlaceOf, placeOf } from './place.ts'
+
 /** Packages that are handed in, by name. */
 export type Given = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
@@ -48,8 +51,20 @@ export class Linker {
     return module.namespace as Readonly<Record<string, unknown>>
   }
 
-  readonly #link = (specifier: string, from: { readonly identifier: string }): Promise<Module> =>
-    this.#module(this.#resolve(specifier, from.identifier))
+  readonly #link = async (
+    specifier: string,
+    { identifier }: { readonly identifier: string },
+  ): Promise<Module> => {
+    try {
+      return await this.#module(this.#resolve(specifier, identifier))
+    } catch (error) {
+      // Of a text that is no JavaScript Node says the place itself.
+      if (error instanceof SyntaxError || placeOf(error) !== '') throw error
+      const text = readFile(fileURLToPath(identifier))
+      const place = importPlaceOf(specifier, identifier, text)
+      throw new Error(`${firstLine(textOf(error))}${place}`)
+    }
+  }
 
   /** What a specifier means in the module at an address: the address of a file, or the name of what is given. */
   #resolve(specifier: string, from: string): string {

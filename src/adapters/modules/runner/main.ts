@@ -1,11 +1,12 @@
 import { Buffer } from 'node:buffer'
 import { readSync, writeSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { dirname } from 'node:path'
 import * as z from 'zod'
 import { decodeValue, encodeValue } from '../values.ts'
 import { leaveBareLanguage } from './bare-language.ts'
 import { frozen, type Ready, readExports, textOf } from './interface.ts'
 import { Linker } from './linker.ts'
+import { firstLine, placeOf } from './place.ts'
 
 /**
  * The process that a module runs in: reads a line, answers with a line, and ends when the daemon does, whose end closes
@@ -96,30 +97,7 @@ async function load({ file, params }: Order): Promise<Ready | undefined> {
   return read
 }
 
-/** The first place in a file that an error's stack names. */
-function placeOf(error: unknown): string {
-  const stack: unknown = error instanceof Error ? error.stack : undefined
-  const place = /(file:\/\/\S+?|\/\S+?\.c?js):(\d+):(\d+)\)?$/m.exec(
-    typeof stack === 'string' ? ownLines(stack) : '',
-  )
-  if (place === null) return ''
-  const [, at = '', line, column] = place
-  return ` (${at.startsWith('file:') ? fileURLToPath(at) : at}:${line}:${column})`
-}
-
-/** Without the lines of this program. */
-function ownLines(stack: string): string {
-  return stack
-    .split('\n')
-    .filter((line) => !line.includes(import.meta.url))
-    .join('\n')
-}
-
-function firstLine(text: string): string {
-  return text.split(/[\r\n]/, 1)[0] ?? ''
-}
-
-function decideOne({ params, decide }: Ready, line: string): object {
+function decideOne({ params, decide }: Ready, line: string, folder: string): object {
   const { id, view } = JSON.parse(line) as { id: unknown; view: unknown }
   try {
     const returned = decide(frozen({ ...(decodeValue(view) as object), params }))
@@ -128,7 +106,7 @@ function decideOne({ params, decide }: Ready, line: string): object {
     if (isPromise) return { id, failed: 'what it returned is a promise; decide is synchronous' }
     return { id, returned: encodeValue(returned) }
   } catch (error) {
-    return { id, failed: firstLine(textOf(error)) }
+    return { id, failed: `${firstLine(textOf(error))}${placeOf(error, folder)}` }
   }
 }
 
@@ -146,12 +124,13 @@ const nextLine = createLines()
 const first = nextLine()
 if (first !== undefined) {
   leaveBareLanguage(say)
-  const ready = await load(JSON.parse(first) as Order)
+  const order = JSON.parse(first) as Order
+  const ready = await load(order)
   while (ready !== undefined) {
     const line = nextLine()
     if (line === undefined) break
     wordsLeft = WORDS_MAX
-    const reply = decideOne(ready, line)
+    const reply = decideOne(ready, line, dirname(order.file))
     answer({ ...reply, ...used() })
   }
 }

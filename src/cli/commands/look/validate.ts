@@ -8,6 +8,7 @@ import type { Settings } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { withModules } from '../../compose/modules.ts'
+import { keyProblems } from '../../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
 import {
   type ConfigOptions,
@@ -15,11 +16,17 @@ import {
   loadAll,
   renderWarnings,
   reportProblems,
+  settingsForReading,
 } from '../../load.ts'
+
+export type ValidateOptions = ConfigOptions & {
+  /** False leaves the keys out. */
+  readonly keys?: boolean
+}
 
 /** `tranched validate`: reads everything a run would read and says all that is wrong with it. Touches nothing. */
 export async function validate(
-  options: ConfigOptions,
+  options: ValidateOptions,
   io: Io,
   nowSeconds: number,
 ): Promise<ExitCode> {
@@ -27,7 +34,11 @@ export async function validate(
   if (!mode.ok) return reportProblems(mode.problems, io, options)
   const sandbox = mode.mode === 'sandbox' ? SANDBOX_TEMPLATE : undefined
   const loaded = await withModules((modules) => loadAll(options, io, modules, sandbox))
-  if (!loaded.ok) return reportProblems(loaded.problems, io, options)
+  const wrong = loaded.ok ? [] : loaded.problems
+  const keys = options.keys === false ? [] : await wrongKeys(options, io)
+  // That others may read a key is found by looking at rights, and again by opening it.
+  const told = keys.filter(({ message }) => !wrong.some(({ file }) => message.startsWith(file)))
+  if (!loaded.ok || told.length > 0) return reportProblems([...told, ...wrong], io, options)
   const { settings, strategies } = loaded
   const warnings = [...loaded.warnings, ...unheardOf(loaded)]
   const schedules = strategies.flatMap((strategy) => scheduleNotes(strategy, nowSeconds))
@@ -59,6 +70,12 @@ export async function validate(
     `${options.config}: ok (mode ${settings.mode}, ${count} of ${relative('', settings.strategiesDir)}, ${enabled} enabled)\n`,
   )
   return EXIT.done
+}
+
+/** A sandbox makes its own. */
+async function wrongKeys(options: ConfigOptions, io: Io): Promise<readonly Problem[]> {
+  const found = settingsForReading(options, io)
+  return found.ok && found.settings.mode !== 'sandbox' ? keyProblems(found.settings, io) : []
 }
 
 /** Receivers that wait for strategies of which there are none. */

@@ -214,7 +214,14 @@ test('what is missing is named', async () => {
   })
   expect(await read({ type: 'privateKeyFile', file: join(dir, 'none') })).toMatchObject({
     ok: false,
-    message: `${dir}/none cannot be read (ENOENT)`,
+    message: `there is no ${dir}/none`,
+    remedy: 'put the private key, and nothing else, into it',
+  })
+  const keystore = join(dir, 'none.json')
+  expect(await read({ type: 'keystore', keystore, passwordFile: join(dir, 'none') })).toEqual({
+    ok: false,
+    message: `there is no ${keystore}`,
+    remedy: `restore it from a backup, or make one: \`tranched wallet new --out ${keystore}\``,
   })
 })
 

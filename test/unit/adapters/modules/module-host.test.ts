@@ -167,6 +167,7 @@ describe('what a module imports', () => {
     const message = start.ok ? undefined : start.faults[0]?.message
     expect(message).toMatch(/^this module cannot be loaded: /)
     expect(message).toMatch(why)
+    expect(message).toMatch(/ \(.*(own\.mjs:1|need\.cjs:2)(:\d+)?\)$/)
     expect(message).not.toContain('secret')
   })
 
@@ -174,6 +175,25 @@ describe('what a module imports', () => {
     expect(await refusal('export const a = 1\nexport const b = (\n')).toMatch(
       /^this module cannot be loaded: Unexpected end of input \(.*\/own\.mjs:3\)$/,
     )
+  })
+
+  test('tells the line on which its schema fails', async () => {
+    const text = `export const schema = () => {\n  throw new Error('not today')\n}\n${SKIP}`
+    expect(await refusal(text)).toMatch(
+      /schema of this module failed: not today \(.*own\.mjs:2:9\)$/,
+    )
+  })
+
+  test('tells the line on which its decision fails, and the log one line of it', async () => {
+    const folder = join(temporaryDirectory(), 'modules')
+    const text = `${SCHEMA}export const decide = () => {\n  throw new Error('first\\nsecond')\n}\n`
+    const strategy = aCustomStrategy({ module: writeModule(folder, text) })
+    const host = await moduleHost()
+    expect(await host.start(strategy)).toMatchObject({ ok: true })
+    expect(await host.decide(strategy, A_VIEW)).toEqual({
+      ok: false,
+      detail: expect.stringMatching(/^first \(own\.mjs:\d:9\)$/),
+    })
   })
 
   test('cannot wait for what never comes', async () => {
@@ -233,7 +253,7 @@ describe('what a module reaches', () => {
 })
 
 const FAULTS: readonly (readonly [what: string, body: string, why: RegExp])[] = [
-  ['throws', `throw new Error('no average\\n  at x')`, /^no average$/],
+  ['throws', `throw new Error('no average\\n  at x')`, /^no average \(own\.mjs:2:\d+\)$/],
   ['throws what has no text', 'throw Object.create(null)', /^it threw something that has no text$/],
   [
     'loops where no JavaScript runs',
@@ -241,7 +261,7 @@ const FAULTS: readonly (readonly [what: string, body: string, why: RegExp])[] = 
     /^it did not answer within 2 s$/,
   ],
   ['waits', 'return new Promise(() => {})', /^what it returned is a promise; decide is synchron/],
-  ['leaves', 'process.exit(0)', /^process\.exit is not a function$/],
+  ['leaves', 'process.exit(0)', /^process\.exit is not a function \(own\.mjs:2:\d+\)$/],
   [
     'takes more memory than it may',
     `const all = []; while (all.length < 40) all.push(new Array(1e6).fill({})); return { skip: 'held 320 MB' }`,
@@ -251,10 +271,18 @@ const FAULTS: readonly (readonly [what: string, body: string, why: RegExp])[] = 
   [
     'takes memory outside the heap',
     `const all = []; while (all.length < 15) all.push(new Uint8Array(1e8)); return { skip: 'held 1.5 GB' }`,
-    /^Array buffer allocation failed$/,
+    /^Array buffer allocation failed \(own\.mjs:2:\d+\)$/,
   ],
-  ['recurses', 'const f = () => f() + 1; return f()', /^Maximum call stack size exceeded$/],
-  ['has a getter that throws', `return { get skip() { throw new Error('got') } }`, /^got$/],
+  [
+    'recurses',
+    'const f = () => f() + 1; return f()',
+    /^Maximum call stack size exceeded \(own\.mjs:2:\d+\)$/,
+  ],
+  [
+    'has a getter that throws',
+    `return { get skip() { throw new Error('got') } }`,
+    /^got \(own\.mjs:2:\d+\)$/,
+  ],
   ['answers with too much', `return { skip: 'x'.repeat(5e6) }`, /^its answer is too long$/],
   ['answers with a circle', 'const c = {}; c.c = c; return c', /^it is too large$/],
   ['answers with an endless number', 'return { orders: [2n ** 1_000_000n] }', /without end$/],

@@ -1,0 +1,12 @@
+import { type Fault, locate } from './document.ts'
+import { readDiskFile, readText } from './files.ts'
+import { formatPath, type Problem, problemOf } from './problem.ts'
+import { parseConfigText } from './tree.ts'
+
+/** A fault that shows only once what a file names is opened. The file is read again for the place. */
+export function problemAt(file: string, fault: Fault): Problem {
+  const read = readText(file, readDiskFile)
+  if (read.ok) return locate(parseConfigText(file, read.text).document, fault)
+  const { message, expected } = fault
+  return problemOf({ file, path: formatPath(fault.path), message, expected })
+}

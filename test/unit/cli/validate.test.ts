@@ -1,0 +1,83 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type ValidateOptions, validate } from '../../../src/cli/commands/look/validate.ts'
+import type { Io } from '../../../src/cli/io.ts'
+import { temporaryDirectory } from '../../support/state/state-directory.ts'
+import { CONFIG, STRATEGY } from '../config/config-fixture.ts'
+import { printed } from './reading-fixture.ts'
+
+const KEY = `0x${'42'.repeat(32)}\n`
+const WALLET = 'trader: { keystore: ./keys/trader.json, passwordFile: ./keys/trader.pass }'
+
+/** A config in live mode with this as its wallet, a strategy, and whatever is in `keys`. */
+function aFolder(wallet: string, keys: Readonly<Record<string, string>> = {}) {
+  const dir = temporaryDirectory()
+  for (const folder of ['strategies', 'keys']) mkdirSync(join(dir, folder), { mode: 0o700 })
+  const text = CONFIG.replace(/trader: \{.*\}/, wallet).replace('mode: dry-run', 'mode: live')
+  expect(text).toContain(wallet)
+  const config = join(dir, 'config.yaml')
+  writeFileSync(config, `strategiesDir: ./strategies\n${text}`, { mode: 0o600 })
+  writeFileSync(join(dir, 'strategies/weekly-eth.yaml'), STRATEGY, { mode: 0o600 })
+  for (const [name, content] of Object.entries(keys))
+    writeFileSync(join(dir, 'keys', name), content, { mode: 0o600 })
+  const check = (options: Partial<ValidateOptions> = {}, env: Io['env'] = {}) =>
+    printed((io) => validate({ config, json: true, ...options }, { ...io, env }, 1_800_000_000))
+  return { dir, config, check }
+}
+
+const problemsIn = (stdout: string) =>
+  (JSON.parse(stdout).problems as { file: string; path: string; message: string }[]).map(
+    ({ path, message }) => `${path} ${message}`,
+  )
+
+test('a keystore that is missing is a mistake of the config, with its place and the command that makes one', async () => {
+  const { dir, config, check } = aFolder(WALLET)
+  const { code, stdout } = await check()
+  expect(code).toBe(78)
+  expect(JSON.parse(stdout).problems).toEqual([
+    expect.objectContaining({
+      ...{ file: config, path: 'wallets.trader', line: expect.any(Number) },
+      message: `there is no ${dir}/keys/trader.json`,
+      expected: `restore it from a backup, or make one: \`tranched wallet new --out ${dir}/keys/trader.json\``,
+      frame: expect.stringContaining('keystore: ./keys/trader.json'),
+    }),
+  ])
+  expect(JSON.parse(stdout).problems[0].line).toBeGreaterThan(0)
+  expect(await check({ keys: false })).toMatchObject({ code: 0 })
+})
+
+test.each([
+  ['a key file that is missing', 'trader: { privateKeyFile: ./keys/none }', /there is no .*none$/],
+  ['a key file that holds no key', 'trader: { privateKeyFile: ./keys/text }', /text .*64/],
+  ['a variable that is not set', 'trader: { privateKeyEnv: NONE }', /variable NONE is not set$/],
+  ['a keystore that is none', WALLET.replace('trader.json', 'text'), /keys\/text .*keystore/],
+])('%s is found', async (_, wallet, message) => {
+  const { check } = aFolder(wallet, { text: 'hello', 'trader.pass': 'secret words' })
+  const { code, stdout } = await check()
+  expect([code, problemsIn(stdout)]).toEqual([
+    78,
+    [expect.stringMatching(new RegExp(`^wallets.trader .*${message.source}`))],
+  ])
+  expect(stdout).not.toContain('secret words')
+})
+
+test('a key that reads is well, and is not told', async () => {
+  const { check } = aFolder('trader: { privateKeyFile: ./keys/trader.key }', { 'trader.key': KEY })
+  const { code, stdout } = await check()
+  expect(code).toBe(0)
+  expect(stdout).not.toContain('4242')
+})
+
+test('keys and strategies are told at once, and a key that others may read once', async () => {
+  const { dir, check } = aFolder('trader: { privateKeyFile: ./keys/none }')
+  writeFileSync(join(dir, 'strategies/bad.yaml'), 'name: bad\nkind: dac\n', { mode: 0o600 })
+  const { stdout } = await check()
+  expect(problemsIn(stdout)[0]).toMatch(/there is no/)
+  expect(problemsIn(stdout).slice(1).join()).toMatch(/kind/)
+
+  const loose = aFolder('trader: { privateKeyFile: ./keys/trader.key }', { 'trader.key': KEY })
+  chmodSync(join(loose.dir, 'keys/trader.key'), 0o644)
+  const { code, stdout: told } = await loose.check()
+  expect([code, problemsIn(told)]).toEqual([78, [expect.stringContaining('have rights to it')]])
+})
