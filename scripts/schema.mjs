@@ -1,5 +1,5 @@
-// Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/strategies.md,
-// docs/sandbox.md and docs/notifications.md.
+// Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/config.md,
+// docs/strategies.md, docs/outcomes.md, docs/sandbox.md and docs/notifications.md.
 // `--check` compares instead, exit 1 on a difference.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 const work = mkdtempSync('node_modules/.schema-')
 try {
   await build({
-    entryPoints: ['json-schema', 'strategy-tables', 'sandbox-table', 'event-table'].map((name) => `scripts/schema/${name}.ts`),
+    entryPoints: ['json-schema', 'strategy-tables', 'config-tables', 'sandbox-table', 'event-table', 'reason-tables'].map((name) => `scripts/schema/${name}.ts`),
     outdir: work,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -21,6 +21,8 @@ try {
   const load = (name) => import(pathToFileURL(join(work, name)).href)
   const { jsonSchemas } = await load('json-schema.mjs')
   const { strategyTables, withTables } = await load('strategy-tables.mjs')
+  const { configTables } = await load('config-tables.mjs')
+  const { reasonTables } = await load('reason-tables.mjs')
   const { sandboxTable } = await load('sandbox-table.mjs')
   const { eventTable } = await load('event-table.mjs')
   const files = Object.entries(jsonSchemas()).map(([name, schema]) => [
@@ -29,6 +31,8 @@ try {
   ])
   const references = {
     'docs/strategies.md': strategyTables(),
+    'docs/config.md': configTables(),
+    'docs/outcomes.md': reasonTables(),
     'docs/sandbox.md': { settings: sandboxTable() },
     'docs/notifications.md': { events: eventTable() },
   }

@@ -55,12 +55,13 @@ function without(fields: Fields, others: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name, of]) => others[name] !== of))
 }
 
-function tableOf(fields: Fields): string {
+/** One row for each field, those of sections, lists and maps of them under their path. */
+export function tableOf(fields: Fields): string {
   const rows = Object.entries(fields).flatMap(([name, schema]) => rowsOf(name, schema))
   return ['| field | value | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
 }
 
-/** A row for each field, those of sections and lists under their dotted path. */
+/** Of a map every entry has the fields below `<name>`. */
 function rowsOf(path: string, schema: unknown): readonly string[] {
   if (!(schema instanceof z.ZodType)) return []
   const core = coreOf(schema)
@@ -77,11 +78,27 @@ function rowsOf(path: string, schema: unknown): readonly string[] {
     )
     return [row(path, schema, meaning), ...inner]
   }
+  if (core instanceof z.ZodRecord) {
+    const value = coreOf(core.valueType as z.ZodType)
+    const inner =
+      value instanceof z.ZodObject
+        ? Object.entries(value.shape).flatMap(([name, field]) =>
+            rowsOf(`${path}.<${entryOf(core)}>.${name}`, field),
+          )
+        : []
+    return [row(path, schema, meaning), ...inner]
+  }
   return [row(path, schema, meaning)]
 }
 
+/** What an entry of a map is called: `symbol` of `a map of symbol: token`. */
+function entryOf(map: z.ZodType): string {
+  return /^a map of (\S+):/.exec(expectationOf(map))?.[1] ?? 'name'
+}
+
 function row(path: string, schema: z.ZodType, meaning: string): string {
-  return rowOf([`\`${path}\``, expectationOf(schema), defaultOf(schema), meaning])
+  const value = coreOf(schema) instanceof z.ZodObject ? 'a section' : expectationOf(schema)
+  return rowOf([`\`${path}\``, value, defaultOf(schema), meaning])
 }
 
 /** A row of a Markdown table. */
@@ -122,5 +139,6 @@ function isWrapper(schema: unknown): schema is Wrapper {
 function coreOf(schema: z.ZodType): unknown {
   let core: unknown = schema
   while (isWrapper(core)) core = core.unwrap()
-  return core
+  // A section that is made into something else once it is read.
+  return core instanceof z.ZodPipe && core.in instanceof z.ZodObject ? core.in : core
 }

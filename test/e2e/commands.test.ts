@@ -81,7 +81,10 @@ test('init makes a directory that validates as it stands, and replaces nothing i
     GASLESS_URL: 'https://swap.example',
     GASLESS_SPENDER: `0x${'12'.repeat(20)}`,
   }
-  const live = await run(['validate', '--no-keys', '--config', 'config/live.yaml'], { cwd: dir, env })
+  const live = await run(['validate', '--no-keys', '--config', 'config/live.yaml'], {
+    cwd: dir,
+    env,
+  })
   expect([live.code, live.stderr]).toEqual([0, ''])
 
   const own = '# mine now\n'

@@ -19,10 +19,12 @@ export const methodPrefix = textLike(/^[A-Za-z0-9_]{0,32}$/, 'letters, digits an
 export const signatureHeader = textLike(/^[A-Za-z0-9-]{1,64}$/, 'the name of an HTTP header')
 
 const contracts = section({
-  gasTank: address,
-  multicall: address,
-  trustedProposer: address,
-  trustlessProposer: address,
+  gasTank: address.describe('Holds the deposits that calls are charged to'),
+  multicall: address.describe('What batches call the accounts through'),
+  trustedProposer: address.describe('Code that an account delegates to with `proposer: trusted`'),
+  trustlessProposer: address.describe(
+    'Code that an account delegates to with `proposer: trustless`',
+  ),
 })
 
 const fallback = section({
@@ -45,7 +47,9 @@ const gasTank = section({
     below: ether.describe('Ether; below it a deposit is made'),
     amount: ether.describe('Ether of one deposit; deposits cannot be withdrawn'),
     maxPerDay: ether.describe('Ether that deposits may add up to in a day'),
-  }).optional(),
+  })
+    .optional()
+    .describe('Deposits that the daemon makes by itself; none unless it is here'),
 })
 
 function statusField(common: string) {
@@ -78,12 +82,14 @@ export const aggregatorSchema = section({
   proposer: oneOf(['trustless', 'trusted'])
     .prefault('trustless')
     .describe('trusted has no replay guard'),
-  contracts,
+  contracts: contracts.describe('Where the contracts of the service are on the chain'),
   targets: z
     .record(nameKey, address, { error: 'a map of name: address, such as { claim: "0x..." }' })
     .prefault({})
     .describe('The only contracts that a strategy may call, by name'),
-  fallback: fallback.prefault({}),
-  gasTank: gasTank.prefault({}),
-  wire: wire.prefault({}),
+  fallback: fallback
+    .prefault({})
+    .describe('What becomes of a call that the service does not execute'),
+  gasTank: gasTank.prefault({}).describe('The deposit that calls are charged to'),
+  wire: wire.prefault({}).describe('Names of this deployment of the service'),
 })

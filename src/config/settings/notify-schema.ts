@@ -70,7 +70,7 @@ const webhook = section({
 })
 
 const telegram = section({
-  token: botToken,
+  token: botToken.describe('Of the bot that writes'),
   chat: variable('the number of a chat, or @name of a channel', /^(-?\d{1,20}|@\w{4,64})$/, [
     'string',
     'integer',
@@ -92,9 +92,15 @@ const ntfy = section({
   topic: variable('up to 64 letters, digits, `_` or `-`', /^[A-Za-z0-9_-]{1,64}$/).describe(
     'Whoever knows it can read it, unless the server asks for a login',
   ),
-  token: variable('an access token, from a variable', /^\S{8,200}$/).optional(),
-  user: variable('a user name', /^[^\s:]{1,100}$/).optional(),
-  password: variable('a password, from a variable', /^[^\r\n]{1,200}$/).optional(),
+  token: variable('an access token, from a variable', /^\S{8,200}$/)
+    .optional()
+    .describe('Login at the server, instead of user and password'),
+  user: variable('a user name', /^[^\s:]{1,100}$/)
+    .optional()
+    .describe('Login at the server'),
+  password: variable('a password, from a variable', /^[^\r\n]{1,200}$/)
+    .optional()
+    .describe('Its password'),
   ...routing(EVENTS_USUAL),
 })
 
@@ -127,8 +133,8 @@ function isDecodable(part: string): boolean {
 
 const email = section({
   smtp: smtpAddress.describe('Mail server with its login; always encrypted, but on this machine'),
-  from: mailAddress,
-  to: listOf(mailAddress, 'a list of mail addresses'),
+  from: mailAddress.describe('Who the mail is from'),
+  to: listOf(mailAddress, 'a list of mail addresses').describe('Who gets it'),
   ...routing(EVENTS_USUAL),
 })
 
@@ -171,7 +177,7 @@ const digest = section({
 
 const heartbeat = section({
   url: webAddress.describe('Is asked for as long as the daemon is well'),
-  every: duration({ min: '10s', max: '1h' }).prefault('1m'),
+  every: duration({ min: '10s', max: '1h' }).prefault('1m').describe('How often'),
   startAndFail: flag
     .prefault('false')
     .describe('Also ask for /start and /fail below it, as healthchecks.io knows them'),
@@ -185,11 +191,11 @@ function receivers<Item extends z.ZodType>(item: Item, what: string) {
 export const notifySchema = section({
   timezone: timezone.prefault('UTC').describe('Zone of the times in messages, and of the digests'),
   webhooks: receivers(webhook, 'webhooks').describe('Programs of your own'),
-  telegram: receivers(telegram, 'Telegram chats'),
-  discord: receivers(chat, 'Discord webhooks'),
-  slack: receivers(chat, 'Slack webhooks'),
-  ntfy: receivers(ntfy, 'ntfy topics'),
-  email: receivers(email, 'mailboxes'),
+  telegram: receivers(telegram, 'Telegram chats').describe('Chats that a bot writes to'),
+  discord: receivers(chat, 'Discord webhooks').describe('Channels of Discord'),
+  slack: receivers(chat, 'Slack webhooks').describe('Channels of Slack'),
+  ntfy: receivers(ntfy, 'ntfy topics').describe('Push messages by ntfy'),
+  email: receivers(email, 'mailboxes').describe('Mail'),
   digest: digest.optional().describe('Summaries for receivers that hear of `digest`'),
   heartbeat: heartbeat
     .optional()

@@ -105,7 +105,9 @@ const gasless = section({
   slippageBps: integer({ min: 1, max: 2_000 })
     .prefault('50')
     .describe('Slippage in basis points for strategies that name none'),
-  routingPreference: oneOf(['auto', 'preferOwn', 'onlyOwn']).prefault('auto'),
+  routingPreference: oneOf(['auto', 'preferOwn', 'onlyOwn'])
+    .prefault('auto')
+    .describe("Whether orders prefer the service's own liquidity, or take no other"),
   approval: oneOf(['exact', 'budget', 'unlimited'])
     .prefault('budget')
     .describe('Allowance for Permit2: one order, what the limits still allow today, everything'),
@@ -116,8 +118,8 @@ const gasless = section({
     .prefault('5')
     .describe('Ceiling; the service may ask for less'),
   wire: section({
-    preferOwn: routingWord.prefault('preferOwn'),
-    onlyOwn: routingWord.prefault('onlyOwn'),
+    preferOwn: routingWord.prefault('preferOwn').describe('Its word for `preferOwn`'),
+    onlyOwn: routingWord.prefault('onlyOwn').describe('Its word for `onlyOwn`'),
   })
     .prefault({})
     .describe('The service words for the two routing preferences'),
@@ -203,7 +205,9 @@ export const settingsSchema = section({
     .describe('How much of the journal stays in stateDir'),
   strategiesDir: filePath().prefault('./strategies').describe('Directory of the strategy files'),
   http: section({
-    host: textLike(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address').prefault('127.0.0.1'),
+    host: textLike(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address')
+      .prefault('127.0.0.1')
+      .describe('Address that is listened on; there is no login, so leave it on this machine'),
     port: integer({ min: 0, max: 65_535 }).prefault('9464').describe('0 picks a free port'),
     hosts: z
       .array(textLike(/^[A-Za-z0-9._-]{1,253}$/, 'a host name, without scheme and port'), {
@@ -216,13 +220,21 @@ export const settingsSchema = section({
     .prefault({})
     .describe('Metrics, health and a page to look at, read-only'),
   log: section({
-    level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).prefault('info'),
+    level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+      .prefault('info')
+      .describe('The least that is written'),
     format: oneOf(['auto', 'json', 'pretty'])
       .prefault('auto')
       .describe('auto is pretty on a terminal and JSON elsewhere'),
-  }).prefault({}),
-  wallets: z.record(nameKey, wallet, { error: 'a map of name: wallet' }),
-  chains: z.record(nameKey, chain, { error: 'a map of name: chain' }),
+  })
+    .prefault({})
+    .describe('On standard error'),
+  wallets: z
+    .record(nameKey, wallet, { error: 'a map of name: wallet' })
+    .describe('Keys to sign with, by a name of yours; each has one source'),
+  chains: z
+    .record(nameKey, chain, { error: 'a map of name: chain' })
+    .describe('Chains and nodes to read them by, by a name of yours'),
   gasless: gasless.describe('The swap service on Base'),
   aggregator: aggregatorSchema.optional().describe('The transaction service on Ethereum'),
   tokens: z
@@ -232,7 +244,7 @@ export const settingsSchema = section({
     .record(pairKey, price, { error: 'a map of BASE/QUOTE: feed' })
     .prefault({})
     .describe('Independent prices that quotes are held against'),
-  limits: limits.prefault({}),
+  limits: limits.prefault({}).describe('What no strategy can exceed, whatever its file says'),
   paper: z
     .record(nameKey, positiveDecimal, { error: 'a map of token: amount' })
     .optional()

@@ -79,7 +79,10 @@ function sentencesOf(event: JournalEvent, context: Context): readonly string[] {
     case 'slot-closed':
       return [...reasonSentences(event), ...inputSentences(event.inputs, context.tokens)]
     case 'slots-missed':
-      return ['The daemon did not run, or was not able to attend them in time.']
+      return [
+        'The daemon did not run, or was not able to attend them in time.',
+        'For another outcome: the daemon has to run then; schedule.missed says what it makes up for.',
+      ]
     case 'permit-recorded':
       return permitSentences(event.permit, context.tokens)
     case 'call-recorded':

@@ -192,6 +192,7 @@ describe('a slot without an order', () => {
     expect(story([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
       '2 slots missed',
       '  The daemon did not run, or was not able to attend them in time.',
+      '  For another outcome: the daemon has to run then; schedule.missed says what it makes up for.',
     ])
   })
 })

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { settingsSchema } from '../../src/config/settings/schema.ts'
+import { tableOf } from './strategy-tables.ts'
+
+/** Tables of the config file's keys in Markdown: `general` of those that stand alone, then one for each section by its name. */
+export function configTables(): Readonly<Record<string, string>> {
+  const fields = Object.entries(settingsSchema.shape)
+  const alone = fields.filter(([, field]) => !hasFields(field))
+  const sections = fields.filter(([, field]) => hasFields(field))
+  return {
+    general: tableOf(Object.fromEntries(alone)),
+    ...Object.fromEntries(sections.map(([name, field]) => [name, tableOf({ [name]: field })])),
+  }
+}
+
+function hasFields(field: z.ZodType): boolean {
+  let core: unknown = field
+  while (core instanceof z.ZodOptional || core instanceof z.ZodPrefault) core = core.unwrap()
+  return core instanceof z.ZodObject || core instanceof z.ZodRecord
+}

@@ -1,0 +1,20 @@
+import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../src/domain/reason.ts'
+import { REASONS, type Reason } from '../../src/domain/reason-words.ts'
+import { rowOf } from './strategy-tables.ts'
+
+/** Tables of reasons in Markdown by the outcome that they give: the word, what it means, what has to change for another outcome. */
+export function reasonTables(): Readonly<Record<string, string>> {
+  return {
+    skipped: tableOf(SKIP_REASONS),
+    refused: tableOf(REFUSAL_REASONS),
+    failed: tableOf(FAILURE_REASONS),
+  }
+}
+
+function tableOf(reasons: readonly Reason[]): string {
+  const rows = reasons.map((reason) => {
+    const [means, change] = REASONS[reason]
+    return rowOf([`\`${reason}\``, means, change])
+  })
+  return ['| reason | because | for another outcome |', '|---|---|---|', ...rows].join('\n')
+}
