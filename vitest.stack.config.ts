@@ -1,15 +1,41 @@
 import { defineConfig } from 'vitest/config'
 
-/** The built program among the real programs it lives with: Prometheus, pm2 and Chromium. One at a time: each takes a machine. */
+const PAGE = 'test/stack/page-*.test.ts'
+
+const common = {
+  pool: 'forks',
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  teardownTimeout: 10_000,
+} as const
+
+/** The built program among the real programs it lives with: Prometheus, pm2, shells, systemd and Chromium. */
 export default defineConfig({
   test: {
-    include: ['test/stack/**/*.test.ts'],
     globalSetup: ['test/support/no-survivors.ts'],
-    pool: 'forks',
-    maxWorkers: 1,
-    fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    teardownTimeout: 10_000,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'programs',
+          include: ['test/stack/**/*.test.ts'],
+          exclude: [PAGE],
+          // They mostly wait for each other.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'page',
+          include: [PAGE],
+          // How smoothly it scrolls is looked at: nothing runs beside it.
+          maxWorkers: 1,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 })

@@ -90,8 +90,9 @@ test('a daemon that is killed takes its local chain with it within three seconds
   await daemon.killHard()
   await untilGone(evm, EVM_GONE_WITHIN_MS)
 
-  const again = start(['run', '--http-port', '0', '--for', '1s'], { cwd: dir })
-  expect((await again.ended()).code).toBe(0)
+  const again = start(['run', '--http-port', '0', ...LEASH], { cwd: dir })
+  await again.sees(/metrics at/)
+  expect((await again.stop()).code).toBe(0)
 }, 60_000)
 
 test('a terminal that interrupts the whole process group still lets orders in flight finish', async () => {
