@@ -72,7 +72,8 @@ export async function runProcess(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  child.stdin.end(options.input ?? '')
+  // What does not read its input may have ended before it was written.
+  child.stdin.on('error', () => undefined).end(options.input ?? '')
   return { code: await exitOf(child), stdout, stderr }
 }
 
