@@ -10,6 +10,10 @@ export type Io = {
   readonly stderr: NodeJS.WriteStream
   readonly env: Readonly<Record<string, string | undefined>>
   readonly pid: number
+  /** Path that the program was started by: of its file, or of a link to it. */
+  readonly startedAs: string | undefined
+  /** Asks a person for a line, which comes without blanks around it; undefined where there is nobody to ask. */
+  readonly ask: (question: string) => Promise<string | undefined>
   /** Asks a person for a yes or no; undefined where there is nobody to ask. */
   readonly confirm: (question: string) => Promise<boolean | undefined>
   /** Tells a supervisor that the daemon is up (pm2's wait_ready). */

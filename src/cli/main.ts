@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander'
 import { OperatorError } from '../domain/errors.ts'
+import { createAsking } from './asking.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
 import { createProgram } from './program/root.ts'
 import { createSignals } from './signals.ts'
@@ -11,17 +12,8 @@ const io: Io = {
   stderr: process.stderr,
   env: process.env,
   pid: process.pid,
-  async confirm(question) {
-    if (process.stdin.isTTY !== true) return undefined
-    const { createInterface } = await import('node:readline/promises')
-    // Not to stdout, which may be going into a file.
-    const asking = createInterface({ input: process.stdin, output: process.stderr })
-    try {
-      return /^y(es)?$/i.test((await asking.question(`${question} [y/N] `)).trim())
-    } finally {
-      asking.close()
-    }
-  },
+  startedAs: process.argv[1],
+  ...createAsking(process),
   signalReady: () => process.send?.('ready'),
   onHangup: signals.onHangup,
   onSignal: signals.onSignal,

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Settings } from '../domain/settings.ts'
+import { shellWord } from '../domain/shell-word.ts'
 import type { CustomStrategy, Strategy } from '../domain/strategy.ts'
 import { codeOf } from './yaml/files.ts'
 import { type Problem, problemOf } from './yaml/problem.ts'
@@ -136,10 +137,10 @@ class Search {
     const remedies = new Set<string>()
     for (const [path, { expected }] of more) {
       this.found.delete(path)
-      remedies.add(expected.slice(0, -quoted(path).length).replace(' ', ' -R '))
+      remedies.add(expected.slice(0, -shellWord(path).length).replace(' ', ' -R '))
     }
     const message = `${more.length} more in this directory are as loose`
-    const expected = [...remedies].map((remedy) => `${remedy}${quoted(dir)}`).join('; ')
+    const expected = [...remedies].map((remedy) => `${remedy}${shellWord(dir)}`).join('; ')
     this.found.set(`${dir}/`, problemOf({ file: dir, message, expected }))
   }
 
@@ -195,13 +196,8 @@ class Search {
 
   #report(file: string, message: string, remedy: string): void {
     if (this.found.has(file)) return
-    this.found.set(file, problemOf({ file, message, expected: `${remedy} ${quoted(file)}` }))
+    this.found.set(file, problemOf({ file, message, expected: `${remedy} ${shellWord(file)}` }))
   }
-}
-
-/** As a shell takes it. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 /** Undefined for what is not there, any more or at all; what may not even be looked at is somebody else's trouble to tell. */

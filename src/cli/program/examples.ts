@@ -45,7 +45,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tranched export > trades.csv',
     'tranched export --format koinly --since 2026-01-01 > koinly.csv',
   ],
-  init: ['tranched init my-trades'],
+  init: [
+    'tranched init my-trades',
+    'tranched init my-trades --kinds dca,threshold --mode dry-run --yes',
+    'tranched init my-trades --kinds all --force',
+  ],
   sandbox: [
     'tranched sandbox --config-out config/sandbox-live.yaml --keep',
     'tranched sandbox --settings sandbox.yaml --for 10m',

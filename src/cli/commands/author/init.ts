@@ -1,69 +1,83 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { type AnswerFlags, type Answers, gatherAnswers } from './init/answers.ts'
+import { type Content, contentsOf } from './init/contents.ts'
+import {
+  cdLines,
+  configSteps,
+  programName,
+  type Steps,
+  sandboxSteps,
+  variablesOf,
+} from './init/next.ts'
+import { strategiesThatAreOn } from './init/on.ts'
+import { type Written, writeFolder } from './init/write.ts'
 
-/** What `init` writes, and the file of this package that it is a copy of. */
-const FILES: readonly (readonly [to: string, from: string])[] = [
-  ['config/live.yaml', 'config/live.example.yaml'],
-  ['config/sandbox.yaml', 'config/sandbox.yaml'],
-  ['strategies/weekly-eth.yaml', 'strategies/weekly-eth.yaml'],
-  ['strategies/sandbox/buy-weth.yaml', 'strategies/sandbox/buy-weth.yaml'],
-  ['ecosystem.config.cjs', 'ecosystem.config.cjs'],
-]
+export type InitOptions = AnswerFlags & { readonly force?: boolean }
 
-/** In live mode nobody else may write what says what is signed. */
-const FILE_MODE = 0o644
-const DIRECTORY_MODE = 0o755
-
-/** Private keys and state belong in no repository. */
-const IGNORED = 'keys/\ndata/\n'
-
-/** `tranched init`: a directory to start from. Never overwrites a file. */
-export async function init(options: { dir: string; json?: boolean }, io: Io): Promise<ExitCode> {
-  const dir = resolve(options.dir)
-  const root = packageRoot()
-  const written: string[] = []
-  const kept: string[] = []
-  for (const [to, from] of FILES) {
-    const target = join(dir, to)
-    await mkdir(dirname(target), { recursive: true, mode: DIRECTORY_MODE })
-    const text = await readFile(join(root, from), 'utf8')
-    ;(await writeNew(target, text)) ? written.push(to) : kept.push(to)
+/** `tranched init`: a folder to start from. Asks on a terminal what no flag answers, and keeps what is there. */
+export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
+  const answered = await gatherAnswers(options, io)
+  if (!answered.ok) {
+    io.stderr.write(`${answered.text}\n`)
+    return EXIT.usage
   }
-  await mkdir(join(dir, 'keys'), { recursive: true, mode: 0o700 })
-  if (await writeNew(join(dir, '.gitignore'), IGNORED)) written.push('.gitignore')
-  if (options.json) printJson(io, { dir, written, kept })
-  else io.stdout.write(textOf(dir, written, kept))
+  const { answers } = answered
+  const root = packageRoot()
+  const contents = await contentsOf(answers, (path) => readFile(join(root, path), 'utf8'))
+  const dir = resolve(answers.dir)
+  const done = await writeFolder(dir, contents, { force: options.force === true })
+  const on = answers.mode === 'live' ? await strategiesThatAreOn(dir) : []
+  const steps = stepsOf(answers, { contents, program: programName(io, dir) })
+  if (options.json) {
+    const { written, kept, saved, appended } = done
+    printJson(io, {
+      dir,
+      written,
+      kept: kept.map(({ file }) => file),
+      ...(saved.length === 0 ? {} : { saved }),
+      ...(appended === undefined ? {} : { appended }),
+      ...(on.length === 0 ? {} : { on }),
+      next: steps.flatMap(({ lines }) => lines),
+    })
+    return EXIT.done
+  }
+  const lines = [
+    `in ${dir}:`,
+    ...outcomeLines(done),
+    ...on.map((file) => `  on     ${file}: config/live.yaml trades it with real money`),
+    ...steps.flatMap(({ said, lines }) => ['', ...said, '', ...lines.map((line) => `  ${line}`)]),
+  ]
+  io.stdout.write(`${lines.join('\n')}\n`)
   return EXIT.done
 }
 
-function textOf(dir: string, written: readonly string[], kept: readonly string[]): string {
-  const lines = [`in ${dir}:`]
-  for (const file of written) lines.push(`  wrote ${file}`)
-  for (const file of kept) lines.push(`  kept  ${file} (it was there already)`)
-  lines.push(
-    '',
-    'Next: tranched run --config config/sandbox.yaml    rehearse, no key and no network',
-    '      tranched wallet new --out keys/trader.json   then fill in config/live.yaml',
-    '      tranched validate --config config/live.yaml',
-  )
-  return `${lines.join('\n')}\n`
+function outcomeLines({ written, kept, saved, appended }: Written): readonly string[] {
+  return [
+    ...written.map((file) => `  wrote  ${file}`),
+    ...kept.map(({ file, why }) => `  kept   ${file} (${why})`),
+    ...saved.map((file) => `  saved  ${file}, as it was before`),
+    ...(appended === undefined ? [] : [`  added  to .gitignore: ${appended.join(' ')}`]),
+  ]
 }
 
-async function writeNew(file: string, text: string): Promise<boolean> {
-  try {
-    await writeFile(file, text, { flag: 'wx', mode: FILE_MODE })
-    return true
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
-    throw error
-  }
+/** Begins where the reader is. */
+function stepsOf(
+  { dir, mode }: Answers,
+  { contents, program }: { readonly contents: readonly Content[]; readonly program: string },
+): readonly Steps[] {
+  const first = sandboxSteps(program)
+  const rehearsal = { ...first, lines: [...cdLines(dir, process.cwd()), ...first.lines] }
+  const config = `config/${mode}.yaml`
+  const variables = variablesOf(contents.find(({ to }) => to === config)?.text ?? '')
+  return mode === 'sandbox' ? [rehearsal] : [rehearsal, configSteps(program, { config, variables })]
 }
 
 /** The directory of this package, whether the code runs from its sources or from the bundle. */
-export function packageRoot(): string {
+function packageRoot(): string {
   let dir = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(dir, 'package.json'))) {
     const parent = dirname(dir)

@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { shellWord } from '../../../domain/shell-word.ts'
 import type { Sandbox } from '../../../sandbox/sandbox.ts'
 
 /** What `tranched sandbox --json` prints: where everything is. URLs end without a slash. */
@@ -135,14 +136,9 @@ function nextSteps(config: string, { isResumed }: SandboxReport): readonly strin
 /** A command that can be copied; a long one is continued on a line of its own. */
 function command(words: string, config: string): readonly string[] {
   const start = `  tranched ${words}`
-  const file = `--config ${quoted(config)}`
+  const file = `--config ${shellWord(config)}`
   const whole = `${start} ${file}`
   return whole.length <= COLUMNS ? [whole] : [`${start} \\`, `    ${file}`]
-}
-
-/** A path as a shell takes it for one word. */
-function quoted(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }
 
 function shortest(path: string, workingDirectory: string): string {
