@@ -1,6 +1,7 @@
 // A strategy of one's own: an ES module with a `schema` for its params and a pure `decide`. Its types are in tranched.d.ts.
 
 /** @typedef {{ spend: string, discount: number, samples: number }} Params What `schema` makes of the file's `params` */
+/** @typedef {'USDC' | 'WETH'} Tokens As the file names them */
 
 /**
  * Params come as the text of the YAML file, so that no number is rounded on its way. The daemon hands its own zod in.
@@ -23,9 +24,10 @@ const SCALE = 10n ** 18n
 /**
  * Pure and synchronous: everything that it may depend on is in `view`, and what it wants to remember it returns.
  *
- * @type {import('./tranched.d.ts').Decide<Params, 'USDC' | 'WETH'>}
+ * @param {import('./tranched.d.ts').View<Params, Tokens>} view
+ * @returns {import('./tranched.d.ts').Answer<Tokens>}
  */
-export const decide = (view) => {
+export function decide(view) {
   const price = view.prices['USDC/WETH']
   if (price === undefined) return { skip: 'no price of WETH' }
   const now = (price.num * SCALE) / price.den

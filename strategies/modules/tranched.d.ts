@@ -50,15 +50,14 @@ export type Orders<Tokens extends string = string> = {
   readonly memory?: Memory
   /** Replaces it once every order is filled. */
   readonly memoryOnFill?: Memory
+  readonly skip?: never
 }
 
 /** Why nothing is traded. */
-export type Skip = { readonly skip: string; readonly memory?: Memory }
+export type Skip = { readonly skip: string; readonly memory?: Memory; readonly orders?: never }
 
-/** The `decide` of a module: pure and synchronous. */
-export type Decide<Params = unknown, Tokens extends string = string> = (
-  view: View<Params, Tokens>,
-) => Orders<Tokens> | Skip
+/** What `decide` gives back; it is pure and synchronous. */
+export type Answer<Tokens extends string = string> = Orders<Tokens> | Skip
 
 declare global {
   /** All of it goes to the daemon's log at level `debug`. */

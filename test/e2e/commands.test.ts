@@ -66,35 +66,6 @@ test('--json keeps stdout for data and moves the log to stderr', async () => {
   expect(stderr).toMatch(/strategy buy-weth/)
 }, 60_000)
 
-test('init makes a directory that validates as it stands, and replaces nothing in it later', async () => {
-  const dir = temporaryDirectory()
-  const made = await run(['init'], { cwd: dir })
-  expect([made.code, made.stderr]).toEqual([0, ''])
-  expect(made.stdout).toMatch(/wrote config\/sandbox\.yaml/)
-  expect(readFileSync(join(dir, '.gitignore'), 'utf8')).toMatch(/^keys\/$/m)
-  expect(statSync(join(dir, 'keys')).mode & 0o777).toBe(0o700)
-  const validated = await run(['validate'], { cwd: dir })
-  const counted = /ok \(mode sandbox, 1 strategy of strategies\/sandbox, 1 enabled\)/
-  expect([validated.code, validated.stdout]).toEqual([0, expect.stringMatching(counted)])
-  const env = {
-    BASE_RPC_URL: 'https://rpc.example',
-    GASLESS_URL: 'https://swap.example',
-    GASLESS_SPENDER: `0x${'12'.repeat(20)}`,
-  }
-  const live = await run(['validate', '--no-keys', '--config', 'config/live.yaml'], {
-    cwd: dir,
-    env,
-  })
-  expect([live.code, live.stderr]).toEqual([0, ''])
-
-  const own = '# mine now\n'
-  writeFileSync(join(dir, 'config/live.yaml'), own)
-  const again = await run(['init', '--json'], { cwd: dir })
-  expect(again.code).toBe(0)
-  expect(JSON.parse(again.stdout)).toMatchObject({ written: [] })
-  expect(readFileSync(join(dir, 'config/live.yaml'), 'utf8')).toBe(own)
-}, 30_000)
-
 test('--version prints the version of the package, and every command explains itself', async () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const { code, stdout } = await run(['--version'])

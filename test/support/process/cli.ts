@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The program as it is shipped. TRANCHED_BIN puts another build of it to the test. */
-const PROGRAM = process.env['TRANCHED_BIN'] ?? join(ROOT, 'dist/tranched.js')
+export const PROGRAM = process.env['TRANCHED_BIN'] ?? join(ROOT, 'dist/tranched.js')
 const CONTAINED = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
 /** Longer than the stale period of a lock. */
 const SEEN_WITHIN_MS = 50_000

@@ -13,7 +13,8 @@ export async function strategiesThatAreOn(dir: string): Promise<readonly string[
   const on: string[] = []
   for (const name of names.sort()) {
     const file = `${FOLDER}/${name}`
-    const text = await readFile(join(dir, file), 'utf8')
+    // What cannot be read is not known to be off.
+    const text = await readFile(join(dir, file), 'utf8').catch(() => '')
     if (!/^enabled: +false\b/m.test(text)) on.push(file)
   }
   return on

@@ -1,5 +1,5 @@
 import { lstat, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
-import { dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { codeOf } from '../../../../config/yaml/files.ts'
 import type { Content } from './contents.ts'
 import { missingRules, withRules } from './ignored.ts'
@@ -60,10 +60,10 @@ export async function writeFolder(
 
 async function writeOne(dir: string, { to, text }: Content, force: boolean): Promise<Outcome> {
   const file = join(dir, to)
-  await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE })
-  const untouched = await untouchedAround(dir, file)
+  const untouched = await untouchedAround(dir, dirname(file))
   if (untouched !== undefined)
     return { tag: 'kept', why: `it would lie in ${untouched}/, where nothing is written` }
+  await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE })
   if (await writeNew(file, text)) return { tag: 'written' }
   if (!force) return { tag: 'kept', why: WAS_THERE }
   if (!(await lstat(file)).isFile()) return { tag: 'kept', why: 'it is no regular file' }
@@ -84,16 +84,24 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** The directory that nothing is written in, where a link leads a file's own directory into one. */
-async function untouchedAround(dir: string, file: string): Promise<string | undefined> {
-  const place = await realpath(dirname(file))
+/** The directory that nothing is written in, where a link leads a folder of files into it. */
+async function untouchedAround(dir: string, folder: string): Promise<string | undefined> {
+  const place = await placeOf(folder)
   for (const name of UNTOUCHED) {
-    const real = await realpath(join(dir, name)).catch((error) => void codeOf(error))
-    if (real === undefined) continue
-    const way = relative(real, place)
+    const way = relative(await placeOf(join(dir, name)), place)
     if (way !== '..' && !way.startsWith(`..${sep}`)) return name
   }
   return undefined
+}
+
+/** Where links lead, also to what is not there yet. */
+async function placeOf(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+    return join(await placeOf(dirname(path)), basename(path))
+  }
 }
 
 type Ignored =

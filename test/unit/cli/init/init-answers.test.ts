@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { strategyKinds } from '../../../../src/config/strategies/schema.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { filesIn, initFor } from './init-fixture.ts'
+
+const strategiesOf = (dir: string) =>
+  filesIn(dir).filter((file) => /^strategies\/(sandbox\/)?[\w-]+\.yaml$/.test(file))
+
+test('with nobody to ask it takes what is usual: one strategy for the sandbox, and one for a live config', async () => {
+  const dir = temporaryDirectory()
+  const said = await initFor({ dir })
+  expect([said.code, said.stderr]).toEqual([0, ''])
+  expect(strategiesOf(dir)).toEqual([
+    'strategies/sandbox/buy-weth.yaml',
+    'strategies/weekly-eth.yaml',
+  ])
+  expect(existsSync(join(dir, 'config/live.yaml'))).toBe(true)
+})
+
+test('on a terminal it asks for folder, kinds and mode, and Enter takes what is usual', async () => {
+  const dir = temporaryDirectory()
+  const { code, questions } = await initFor(
+    { dir: undefined },
+    { answers: [dir, 'twap, call', 'dry-run'] },
+  )
+  expect(code).toBe(0)
+  expect(questions.map((each) => each.split('\n').at(-1))).toEqual([
+    'Folder to write into [.]: ',
+    'Which of them, with commas between, or all [dca]: ',
+    'Which of them [live]: ',
+  ])
+  expect(strategiesOf(dir)).toEqual([
+    ...['strategies/claim-weekly.yaml', 'strategies/sandbox/call.yaml'],
+    ...['strategies/sandbox/twap.yaml', 'strategies/twap-day.yaml'],
+  ])
+  expect(existsSync(join(dir, 'config/dry-run.yaml'))).toBe(true)
+  expect(existsSync(join(dir, 'config/live.yaml'))).toBe(false)
+
+  const other = temporaryDirectory()
+  await initFor({ dir: other }, { answers: ['', ''] })
+  const usual = temporaryDirectory()
+  await initFor({ dir: usual })
+  expect(filesIn(other)).toEqual(filesIn(usual))
+})
+
+test('it asks only what no flag answers, and nothing with --yes or --json', async () => {
+  const ask = async (options: Parameters<typeof initFor>[0]) =>
+    (await initFor({ dir: temporaryDirectory(), ...options }, { answers: ['', '', ''] })).questions
+  expect(await ask({ mode: 'sandbox' })).toEqual([expect.stringContaining('Kinds of strategies')])
+  expect(await ask({ kinds: 'dca' })).toEqual([expect.stringContaining("beside the sandbox's")])
+  expect(await ask({ kinds: 'dca', mode: 'live' })).toEqual([])
+  expect(await ask({ yes: true })).toEqual([])
+  expect(await ask({ json: true })).toEqual([])
+})
+
+test('the wizard tells of every kind that there is, and `all` means each of them', async () => {
+  const dir = temporaryDirectory()
+  const { questions } = await initFor({ dir }, { answers: ['all', 'live'] })
+  for (const kind of Object.keys(strategyKinds))
+    expect(questions[0]).toMatch(new RegExp(`^ {2}${kind} `, 'm'))
+  expect(strategiesOf(dir)).toHaveLength(2 * Object.keys(strategyKinds).length)
+})
+
+test.each([
+  [
+    { kinds: 'dca,treshold' },
+    'flag --kinds: there is no kind of strategy called treshold\n' +
+      '  expected: one or more of: dca, rebalance, threshold, twap, call, custom; or all\n' +
+      '  did you mean `threshold`?\n',
+  ],
+  [{ kinds: 'dca,,twap' }, /^flag --kinds: a name is missing\n {2}expected: .*\n$/],
+  [{ kinds: '' }, /^flag --kinds: a name is missing/],
+  [{ kinds: 'constructor' }, /no kind of strategy called constructor/],
+  [
+    { mode: 'dryrun' },
+    'flag --mode: there is no mode called dryrun\n' +
+      '  expected: one of: live, dry-run, sandbox\n  did you mean `dry-run`?\n',
+  ],
+])('a flag with %j is refused before anything is asked or written', async (flags, told) => {
+  const dir = join(temporaryDirectory(), 'bot')
+  const { code, stderr, stdout, questions } = await initFor({ dir, ...flags }, { answers: [] })
+  expect([code, stdout, questions]).toEqual([2, '', []])
+  if (typeof told === 'string') expect(stderr).toBe(told)
+  else expect(stderr).toMatch(told)
+  expect(existsSync(dir)).toBe(false)
+})
+
+test('a wrong answer is told and asked again, three times at most', async () => {
+  const dir = join(temporaryDirectory(), 'bot')
+  const twice = await initFor({ dir, mode: 'sandbox' }, { answers: ['dcaa', 'twap'] })
+  expect([twice.code, twice.questions.length]).toEqual([0, 2])
+  expect(twice.stderr).toContain('did you mean `dca`?')
+  expect(strategiesOf(dir)).toEqual(['strategies/sandbox/twap.yaml'])
+
+  const other = join(temporaryDirectory(), 'bot')
+  const never = await initFor({ dir: other, mode: 'sandbox' }, { answers: ['a', 'b', 'c', 'd'] })
+  expect([never.code, never.questions.length]).toEqual([2, 3])
+  expect(existsSync(other)).toBe(false)
+})

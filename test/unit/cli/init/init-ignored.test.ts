@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { initFor } from './init-fixture.ts'
+
+const SECRETS = [
+  ...['keys/trader.json', 'keys/trader.pass', 'data/live/state.json', 'config/x.pass'],
+  ...['trader.anchor', 'elsewhere/trader.anchor', '.env'],
+]
+const RULES = ['keys/', 'data/', '*.pass', '*.anchor', '.env']
+
+/** What git itself would commit of these. */
+function committable(dir: string): readonly string[] {
+  execFileSync('git', ['init', '--quiet'], { cwd: dir })
+  return SECRETS.filter((file) => {
+    try {
+      execFileSync('git', ['check-ignore', '--quiet', file], { cwd: dir })
+      return false
+    } catch {
+      return true
+    }
+  })
+}
+
+async function initBeside(present: string) {
+  const dir = temporaryDirectory()
+  const file = join(dir, '.gitignore')
+  writeFileSync(file, present)
+  const { stdout } = await initFor({ dir, json: true })
+  const { appended, kept } = JSON.parse(stdout) as { appended?: string[]; kept: string[] }
+  return { dir, appended, kept, text: readFileSync(file, 'utf8') }
+}
+
+test('a new .gitignore keeps keys, state, passwords, anchors and .env out of a repository', async () => {
+  const dir = temporaryDirectory()
+  expect(committable(dir)).toEqual(SECRETS)
+  const { stdout } = await initFor({ dir, json: true })
+  expect(JSON.parse(stdout).written).toContain('.gitignore')
+  expect(JSON.parse(stdout)).not.toHaveProperty('appended')
+  expect(committable(dir)).toEqual([])
+})
+
+test.each([
+  ['that is empty', '', RULES],
+  ['of an earlier version', 'keys/\ndata/\n', ['*.pass', '*.anchor', '.env']],
+  ['without an end of its last line', 'node_modules', RULES],
+  ['of another system', 'keys\r\ndata\r\n', ['*.pass', '*.anchor', '.env']],
+  ['that speaks of it only', '# keys/\n#data/\nkeys.txt\nmy-data/\n', RULES],
+  [
+    'that keeps out what is inside alone',
+    'keys/*\n!keys/trader.json\n/data/\n',
+    ['keys/', ...RULES.slice(2)],
+  ],
+  [
+    'that takes something back',
+    [...RULES, '!keys/', '!*.pass', '!.env'].join('\n'),
+    ['keys/', '*.pass', '.env'],
+  ],
+])('a .gitignore %s is given what it lacks, and told so', async (_, present, appended) => {
+  const done = await initBeside(present)
+  expect(done.appended).toEqual(appended)
+  expect(done.text.startsWith(present)).toBe(true)
+  expect(committable(done.dir)).toEqual([])
+  const told = await initFor({ dir: done.dir, json: true })
+  expect(JSON.parse(told.stdout)).not.toHaveProperty('appended')
+})
+
+test('a .gitignore that covers all of it, in whatever words, is kept as it is', async () => {
+  const present = '/keys\n**/data/\n**/*.pass\n*.anchor\n.env*\n!.env.example\n'
+  const { appended, kept, text, dir } = await initBeside(present)
+  expect(appended).toBeUndefined()
+  expect(kept).toContain('.gitignore')
+  expect(text).toBe(present)
+  expect(committable(dir)).toEqual([])
+})
+
+test('a person is told which lines were added', async () => {
+  const dir = temporaryDirectory()
+  writeFileSync(join(dir, '.gitignore'), 'keys/\ndata/\n')
+  const { stdout } = await initFor({ dir })
+  expect(stdout).toMatch(/^ {2}added +to \.gitignore: \*\.pass \*\.anchor \.env$/m)
+})

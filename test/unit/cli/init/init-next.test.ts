@@ -1,0 +1,70 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cdLines, programName, variablesOf } from '../../../../src/cli/commands/author/init/next.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { initFor } from './init-fixture.ts'
+
+test.each([
+  ['my-bot', ['cd my-bot']],
+  ['/srv/my-bot', ['cd /srv/my-bot']],
+  ['../my bots', ["cd '../my bots'"]],
+  ["it's", ["cd 'it'\\''s'"]],
+  ['-x', ['cd ./-x']],
+  ['.', []],
+  ['/home/me', []],
+  ['../me/', []],
+])('to get into %j the reader types %j', (dir, lines) => {
+  expect(cdLines(dir, '/home/me')).toEqual(lines)
+})
+
+test('the program is called as it was started, where that can be told', () => {
+  const top = temporaryDirectory()
+  const [bot, program] = [join(top, 'my-bot'), join(top, 'dist/tranched.js')]
+  for (const folder of ['my-bot', 'dist', 'bin']) mkdirSync(join(top, folder))
+  writeFileSync(program, '')
+  symlinkSync(program, join(top, 'bin/tranched'))
+  const named = (startedAs: string | undefined, PATH?: string) =>
+    programName({ startedAs, env: { PATH } }, bot)
+  expect(named(join(top, 'bin/tranched'), `/usr/bin:${join(top, 'bin')}`)).toBe('tranched')
+  expect(named(undefined)).toBe('tranched')
+  expect(named('/home/me/node_modules/.bin/tranched')).toBe('npx tranched')
+  expect(named(program)).toBe('node ../dist/tranched.js')
+  // A link that no shell finds by its name.
+  expect(named(join(top, 'bin/tranched'), '/usr/bin')).toBe('node ../dist/tranched.js')
+})
+
+test('a config takes the variables that it states, and none of its comments', () => {
+  const text = `a: "\${ONE}" # or \${TWO}\n# b: "\${THREE}"\n  c: ["\${FOUR}", "\${ONE}"]\n`
+  expect(variablesOf(text)).toEqual(['ONE', 'FOUR'])
+})
+
+test('what comes next is told as lines alone, to programs and to people the same', async () => {
+  const dir = temporaryDirectory()
+  const data = JSON.parse((await initFor({ dir, json: true })).stdout)
+  expect(data.dir).toBe(dir)
+  expect(data.next).toEqual([
+    `cd ${dir}`,
+    'tranched validate',
+    'tranched run',
+    'tranched report',
+    '(umask 077; set -C; head -c 24 /dev/urandom | base64 > keys/trader.pass)',
+    'tranched wallet new --out keys/trader.json --password-file keys/trader.pass',
+    'tranched validate --config config/live.yaml',
+    'tranched doctor --config config/live.yaml',
+  ])
+  const { stdout } = await initFor({ dir })
+  expect([...stdout.matchAll(/\n\n((?: {2}.+\n)+)/g)].flatMap(([, block]) => lines(block))).toEqual(
+    data.next,
+  )
+  expect(stdout).toContain('It takes BASE_RPC_URL, GASLESS_URL and GASLESS_SPENDER from')
+  const none = JSON.parse((await initFor({ dir, mode: 'sandbox', json: true })).stdout)
+  expect(none.next).toEqual(data.next.slice(0, 4))
+})
+
+function lines(block = ''): readonly string[] {
+  return block
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trim())
+}
