@@ -98,6 +98,10 @@ test('an installed program begins with an empty folder and trades in what init w
   )
   await done(directory.path, 'tranched init my-bot')
   expect(await done(bot, 'tranched validate')).toMatch(/ok \(mode sandbox, 1 strategy/)
+  // All that init may copy is in the package.
+  await done(directory.path, 'tranched init every-kind --kinds all')
+  const everyKind = join(directory.path, 'every-kind')
+  expect(await done(everyKind, 'tranched validate')).toMatch(/6 strategies .*, 6 enabled/)
   const output = await done(bot, 'tranched run --for 8s --http-port 0')
   expect(output).toMatch(/"event":"filled"/)
   expect(output).toMatch(/stopped, nothing left open/)
