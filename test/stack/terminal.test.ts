@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { shell } from '../support/process/shell.ts'
+
+test('init asks on a terminal, and Ctrl-C there ends it with nothing written', async () => {
+  const { home, type } = shell()
+  const begin = "script --quiet --return --command 'tranched init' /dev/null"
+  const folder = /Folder to write into \[\.\]: /
+  const broken = await type(begin, [{ to: folder, type: '\u0003' }])
+  expect(broken).toMatchObject({ code: 1, output: expect.stringContaining('broken off: nothing') })
+  expect(await type('ls')).toEqual({ code: 0, output: 'bin\n' })
+  const done = await type(begin, [
+    { to: folder, type: 'bot\r' },
+    { to: /or all \[dca\]: /, type: 'twap\r' },
+    { to: /Which of them \[live\]: /, type: '\r' },
+  ])
+  expect(done).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('wrote  config/live.yaml'),
+  })
+  expect((await type('ls bot/strategies')).output).toContain('twap-day.yaml')
+  expect(readFileSync(join(home, 'bot/config/live.yaml'), 'utf8')).toContain('mode: live')
+}, 30_000)
