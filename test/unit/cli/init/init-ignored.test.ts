@@ -53,15 +53,17 @@ test.each([
     'keys/*\n!keys/trader.json\n/data/\n',
     ['keys/', ...RULES.slice(2)],
   ],
+  ['that lists what is not kept out', `${RULES.join('\n')}\n*\n!*/\n!*.md\n`, RULES],
   [
     'that takes something back',
-    [...RULES, '!keys/', '!*.pass', '!.env'].join('\n'),
+    [...RULES, '!keys/', '!config/x.pass', '!.env'].join('\n'),
     ['keys/', '*.pass', '.env'],
   ],
 ])('a .gitignore %s is given what it lacks, and told so', async (_, present, appended) => {
   const done = await initBeside(present)
   expect(done.appended).toEqual(appended)
   expect(done.text.startsWith(present)).toBe(true)
+  expect(done.text.split(/\r?\n/)).toEqual(expect.arrayContaining(present.split(/\r?\n/)))
   expect(committable(done.dir)).toEqual([])
   const told = await initFor({ dir: done.dir, json: true })
   expect(JSON.parse(told.stdout)).not.toHaveProperty('appended')

@@ -22,11 +22,12 @@ export function missingRules(text: string): readonly string[] {
   }).map(({ rule }) => rule)
 }
 
-/** Whether a line makes git look again at something that a rule keeps out. */
+/** Whether a line may make git look again at something that a rule keeps out; of one with wildcards it is taken for granted. */
 function takesBack(line: string, rule: string): boolean {
-  const pattern = line.slice(1).replace(/^(\*\*)?\//, '')
-  if (rule.startsWith('*')) return pattern === '*' || pattern.endsWith(rule.slice(1))
-  return pattern === '*' || pattern.replace(/\/$/, '') === rule.replace(/\/$/, '')
+  const pattern = line.slice(1)
+  if (/[*?[]/.test(pattern)) return true
+  if (rule.startsWith('*')) return pattern.endsWith(rule.slice(1))
+  return pattern.replace(/^\/|\/$/g, '') === rule.replace(/\/$/, '')
 }
 
 /** The text with rules at its end, where they count most. */
