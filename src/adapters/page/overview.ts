@@ -1,7 +1,7 @@
 import { capsOf } from '../../domain/book/caps.ts'
 import type { DaemonState } from '../../domain/book/state.ts'
 import type { AccountLimits, Finality, Mode } from '../../domain/settings.ts'
-import type { Strategy } from '../../domain/strategy.ts'
+import { makesCalls, type Strategy } from '../../domain/strategy.ts'
 import type { Token } from '../../domain/token.ts'
 import { ETHER } from '../../domain/token.ts'
 import { formatAmount } from '../../domain/units.ts'
@@ -53,7 +53,7 @@ export function overviewOf(parts: OverviewParts): Omit<Overview, 'revision' | 'a
     wallets: parts.wallets,
     ...parts.valued,
     profit: profitOf(sightings.profit),
-    gasTank: gasTankOf(parts.gasTank, sightings.gasTank),
+    gasTank: gasTankOf(parts, sightings.gasTank),
     limits: limitRows(capsOf(state, { strategies: enabled, account, tokens, nowMs })),
     orders: orders.rows,
     counts: {
@@ -93,15 +93,19 @@ function profitOf(seen: Sightings['profit']): ProfitRow | null {
 
 const NOTHING = { balance: null, outstanding: null, available: null, runwaySeconds: null }
 
+/** Nothing where a run has no use for it, and so never asks. */
 function gasTankOf(
-  configured: OverviewParts['gasTank'],
+  { gasTank: configured, strategies, mode }: OverviewParts,
   seen: SeenGasTank | undefined,
 ): GasTankRow | null {
   if (configured === undefined) return null
   const { account, alertBelowWei } = configured
   const alertBelow = alertBelowWei === undefined ? null : ether(alertBelowWei)
-  if (seen === undefined)
-    return { account, ...NOTHING, alertBelow, unknown: 'it was not asked for yet' }
+  if (seen === undefined) {
+    const isAsked =
+      mode !== 'dry-run' && strategies.some((each) => each.enabled && makesCalls(each))
+    return isAsked ? { account, ...NOTHING, alertBelow, unknown: 'it was not asked for yet' } : null
+  }
   if (seen.tag === 'unknown') return { account, ...NOTHING, alertBelow, unknown: seen.why }
   const { balance, outstanding, runwaySeconds } = seen.tank
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Change, Overview, StrategyRow } from '../../../../src/adapters/page/model.ts'
 import type { Observation } from '../../../../src/domain/observation.ts'
-import { aStrategy } from '../../../support/builders.ts'
+import { aCall, aStrategy } from '../../../support/builders.ts'
 import { type APage, aPage, said } from '../../../support/page/a-page.ts'
 import {
   BOUND,
@@ -135,6 +135,25 @@ describe('after a restart', () => {
     expect(daemon.warnings).toEqual([expect.stringMatching(/^the page does not show everything: /)])
   })
 })
+
+test.each([
+  ['a live run with calls', { strategies: [aCall()], settings: {} }, true],
+  [
+    'a live run whose calls are off',
+    { strategies: [aCall({ enabled: false })], settings: {} },
+    false,
+  ],
+  ['a live run without calls', { strategies: [aStrategy()], settings: {} }, false],
+  ['a dry-run', { strategies: [aCall()], settings: { mode: 'dry-run' } }, false],
+] as const)(
+  'a GasTank that was not asked for is shown to %s as unknown, if it will ask',
+  async (_, files, isShown) => {
+    const { page } = await aPage(files)
+    const { gasTank } = await said<Overview>(page.overview())
+    const unknown = { account: 'operator', available: null, unknown: 'it was not asked for yet' }
+    expect(gasTank).toEqual(isShown ? expect.objectContaining(unknown) : null)
+  },
+)
 
 test('an observer that fails is told once, and throws nothing into who tells it', async () => {
   const { page, warnings } = await aPage({ input: { now: brokenClock() } })

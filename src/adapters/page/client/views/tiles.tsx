@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Overview, StrategyRow } from '../../model.ts'
+import type { GasTankRow, Overview, StrategyRow } from '../../model.ts'
 import { coursesOf, extentOf } from '../chart/course.ts'
 import { isLow, runwayText } from '../parts/gas-tank.tsx'
 import { Ago, Unknown, Until } from '../parts/words.tsx'
@@ -50,11 +50,17 @@ export function Tiles({ overview }: { overview: Overview }) {
             )
           }
         >
-          {runwayText(gasTank) === undefined ? 'available' : `lasts ${runwayText(gasTank)}`}
+          {fundsText(gasTank)}
         </Tile>
       )}
     </dl>
   )
+}
+
+function fundsText(gasTank: GasTankRow): string {
+  if (gasTank.available === null) return 'see what is wrong'
+  const runway = runwayText(gasTank)
+  return runway === undefined ? 'available' : `lasts ${runway}`
 }
 
 function others({ strategies, active, paused }: Overview['counts']): string {
@@ -129,15 +135,15 @@ function ProfitTile({ overview: { profit } }: { overview: Overview }) {
   const { token, realised, unrealised } = profit
   return (
     <Tile
-      title={`Profit, ${token}`}
+      title={`Realised, ${token}`}
       href={viewHash('holdings')}
       figure={<span title={`${fullAmount(realised)} ${token}`}>{signedMoney(realised)}</span>}
     >
       {unrealised === null ? (
-        'realised; the rest has no price'
+        'what is held has no price'
       ) : (
         <span title={`${fullAmount(unrealised)} ${token}`}>
-          realised, {signedMoney(unrealised)} unrealised
+          {signedMoney(unrealised)} unrealised
         </span>
       )}
     </Tile>

@@ -26,7 +26,7 @@ export function configSteps(
 ): Steps {
   return {
     said: [
-      `By ${config}, once it is filled in.`,
+      `With ${config}, once it is filled in.`,
       ...(variables.length === 0 ? [] : [`It takes ${inWords(variables)} from the environment.`]),
       'The first line makes a password and the second a key; `validate` says what is missing, `doctor` asks chains and services:',
     ],
