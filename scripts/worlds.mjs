@@ -69,18 +69,22 @@ function shares() {
   return Object.fromEntries(kinds)
 }
 
-/** By turns of the kinds, years last: they take long, and find least. */
+/** By turns of the kinds, years last: they take long, and find least. Only one begins first: all others end while it goes on. */
 function slicesOf(counts) {
   const slices = Object.entries(counts).flatMap(([kind, count]) => {
     const size = SLICE[kind] ?? 1
     return Array.from({ length: Math.ceil(count / size) }, (_, n) => ({
       kind,
-      turn: kind === 'year' ? 2 : (n + 1) / Math.ceil(count / size),
+      turn: kind === 'year' ? yearsTurn(count) : (n + 1) / Math.ceil(count / size),
       from: first + n * size,
       to: first + Math.min(count, (n + 1) * size) - 1,
     }))
   })
   return slices.sort((a, b) => a.turn - b.turn)
+}
+
+function yearsTurn(count) {
+  return count === 1 ? 0 : 2
 }
 
 function live({ kind, from, to }) {
