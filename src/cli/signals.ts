@@ -8,6 +8,8 @@ export type Signals = Pick<Io, 'onSignal' | 'onHangup'> & {
    * daemons, whose start takes a while and must end cleanly as well.
    */
   hold(): void
+  /** Whether a termination signal has come, to whomever. */
+  wasTerminated(): boolean
 }
 
 /** The signals of a process. `impatient` is called at the second termination signal, whoever listens. */
@@ -43,6 +45,7 @@ export function createSignals(
       isHeld = true
       process.on('SIGHUP', hangUp)
     },
+    wasTerminated: () => seen > 0,
     onSignal(listener) {
       listen()
       terminations.add(listener)

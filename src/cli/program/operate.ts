@@ -1,6 +1,7 @@
 import { duration } from '../arguments.ts'
 import { keepHeapSmall } from '../heap.ts'
 import type { ConfigOptions } from '../load.ts'
+import { stay } from '../stay.ts'
 import { configured, type Program, YES } from './program.ts'
 
 const CONTROLS = [
@@ -16,14 +17,17 @@ export function addOperating(program: Program): void {
   configured(root.command('run'))
     .description('run the daemon until it is told to stop')
     .option('--for <duration>', 'stop by itself after this long, and drain', duration)
+    .option(
+      '--stay',
+      'where no restart mends it (exit codes 75 and 78), say so and wait to be stopped: for a supervisor that restarts whatever ends',
+    )
     .action((options) => {
       signals.hold()
       keepHeapSmall()
-      return does(
-        import('../commands/operate/run.ts').then(({ run }) =>
-          run({ ...options, forMs: options.for }, io),
-        ),
+      const ran = import('../commands/operate/run.ts').then(({ run }) =>
+        run({ ...options, forMs: options.for }, io),
       )
+      return does(options.stay === true ? stay(ran, io, signals) : ran)
     })
   configured(root.command('halt'))
     .description(

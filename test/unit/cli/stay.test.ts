@@ -1,0 +1,84 @@
+import { Writable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { EXIT, type ExitCode } from '../../../src/cli/io.ts'
+import { stay } from '../../../src/cli/stay.ts'
+import { OperatorError } from '../../../src/domain/errors.ts'
+
+class BadFilesError extends OperatorError {
+  readonly means = 'badConfig'
+}
+
+/** A run that ends as told, and the signals of its process. */
+function staying(run: Promise<ExitCode>, { wasTerminated = false } = {}) {
+  let said = ''
+  const listeners = new Set<(name: string) => void>()
+  const stderr = new Writable({
+    write(chunk, _, done) {
+      said += chunk
+      done()
+    },
+  }) as unknown as NodeJS.WriteStream
+  const onSignal = (listener: (name: string) => void) => {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }
+  let ended: ExitCode | undefined
+  const outcome = stay(run, { stderr, onSignal }, { wasTerminated: () => wasTerminated }).then(
+    (code) => {
+      ended = code
+      return code
+    },
+  )
+  return {
+    outcome,
+    said: () => said,
+    listening: () => listeners.size,
+    async ended() {
+      await new Promise((resolve) => setImmediate(resolve))
+      return ended
+    },
+    signal() {
+      for (const listener of listeners) listener('SIGTERM')
+    },
+  }
+}
+
+test.each([EXIT.done, EXIT.failed])(
+  'a run that ends with %i ends at once: a restart is right, or nothing is amiss',
+  async (code) => {
+    const it = staying(Promise.resolve(code))
+    expect(await it.ended()).toBe(code)
+    expect(it.said()).toBe('')
+  },
+)
+
+test.each([EXIT.stateInUse, EXIT.badConfig])(
+  'a run that ends with %i stays until it is stopped, and ends with the same code',
+  async (code) => {
+    const it = staying(Promise.resolve(code))
+    expect(await it.ended()).toBeUndefined()
+    expect(it.said()).toContain(`no restart mends this (exit code ${code})`)
+    it.signal()
+    expect(await it.outcome).toBe(code)
+    expect(it.listening()).toBe(0)
+  },
+)
+
+test('what is thrown is told before it stays', async () => {
+  const it = staying(Promise.reject(new BadFilesError('config/live.yaml: no such file')))
+  expect(await it.ended()).toBeUndefined()
+  expect(it.said()).toMatch(/^tranched: config\/live\.yaml: no such file\ntranched: no restart/)
+  it.signal()
+  expect(await it.outcome).toBe(EXIT.badConfig)
+})
+
+test('a bug is told with its stack and ends at once', async () => {
+  const it = staying(Promise.reject(new Error('lost count')))
+  expect(await it.ended()).toBe(EXIT.failed)
+  expect(it.said()).toContain('Error: lost count')
+})
+
+test('a run that was told to stop does not stay', async () => {
+  const it = staying(Promise.resolve(EXIT.stateInUse), { wasTerminated: true })
+  expect(await it.ended()).toBe(EXIT.stateInUse)
+})
