@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+type Rule = { readonly isException: boolean; readonly pattern: string }
+
+/** Every file that a builder is sent of a directory, as the `.dockerignore` in it says. */
+export function contextOf(directory: string): readonly string[] {
+  const rules = readFileSync(join(directory, '.dockerignore'), 'utf8')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map(ruleOf)
+  return filesIn(directory, '', rules)
+}
+
+function ruleOf(line: string): Rule {
+  const isException = line.startsWith('!')
+  const pattern = isException ? line.slice(1) : line
+  // `**`, `?`, classes and slashes at an end have meanings of their own, which ours does without.
+  if (!/^[\w./*-]+$/.test(pattern) || /\*\*|^\/|\/$/.test(pattern))
+    throw new Error(`.dockerignore: ${line}`)
+  return { isException, pattern }
+}
+
+function filesIn(root: string, folder: string, rules: readonly Rule[]): readonly string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+    const isSent = isIncluded(path, rules)
+    if (!entry.isDirectory()) return isSent ? [path] : []
+    return isSent || mayHoldExceptions(path, rules) ? filesIn(root, path, rules) : []
+  })
+}
+
+/** The last rule that fits decides; one that fits a folder fits all that is in it. */
+function isIncluded(path: string, rules: readonly Rule[]): boolean {
+  const parts = path.split('/')
+  const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+  const last = rules.findLast(({ pattern }) => prefixes.some((prefix) => fits(prefix, pattern)))
+  return last === undefined || last.isException
+}
+
+function mayHoldExceptions(folder: string, rules: readonly Rule[]): boolean {
+  return rules.some(({ isException, pattern }) => isException && pattern.startsWith(`${folder}/`))
+}
+
+function fits(path: string, pattern: string): boolean {
+  const source = pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]*')
+  return new RegExp(`^${source}$`).test(path)
+}

@@ -1,0 +1,73 @@
+/** One instruction of a Dockerfile, with its lines joined. */
+export type Instruction = { readonly name: string; readonly text: string }
+
+export type Stage = {
+  readonly name: string
+  /** Name of an earlier stage, or of an image. */
+  readonly base: string
+  readonly instructions: readonly Instruction[]
+}
+
+export type Dockerfile = {
+  /** Defaults of arguments before the first stage, which `FROM` alone sees. */
+  readonly globals: ReadonlyMap<string, string>
+  readonly stages: readonly Stage[]
+}
+
+/** Reads as much of the format as ours uses. Throws at what it does not know, so that no step is left out unseen. */
+export function parseDockerfile(text: string): Dockerfile {
+  const globals = new Map<string, string>()
+  const stages: { name: string; base: string; instructions: Instruction[] }[] = []
+  for (const instruction of instructionsIn(text)) {
+    const stage = stages.at(-1)
+    if (instruction.name === 'FROM') stages.push({ ...fromOf(instruction.text, globals) })
+    else if (stage !== undefined) stage.instructions.push(instruction)
+    else if (instruction.name === 'ARG') globals.set(...argumentOf(instruction.text))
+    else throw new Error(`${instruction.name} before FROM`)
+  }
+  return { globals, stages }
+}
+
+function instructionsIn(text: string): readonly Instruction[] {
+  const lines = text.split('\n').filter((line) => !/^\s*(#|$)/.test(line))
+  return lines
+    .join('\n')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .map((line) => {
+      const [, name, rest] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? []
+      if (name === undefined || rest === undefined) throw new Error(`no instruction: ${line}`)
+      return { name, text: rest }
+    })
+}
+
+function fromOf(text: string, globals: ReadonlyMap<string, string>) {
+  const [, base, name] = /^(\S+) AS (\S+)$/.exec(text) ?? []
+  if (base === undefined || name === undefined) throw new Error(`FROM ${text}`)
+  return { name, base: substitute(base, globals), instructions: [] }
+}
+
+/** Name and default; a default that is missing is empty. */
+export function argumentOf(text: string): [string, string] {
+  const [, name, value = ''] = /^(\w+)(?:=(\S*))?$/.exec(text) ?? []
+  if (name === undefined) throw new Error(`ARG ${text}`)
+  return [name, value]
+}
+
+/** Pairs of ENV and LABEL. */
+export function pairsOf(text: string): readonly (readonly [string, string])[] {
+  const pairs = [...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S+))/g)]
+  return pairs.map(([, name = '', quoted, bare = '']) => [name, quoted ?? bare])
+}
+
+/** The words of an instruction in its exec form: a shell in between would take the signals. */
+export function wordsOf(text: string): readonly string[] {
+  const words: unknown = JSON.parse(text)
+  if (!Array.isArray(words) || words.some((word) => typeof word !== 'string'))
+    throw new Error(`not in exec form: ${text}`)
+  return words
+}
+
+export function substitute(text: string, values: ReadonlyMap<string, string>): string {
+  return text.replaceAll(/\$\{(\w+)\}/g, (_, name) => values.get(name) ?? '')
+}

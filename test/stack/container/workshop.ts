@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A mount of a running container: a folder of the workshop, at a path in it. */
+export type Mount = { readonly from: string; readonly at: string; readonly isReadOnly?: boolean }
+
+export type Root = {
+  readonly layers: readonly string[]
+  /** Whether what is written goes into the first layer; else nothing can be written, but in mounts and /tmp. */
+  readonly isWritable: boolean
+  readonly mounts?: readonly Mount[]
+}
+
+/** A place in memory where roots are put together, in a namespace of mounts that this machine sees nothing of. */
+export type Workshop = {
+  /** Path of the place as this process sees it. */
+  readonly path: string
+  /** The command that runs words in such a root, as process 1 of a namespace of its own. */
+  inRoot(root: Root, words: readonly string[]): readonly [string, readonly string[]]
+  /** Everything in it is gone with it. */
+  close(): Promise<void>
+}
+
+const PLACE = '/mnt'
+const SIZE = '3g'
+
+/** Ends with its standard input, that is with this process at the latest, and takes the mounts with it. */
+const HOLDER = `mount -t tmpfs -o size=${SIZE},mode=755 workshop ${PLACE} && echo ready && exec cat`
+
+/** This machine's system beneath the layers stands in for a base image. Names on the network are those of this machine. */
+const ENTER = `
+set -e
+place=$1 layers=$2 upper=$3
+shift 3
+root=$place/root
+mkdir -p "$root"
+if [ -n "$upper" ]; then
+  mkdir -p "$place/work/$(basename "$upper")"
+  mount -t overlay -o "lowerdir=$layers,upperdir=$upper,workdir=$place/work/$(basename "$upper")" image "$root"
+else
+  mount -t overlay -o "ro,lowerdir=$layers" image "$root"
+fi
+mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs -o mode=1777,size=64m,noexec,nosuid,nodev tmp "$root/tmp"
+for file in /etc/resolv.conf /etc/hosts; do
+  if [ -e "$root$file" ]; then mount --bind "$file" "$root$file" && mount -o remount,bind,ro "$root$file"; fi
+done
+while [ "$1" != -- ]; do
+  mount --bind "$1" "$root$2"
+  mount -o "remount,bind,nosuid,nodev,$3" "$root$2"
+  shift 3
+done
+shift
+exec chroot "$root" "$@"
+`
+
+/** Takes root's rights, as whoever makes namespaces does. */
+export async function openWorkshop(): Promise<Workshop> {
+  const holder = spawn('unshare', ['--mount', 'sh', '-c', HOLDER], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const exited = once(holder, 'exit')
+  await Promise.race([
+    once(holder.stdout, 'data'),
+    exited.then(([code]) => Promise.reject(new Error(`no workshop: ${code}; it needs root`))),
+  ])
+  const path = `/proc/${holder.pid}/root${PLACE}`
+  const inside = (file: string): string => file.replace(path, PLACE)
+  return {
+    path,
+    inRoot({ layers, isWritable, mounts = [] }, words) {
+      const [first, ...rest] = layers.map(inside)
+      const lower = isWritable ? rest : [first, ...rest]
+      const bound = mounts.flatMap(({ from, at, isReadOnly }) => [
+        ...[inside(from), at, isReadOnly === true ? 'ro' : 'rw'],
+      ])
+      const enter = ['sh', '-c', ENTER, 'sh', PLACE, [...lower, '/'].join(':')]
+      const alone = ['--mount', '--pid', '--fork', '--kill-child']
+      const place = [`--mount=/proc/${holder.pid}/ns/mnt`, 'unshare', ...alone, ...enter]
+      return ['nsenter', [...place, isWritable ? (first ?? '') : '', ...bound, '--', ...words]]
+    },
+    async close() {
+      holder.stdin.end()
+      await exited
+    },
+  }
+}
