@@ -199,6 +199,22 @@ test('the sandbox fills orders as process 1 of a read-only root, and ends by SIG
   expect(await container.exec(health)).toMatchObject({ code: 0 })
   const status = ['tranched', 'status', '--config', 'config/sandbox.yaml']
   expect(await container.exec(status)).toMatchObject({ code: 0, stderr: '' })
+  // Its claim on the state is seen from other containers, where its number means nothing.
+  const backup = volumeOf(sandbox, '/var/lib/tranched', 'backup', workshop)
+  const beside = {
+    workshop,
+    mounts: [...mounts, { ...backup, at: '/mnt' }],
+    env: { TRANCHED_HTTP_PORT: '0' },
+  }
+  const [second, copied] = await Promise.all([
+    runOnce(sandbox, beside),
+    runOnce(sandbox, { ...beside, words: ['tranched', 'state', 'backup', '/mnt/today'] }),
+  ])
+  expect(second).toMatchObject({
+    code: 75,
+    stderr: expect.stringContaining('in another container'),
+  })
+  expect(copied).toMatchObject({ code: 0 })
   container.signal('SIGTERM')
   expect(await exited, output().slice(-2_000)).toBe(0)
   expect(output()).toMatch(/stopped, nothing left open/)
