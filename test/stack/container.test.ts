@@ -20,7 +20,14 @@ import { freePort, ROOT, sample, until } from './process.ts'
 
 /** What an operator keeps in a clone that he trades from. */
 const OWN = [
-  ...['.env', 'keys/trader.json', 'keys/trader.pass', 'data/live/state.json', 'live/keys/a.hex'],
+  ...[
+    '.env',
+    'live.env',
+    'keys/trader.json',
+    'keys/trader.pass',
+    'data/live/state.json',
+    'live/keys/a.hex',
+  ],
   ...['config/live.yaml', 'config/prometheus/mine.yml', 'strategies/mine.yaml', 'secret.key'],
   ...['strategies/sandbox/keys/x.hex', 'scripts/.env', 'node_modules/x/index.js', '.git/config'],
 ]
