@@ -11,7 +11,7 @@ describe('a year of six strategies with a few bad hours each day', () => {
       const { wrongs, tally } = await liveYear(seed)
       expect(wrongs).toEqual([])
       expect(tally.get('settlements')).toBeGreaterThan(200)
-    }, 240_000)
+    }, 590_000)
   }
 })
 
