@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './vitest.config.ts'
 
-const PAGE = 'test/stack/page-*.test.ts'
+/** How fast the page follows and how smoothly it scrolls is looked at: nothing may run beside it. */
+const ALONE = 'test/stack/page-{large,life}.test.ts'
 
 const common = {
   pool: 'forks',
@@ -13,15 +15,16 @@ const common = {
 export default defineConfig({
   test: {
     globalSetup: ['test/support/no-survivors.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
           ...common,
           name: 'programs',
           include: ['test/stack/**/*.test.ts'],
-          exclude: [PAGE],
+          exclude: [ALONE],
           // They mostly wait for each other.
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },
       },
@@ -29,8 +32,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'page',
-          include: [PAGE],
-          // How smoothly it scrolls is looked at: nothing runs beside it.
+          include: [ALONE],
           maxWorkers: 1,
           fileParallelism: false,
           sequence: { groupOrder: 1 },
