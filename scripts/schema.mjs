@@ -1,5 +1,5 @@
 // Writes what is made from the zod schemas: config/schema/*.json for editors, and the tables of docs/config.md,
-// docs/strategies.md, docs/outcomes.md, docs/sandbox.md and docs/notifications.md.
+// docs/strategies.md, docs/outcomes.md, docs/sandbox.md, docs/notifications.md and docs/json.md.
 // `--check` compares instead, exit 1 on a difference.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 const work = mkdtempSync('node_modules/.schema-')
 try {
   await build({
-    entryPoints: ['json-schema', 'strategy-tables', 'config-tables', 'sandbox-table', 'event-table', 'reason-tables'].map((name) => `scripts/schema/${name}.ts`),
+    entryPoints: ['json-schema', 'strategy-tables', 'config-tables', 'sandbox-table', 'event-table', 'reason-tables', 'output-tables'].map((name) => `scripts/schema/${name}.ts`),
     outdir: work,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -25,6 +25,7 @@ try {
   const { reasonTables } = await load('reason-tables.mjs')
   const { sandboxTable } = await load('sandbox-table.mjs')
   const { eventTable } = await load('event-table.mjs')
+  const { outputTables } = await load('output-tables.mjs')
   const files = Object.entries(jsonSchemas()).map(([name, schema]) => [
     `config/schema/${name}`,
     `${JSON.stringify(schema, null, 2)}\n`,
@@ -35,6 +36,7 @@ try {
     'docs/outcomes.md': reasonTables(),
     'docs/sandbox.md': { settings: sandboxTable() },
     'docs/notifications.md': { events: eventTable() },
+    'docs/json.md': outputTables(),
   }
   for (const [file, tables] of Object.entries(references))
     files.push([file, withTables(readFileSync(file, 'utf8'), tables)])

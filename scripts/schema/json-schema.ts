@@ -5,8 +5,12 @@ import { strategyKinds } from '../../src/config/strategies/schema.ts'
 import { faultsSchema } from '../../src/sandbox/faults.ts'
 import { meaningOf } from '../../src/sandbox/settings/flags.ts'
 import { sandboxSettingsSchema } from '../../src/sandbox/settings/schema.ts'
+import { outputSchemas } from './output-tables.ts'
 
-/** JSON Schemas for editors, by file name: of the config file, a strategy file of any kind, and a sandbox's settings file. */
+/**
+ * JSON Schemas by file name, for editors: of the config file, a strategy file of any kind, and a sandbox's settings file; for scripts:
+ * of what commands print.
+ */
 export function jsonSchemas(): Readonly<Record<string, unknown>> {
   const kinds = Object.values(strategyKinds).map(({ schema }) => jsonSchema(schema))
   return {
@@ -17,6 +21,7 @@ export function jsonSchemas(): Readonly<Record<string, unknown>> {
       title: 'tranched sandbox settings',
       ...jsonSchema(sandboxSettings),
     },
+    'commands.json': { ...DIALECT, ...outputSchemas() },
   }
 }
 

@@ -1,9 +1,8 @@
 import type { Token } from '../domain/token.ts'
 import { briefDecimal, formatAmount } from '../domain/units.ts'
+import type { AmountData } from './json/shapes.ts'
 
 /** An amount as every command's `--json` has it: exact decimal text, never base units, with its token. */
-export type AmountData = { readonly amount: string; readonly token: string }
-
 export function amountData(
   amount: bigint,
   { symbol, decimals }: Pick<Token, 'symbol' | 'decimals'>,

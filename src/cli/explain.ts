@@ -1,13 +1,30 @@
 import { CommanderError } from 'commander'
 import { OperatorError } from '../domain/errors.ts'
-import { EXIT, type ExitCode } from './io.ts'
+import { flagError } from './flag-errors.ts'
+import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
+import type { FailureData } from './json/shapes.ts'
 
 const IS_FULL =
   ': the disk is full. Nothing was signed whose record is not on disk; make room, and start again'
 const FULL: Readonly<Record<string, string>> = { ENOSPC: IS_FULL, EDQUOT: IS_FULL }
 
-/** What the operator is to read of an error, and the exit code it means. */
-export function explain(error: unknown): { readonly code: ExitCode; readonly text: string } {
+/** Tells the operator of an error, and a program that wants data; gives the exit code that it means. */
+export function tellError(
+  error: unknown,
+  io: Pick<Io, 'stdout' | 'stderr'>,
+  { json }: { readonly json: boolean },
+): ExitCode {
+  const { code, text } = explain(error)
+  if (text !== '') io.stderr.write(`tranched: ${text}\n`)
+  if (json && code !== EXIT.done) {
+    // Of a mistyped line commander has told people already.
+    const message = error instanceof CommanderError ? flagError(error.message).trimEnd() : text
+    printJson<FailureData>(io, { ok: false, message, problems: [] })
+  }
+  return code
+}
+
+function explain(error: unknown): { readonly code: ExitCode; readonly text: string } {
   if (error instanceof CommanderError)
     return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, text: '' }
   if (error instanceof OperatorError) return { code: EXIT[error.means], text: error.message }

@@ -1,3 +1,5 @@
+import type { FailureData } from './json/shapes.ts'
+
 /** Exit codes of every command. */
 export const EXIT = { done: 0, failed: 1, usage: 2, stateInUse: 75, badConfig: 78 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
@@ -41,41 +43,62 @@ export function columnsOf({ stdout }: Pick<Io, 'stdout'>): number {
 
 const COLUMNS = 80
 
-/** One JSON document on stdout; base units as decimal text. */
-export function printJson(io: Io, value: unknown): void {
-  const text = JSON.stringify(
-    value,
-    (_, field: unknown) => {
-      if (typeof field === 'bigint') return field.toString()
-      return field instanceof Map ? Object.fromEntries(field) : field
-    },
-    2,
-  )
-  io.stdout.write(`${text}\n`)
+/** One JSON object on stdout. Of which shape, the call says: that of a schema in src/cli/json. */
+export function printJson<Data = never>(
+  io: { readonly stdout: { write(text: string): unknown } },
+  data: NoInfer<Data>,
+): void {
+  io.stdout.write(`${JSON.stringify(data, undefined, 2)}\n`)
 }
 
+type OutputOptions = { readonly json?: boolean | undefined }
+
 /** What a command found out: data on stdout, or `name value` lines for a person. */
-export function printReport(
+export function printReport<Data = never>(
   io: Io,
-  options: { readonly json?: boolean | undefined },
-  report: { readonly data: object; readonly lines: readonly (readonly [string, string])[] },
+  options: OutputOptions,
+  report: {
+    readonly data: NoInfer<Data>
+    readonly lines: readonly (readonly [string, string])[]
+  },
 ): void {
   if (options.json) {
-    printJson(io, report.data)
+    printJson<Data>(io, report.data)
     return
   }
   const width = Math.max(...report.lines.map(([name]) => name.length))
   for (const [name, value] of report.lines) io.stdout.write(`${name.padEnd(width)}  ${value}\n`)
 }
 
-/** Says how a command ended. A failure's reason is data under --json. */
-export function printOutcome(
+/** Says how a command ended, with what belongs to it under --json. */
+export function printOutcome<Data extends Ending = never>(
   io: Io,
-  options: { readonly json?: boolean | undefined },
-  outcome: { readonly ok: boolean; readonly message: string; readonly data?: object },
+  options: OutputOptions,
+  data: NoInfer<Data>,
 ): ExitCode {
-  const { ok, message, data = {} } = outcome
-  if (options.json) printJson(io, { ok, message, ...data })
+  const { ok, message } = data
+  if (options.json) printJson<Data>(io, data)
   else (ok ? io.stdout : io.stderr).write(`${message}\n`)
   return ok ? EXIT.done : EXIT.failed
+}
+
+type Ending = { readonly ok: boolean; readonly message: string }
+
+/** Says why a command failed, `by` which one for a person. The reason is data under --json. */
+export function printFailure(
+  io: Io,
+  options: OutputOptions,
+  failure: { readonly message: string; readonly by?: string; readonly code?: ExitCode },
+): ExitCode {
+  const { message, by, code = EXIT.failed } = failure
+  if (options.json) printJson<FailureData>(io, { ok: false, message, problems: [] })
+  else io.stderr.write(`${by === undefined ? '' : `${by}: `}${message}\n`)
+  return code
+}
+
+/** Ends a command to which a person did not say yes, and has been told so. */
+export function printUnwanted(io: Io, options: OutputOptions): ExitCode {
+  const message = 'nothing was changed: it takes a yes, or --yes'
+  if (options.json) printJson<FailureData>(io, { ok: false, message, problems: [] })
+  return EXIT.usage
 }

@@ -11,6 +11,7 @@ import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
 import { EXIT, type ExitCode, type Io, mayColour, printJson } from './io.ts'
+import type { FailureData, ProblemData } from './json/shapes.ts'
 
 /** Options that every command which reads a config takes. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
@@ -97,9 +98,19 @@ export function reportProblems(
   io: Io,
   options: { readonly json?: boolean | undefined },
 ): ExitCode {
-  if (options.json) printJson(io, { ok: false, problems })
-  else io.stderr.write(`${renderAll(problems, io)}\n`)
+  if (options.json) {
+    const message = 'what the files say cannot be used: see problems'
+    printJson<FailureData>(io, { ok: false, message, problems: problemsData(problems) })
+  } else io.stderr.write(`${renderAll(problems, io)}\n`)
   return EXIT.badConfig
+}
+
+/** Problems as every command's `--json` has them. */
+export function problemsData(problems: readonly Problem[]): readonly ProblemData[] {
+  return problems.map((problem) => {
+    const { suggestion = null, hint = null } = problem
+    return { ...problem, suggestion, hint }
+  })
 }
 
 export function renderAll(problems: readonly Problem[], io: Io): string {

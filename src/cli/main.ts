@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { createAsking } from './asking.ts'
-import { explain } from './explain.ts'
+import { tellError } from './explain.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
 import { createProgram } from './program/root.ts'
 import { createSignals } from './signals.ts'
@@ -31,9 +31,7 @@ async function main(): Promise<ExitCode> {
     await program.parseAsync(process.argv)
     return exitCode
   } catch (error) {
-    const { code, text } = explain(error)
-    if (text !== '') process.stderr.write(`tranched: ${text}\n`)
-    return code
+    return tellError(error, io, { json: process.argv.includes('--json') })
   }
 }
 

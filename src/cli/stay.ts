@@ -1,6 +1,5 @@
-import { explain } from './explain.ts'
+import { tellError } from './explain.ts'
 import { EXIT, type ExitCode, type Io } from './io.ts'
-import type { Signals } from './signals.ts'
 
 /** Ends after which another start comes to the same: somebody has to look into it first. */
 const FOR_PEOPLE: readonly ExitCode[] = [EXIT.stateInUse, EXIT.badConfig]
@@ -13,15 +12,11 @@ const WAKE_MS = 3_600_000
  */
 export async function stay(
   run: Promise<ExitCode>,
-  io: Pick<Io, 'stderr' | 'onSignal'>,
-  signals: Pick<Signals, 'wasTerminated'>,
+  io: Pick<Io, 'stdout' | 'stderr' | 'onSignal'>,
+  how: { readonly json: boolean; readonly wasTerminated: () => boolean },
 ): Promise<ExitCode> {
-  const code = await run.catch((error: unknown) => {
-    const { code, text } = explain(error)
-    io.stderr.write(`tranched: ${text}\n`)
-    return code
-  })
-  if (!FOR_PEOPLE.includes(code) || signals.wasTerminated()) return code
+  const code = await run.catch((error: unknown) => tellError(error, io, how))
+  if (!FOR_PEOPLE.includes(code) || how.wasTerminated()) return code
   io.stderr.write(
     `tranched: no restart mends this (exit code ${code}), so it stays as it is, trading nothing: mend it, and start it again\n`,
   )

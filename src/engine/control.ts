@@ -1,6 +1,7 @@
 import type { JournalEvent } from '../domain/book/journal.ts'
 import { deadlineOf } from '../domain/book/venues.ts'
 import { strangerText } from '../domain/nearest.ts'
+import type { OrderState } from '../domain/order.ts'
 import type { Ports } from '../ports.ts'
 
 /** Who asks, where nobody says how it came. */
@@ -12,7 +13,7 @@ export type ControlPorts = Pick<Ports, 'journal' | 'haltFile'>
 /** What is still in flight after a stop, so that nobody believes it gone. */
 export type InFlight = {
   readonly intentId: string
-  readonly state: string
+  readonly state: OrderState
   readonly deadlineSeconds: number | undefined
 }
 

@@ -1,6 +1,6 @@
 import { decodeEventLog, parseAbi } from 'viem'
 import { expect, test } from 'vitest'
-import type { SlotHistory } from '../../src/cli/commands/look/history.ts'
+import type { SlotData } from '../../src/cli/json/look.ts'
 import { READINGS } from '../support/sandbox.ts'
 import {
   BENEFICIARY,
@@ -14,6 +14,7 @@ import {
 import {
   callsCounted,
   DEPOSIT,
+  ether,
   type Funds,
   logsOf,
   type Operator,
@@ -55,7 +56,7 @@ test.each(READINGS)(
     writeClaims(operator)
     await runFor(operator, 12)
 
-    const { slots } = await data<{ slots: SlotHistory[] }>(`history --strategy ${STRATEGY}`)
+    const { slots } = await data<{ slots: SlotData[] }>(`history --strategy ${STRATEGY}`)
     expect(slots.length).toBeGreaterThanOrEqual(3)
     for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
     const proven = await chargesSaid(operator)
@@ -74,15 +75,15 @@ test.each(READINGS)(
     expect(proven.map(({ said }) => said)).toEqual(proven.map(({ taken }) => taken))
     const left = DEPOSIT - chargesOf(served)
     expect(left).toBeLessThan(DEPOSIT)
-    expect((await data<Funds>('gastank status')).available).toBe(left.toString())
+    expect((await data<Funds>('gastank status')).available).toEqual(ether(left))
     await adminCall(rehearsal.report, 'POST', '/aggregator/settle')
     // In one generation charges never leave the contract.
     const onChain = { deployed: DEPOSIT, described: left }[reading]
     expect(await tankBalance(operator, reading)).toBe(onChain)
     expect(await data('gastank status')).toMatchObject({
-      balance: left.toString(),
-      outstandingCharge: '0',
-      onChain: onChain.toString(),
+      balance: ether(left),
+      outstandingCharge: ether(0n),
+      onChain: ether(onChain),
       methods: { deployed: 'balances', described: 'balanceOf' }[reading],
       savings: { calls: slots.length, disputed: 0 },
     })

@@ -2,8 +2,10 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { mentionsKey } from './books.ts'
+import { ether } from './operator.ts'
 import { everySecond, nodeCall, type Rehearsal, startRehearsal } from './rehearsal.ts'
 
 const IDLE = everySecond('buy-weth', { enabled: false })
@@ -32,6 +34,14 @@ function editConfig(rehearsal: Rehearsal, edit: (config: Config) => void): void 
 }
 
 /** Runs a command of one account's setup on the sandbox. */
+/** Of whichever status is asked for. */
+type Said = {
+  readonly account: string
+  readonly onChain: object | null
+  readonly code: string
+  readonly proposer: string | null
+}
+
 function commandsOf(rehearsal: Rehearsal) {
   const outputs: string[] = []
   const command = async (line: string) => {
@@ -39,7 +49,8 @@ function commandsOf(rehearsal: Rehearsal) {
     outputs.push(ended.stdout, ended.stderr)
     return ended
   }
-  const data = async (line: string) => JSON.parse((await command(`${line} --json`)).stdout)
+  const data = async (line: string) =>
+    outputOf<Said>(line, (await command(`${line} --json`)).stdout)
   return { command, data, outputs }
 }
 
@@ -54,7 +65,12 @@ test('commands alone set an account up, from nothing deposited to a delegation a
   const { command, data, outputs } = commandsOf(rehearsal)
   const { contracts } = configOf(rehearsal).aggregator
   const stranger = await data('gastank status')
-  expect(stranger).toMatchObject({ known: false, balance: null, onChain: '0', indexing: false })
+  expect(stranger).toMatchObject({
+    known: false,
+    balance: null,
+    onChain: ether(0n),
+    indexing: false,
+  })
   const { account } = stranger
   const code = () => sepolia<string>(rehearsal, 'eth_getCode', [account, 'latest'])
   const early = await command('delegation set')
@@ -62,11 +78,11 @@ test('commands alone set an account up, from nothing deposited to a delegation a
 
   const unsure = await command('gastank deposit 0.05')
   expect([unsure.code, unsure.stderr]).toEqual([2, expect.stringMatching(/0\.05 ETH.*--yes/)])
-  expect((await data('gastank status')).onChain).toBe('0')
+  expect((await data('gastank status')).onChain).toEqual(ether(0n))
   const deposited = await command('gastank deposit 0.05 --yes')
   expect([deposited.code, deposited.stdout]).toEqual([0, expect.stringMatching(/is indexed/)])
   expect(deposited.stderr).toMatch(/transaction 0x[0-9a-f]{64}: mined\n0\.05 ETH are in the Gas/)
-  const fifty = (5n * 10n ** 16n).toString()
+  const fifty = ether(5n * 10n ** 16n)
   const funded = { known: true, balance: fifty, available: fifty, onChain: fifty, indexing: false }
   expect(await data('gastank status')).toMatchObject(funded)
 

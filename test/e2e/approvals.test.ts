@@ -1,21 +1,19 @@
 import { expect, test, vi } from 'vitest'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import type { ApprovalsListData } from '../../src/cli/json/account.ts'
+import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { collect } from '../support/state/state-directory.ts'
 import { everySecond, ordersOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
 
-type Listed = {
-  readonly owner: string
-  readonly tokens: readonly { token: string; allowance: string; wants: string }[]
-  readonly permit2Rights: readonly unknown[]
-}
-
-async function listed({ config }: Rehearsal): Promise<ReadonlyMap<string, Listed['tokens'][0]>> {
+async function listed({
+  config,
+}: Rehearsal): Promise<ReadonlyMap<string, ApprovalsListData['tokens'][0]>> {
   const { code, stdout } = await run(['approvals', 'list', '--json', '--config', config])
   expect(code).toBe(0)
-  const report = JSON.parse(stdout) as Listed
+  const report = outputOf<ApprovalsListData>('approvals list', stdout)
   return new Map(report.tokens.map((row) => [row.token, row]))
 }
 
@@ -43,9 +41,15 @@ test('what is approved is listed, revoked by a journaled transaction, and approv
   expect((await first.stop()).code).toBe(0)
 
   const before = await listed(rehearsal)
-  expect(before.get('USDC')?.allowance).toMatch(/^\d+ USDC$/)
-  expect(before.get('USDC')?.wants).toMatch(/^\d+ USDC$/)
-  expect(before.get('DAI')).toMatchObject({ allowance: '0 DAI', wants: 'nothing' })
+  expect(before.get('USDC')).toMatchObject({
+    allowance: { amount: expect.stringMatching(/^\d+$/), token: 'USDC' },
+    isUnlimited: false,
+    wants: { type: 'budget', amount: { amount: expect.stringMatching(/^\d+$/), token: 'USDC' } },
+  })
+  expect(before.get('DAI')).toMatchObject({
+    allowance: { amount: '0', token: 'DAI' },
+    wants: { type: 'nothing', amount: null },
+  })
   const text = await run(['approvals', 'list', '--config', rehearsal.config])
   expect(text.stdout).toMatch(/^USDC +\d+ USDC +\d+ USDC today$/m)
 
@@ -58,7 +62,7 @@ test('what is approved is listed, revoked by a journaled transaction, and approv
   const halted = await run(['halt', '--config', rehearsal.config])
   expect(halted.code).toBe(0)
   const revoked = await revoke(rehearsal, 'USDC', 'DAI', '--yes', '--json')
-  expect([revoked.code, JSON.parse(revoked.stdout)]).toMatchObject([
+  expect([revoked.code, outputOf('approvals revoke', revoked.stdout)]).toMatchObject([
     0,
     {
       ok: true,
@@ -68,7 +72,7 @@ test('what is approved is listed, revoked by a journaled transaction, and approv
       ],
     },
   ])
-  expect((await listed(rehearsal)).get('USDC')?.allowance).toBe('0 USDC')
+  expect((await listed(rehearsal)).get('USDC')?.allowance?.amount).toBe('0')
   expect((await approved(rehearsal)).at(-1)).toBe(0n)
   const proof = await run(['state', 'verify', '--config', rehearsal.config])
   expect([proof.code, proof.stdout]).toEqual([0, expect.stringMatching(/every record carries its/)])
@@ -78,7 +82,7 @@ test('what is approved is listed, revoked by a journaled transaction, and approv
   await second.sees(/filled buy-weth/)
   expect((await second.stop()).code).toBe(0)
   expect((await approved(rehearsal)).at(-1)).toBeGreaterThan(0n)
-  expect((await listed(rehearsal)).get('USDC')?.allowance).not.toBe('0 USDC')
+  expect((await listed(rehearsal)).get('USDC')?.allowance?.amount).not.toBe('0')
 }, 120_000)
 
 test('what an earlier state had approved is revoked before the first run, and that run trades', async () => {
@@ -87,7 +91,7 @@ test('what an earlier state had approved is revoked before the first run, and th
   expect(before).toMatch(/^[1-9]/)
   const revoked = await revoke(rehearsal, '--all', '--yes')
   expect([revoked.code, revoked.stdout]).toEqual([0, expect.stringMatching(/^USDC: revoked/m)])
-  expect((await listed(rehearsal)).get('USDC')?.allowance).toBe('0 USDC')
+  expect((await listed(rehearsal)).get('USDC')?.allowance?.amount).toBe('0')
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)

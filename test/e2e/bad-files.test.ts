@@ -62,8 +62,8 @@ test('validate --json gives every mistake as data, and as many as there are', as
     expect.arrayContaining([
       ['/strategies/first.yaml', 3, 42, 'schedule.timezone', 'Europe/Berlin'],
       ['/strategies/first.yaml', 5, 1, 'buyy', 'buy'],
-      ['/strategies/second.yaml', 1, 7, 'name', undefined],
-      ['/strategies/second.yaml', 3, 22, 'schedule.cron', undefined],
+      ['/strategies/second.yaml', 1, 7, 'name', null],
+      ['/strategies/second.yaml', 3, 22, 'schedule.cron', null],
     ]),
   )
 

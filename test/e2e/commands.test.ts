@@ -56,7 +56,7 @@ test('--json keeps stdout for data and moves the log to stderr', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
   const { code, stdout, stderr } = await rehearsal.daemon(['--json', '--for', '1s']).ended()
   expect(code).toBe(0)
-  expect(stdout).toBe('')
+  expect(JSON.parse(stdout)).toEqual({ ok: true, message: 'the run is over', problems: [] })
   // Whoever reads a log from its beginning knows first which program wrote it.
   const [first = '{}'] = stderr.split('\n')
   expect(JSON.parse(first)).toMatchObject({

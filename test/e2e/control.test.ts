@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { outputOf } from '../support/output-of.ts'
 import { type Running, run } from '../support/process/cli.ts'
 import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
@@ -23,7 +24,7 @@ test('pause holds across a restart, and resume ends it', async () => {
   expect(mode & 0o777).toBe(0o600)
   const paused = await command(rehearsal, ['pause', 'buy-weth'])
   expect(paused.code).toBe(0)
-  expect(JSON.parse(paused.stdout)).toMatchObject({ ok: true, changed: ['buy-weth'] })
+  expect(outputOf('pause', paused.stdout)).toMatchObject({ ok: true, changed: ['buy-weth'] })
   await daemon.sees(/skipped buy-weth .*paused/)
   expect(await pausedMetric(daemon, 'tranched_paused{strategy="buy-weth"}')).toBe(1)
   expect((await daemon.stop()).code).toBe(0)
@@ -40,7 +41,7 @@ test('halt stops everything until it is resumed, also after the daemon was kille
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)
   const halted = await command(rehearsal, ['halt'])
-  expect(JSON.parse(halted.stdout)).toMatchObject({ ok: true, changed: ['everything'] })
+  expect(outputOf('halt', halted.stdout)).toMatchObject({ ok: true, changed: ['everything'] })
   await daemon.killHard()
   // A broken strategy file must not keep anybody from the kill switch.
   const file = join(rehearsal.dir, 'strategies/buy-weth.yaml')
@@ -99,10 +100,10 @@ test('a slot can be triggered outside the schedule, within the limits', async ()
   const daemon = rehearsal.daemon()
   await daemon.sees(/metrics at/)
   const first = await command(rehearsal, ['trigger', 'rare'])
-  expect(JSON.parse(first.stdout)).toMatchObject({ ok: true })
+  expect(outputOf('trigger', first.stdout)).toMatchObject({ ok: true })
   await daemon.sees(/filled rare: 25 USDC/)
   const second = await command(rehearsal, ['trigger', 'rare'])
-  expect(JSON.parse(second.stdout)).toMatchObject({ ok: true, intents: [] })
+  expect(outputOf('trigger', second.stdout)).toMatchObject({ ok: true, intents: [] })
   await daemon.sees(
     /skipped rare .*limit-per-day.*25 of 30 USDC is used, 25 more asked; it fits again at/,
   )

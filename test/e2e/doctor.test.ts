@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type { Check } from '../../src/cli/commands/doctor/check.ts'
+import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { startHidingNode } from '../support/process/hiding-node.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
@@ -36,7 +37,7 @@ type Config = {
 
 async function examine({ config }: Rehearsal) {
   const ended = await run(['doctor', '--json', '--config', config])
-  return { ...ended, report: JSON.parse(ended.stdout) as Report }
+  return { ...ended, report: outputOf<Report>('doctor', ended.stdout) }
 }
 
 function edit({ config }: Rehearsal, change: (config: Config) => void): void {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { outputOf } from '../support/output-of.ts'
 import { type Ended, run } from '../support/process/cli.ts'
 import { collect, temporaryDirectory } from '../support/state/state-directory.ts'
 import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
@@ -21,7 +22,7 @@ test('a daemon is halted without its config, by the command and by touch, and st
   await daemon.sees(/filled buy-weth/)
   const halted = await run(['halt', '--state-dir', stateDir, '--config', '/nowhere.yaml', '--json'])
   expect(halted.code).toBe(0)
-  expect(JSON.parse(halted.stdout)).toMatchObject({ ok: true, isAnswered: true, file })
+  expect(outputOf('halt', halted.stdout)).toMatchObject({ ok: true, isAnswered: true, file })
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(readFileSync(file, 'utf8')).toMatch(/^halted by \w+ at \d{4}-.*\(tranched halt\)\n$/)
   await daemon.sees(/skipped buy-weth .*halted/)
@@ -69,8 +70,8 @@ test('a daemon whose socket path would be too long for the kernel is asked like 
   const daemon = rehearsal.daemon(['--state-dir', stateDir])
   await daemon.sees(/filled buy-weth/)
   const at = ['--config', rehearsal.config, '--state-dir', stateDir, '--json']
-  expect(JSON.parse((await run(['pause', ...at])).stdout)).toMatchObject({ ok: true })
-  expect(JSON.parse((await run(['halt', ...at])).stdout)).toMatchObject({ isAnswered: true })
+  expect(outputOf('pause', (await run(['pause', ...at])).stdout)).toMatchObject({ ok: true })
+  expect(outputOf('halt', (await run(['halt', ...at])).stdout)).toMatchObject({ isAnswered: true })
   await daemon.sees(/halted everything/)
   expect((await daemon.stop()).code).toBe(0)
 }, 90_000)

@@ -6,6 +6,7 @@ import { parse, stringify } from 'yaml'
 import { outboxFileOf } from '../../src/adapters/notify/outbox-file.ts'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
 import { tellAll } from '../../src/domain/book/tell.ts'
+import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { type RecordedRequest, startScriptedServer } from '../support/process/scripted-server.ts'
 import { everySecond, metricsOf, type Rehearsal, sharedSandbox } from './rehearsal.ts'
@@ -143,9 +144,10 @@ test('`notify test` says of each receiver whether it took its message, and what 
 
   const one = await run(['notify', 'test', '--channel', 'webhook-1', '--json', '--config', config])
   expect(one.code).toBe(0)
-  expect(JSON.parse(one.stdout)).toEqual({
+  expect(outputOf('notify test', one.stdout)).toEqual({
     ok: true,
     receivers: [{ channel: 'webhook-1', ok: true, fault: null, remedy: null }],
+    problems: [],
   })
   const none = await run(['notify', 'test', '--channel', 'telegram-1', '--config', config])
   expect(none.code).toBe(1)

@@ -2,11 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { encodeFunctionData, type Hex, type Log } from 'viem'
 import { parse, stringify } from 'yaml'
 import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import type { AmountData } from '../../src/cli/json/shapes.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { formatAmount } from '../../src/domain/units.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { SandboxReading } from '../../src/sandbox/options.ts'
 import { DEMO, GAS_TANK, GAS_TANK_BALANCES } from '../support/aggregator/aggregator-abi.ts'
+import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { collect } from '../support/state/state-directory.ts'
 import { adminCall, nodeCall, type Rehearsal } from './rehearsal.ts'
@@ -24,13 +26,18 @@ type Config = {
 
 export const DEPOSIT = 5n * 10n ** 16n
 
-/** What `gastank status --json` prints. Wei as text. */
+/** What `gastank status --json` prints where service and chain answer. */
 export type Funds = {
   readonly account: Hex
-  readonly balance: string
-  readonly outstandingCharge: string
-  readonly available: string
-  readonly onChain: string
+  readonly balance: AmountData
+  readonly outstandingCharge: AmountData
+  readonly available: AmountData
+  readonly onChain: AmountData
+}
+
+/** Ether as every command's data has it. */
+export function ether(wei: bigint): AmountData {
+  return { amount: formatAmount(wei, 18), token: 'ETH' }
 }
 
 /** Has the account of a fresh sandbox deposit and delegate, by commands alone. */
@@ -42,7 +49,7 @@ export async function setUpAccount(rehearsal: Rehearsal) {
     return ended.stdout
   }
   const data = async <Data>(line: string): Promise<Data> =>
-    JSON.parse(await command(`${line} --json`))
+    outputOf<Data>(line, await command(`${line} --json`))
   const [sepoliaUrl] = config().chains.sepolia.rpcUrls
   // Each ends with 0 only after the service has indexed it, or the chain shows it.
   await command(`gastank deposit ${formatAmount(DEPOSIT, 18)} --yes`)

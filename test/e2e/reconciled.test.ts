@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { StatusReport } from '../../src/cli/commands/look/status-report.ts'
-import type { EntryData } from '../../src/cli/commands/money/export-formats.ts'
-import type { ReportData } from '../../src/cli/commands/money/report-data.ts'
+import type { EntryData, ReportData } from '../../src/cli/json/money.ts'
 import { parseAmount } from '../../src/domain/units.ts'
 import type { Running } from '../support/process/cli.ts'
 import { type Funds, type Operator, setUpAccount } from './operator.ts'
@@ -132,7 +131,7 @@ async function holdingsOf({ rehearsal, account, sepolia, data }: Operator) {
   return {
     trader: await balancesOf(rehearsal.report, rehearsal.config),
     account: BigInt(await sepolia<string>('eth_getBalance', [account, 'latest'])),
-    tank: BigInt(available),
+    tank: baseUnitsOf(available),
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { AmountData } from '../../src/cli/json/shapes.ts'
 import { ROOT, run } from '../support/process/cli.ts'
 import { setUpAccount } from './operator.ts'
 import { metricsOf, startRehearsal } from './rehearsal.ts'
@@ -8,8 +9,8 @@ import { metricsOf, startRehearsal } from './rehearsal.ts'
 type Runway = {
   readonly runwaySeconds: number | null
   readonly runwayUnknown: string | null
-  readonly available: string
-  readonly assumed: { readonly callsPerDay: number; readonly perCall: string } | null
+  readonly available: AmountData
+  readonly assumed: { readonly callsPerDay: number; readonly perCall: AmountData } | null
 }
 
 test('the GasTank lasts as long as its calls to come, by the command and by the daemon, and strategies that are broken hide nothing else', async () => {
@@ -25,7 +26,7 @@ test('the GasTank lasts as long as its calls to come, by the command and by the 
 
   const { assumed, available, runwaySeconds } = await operator.data<Runway>('gastank status')
   expect(assumed?.callsPerDay).toBe(17_280)
-  const calls = Number(BigInt(available) / BigInt(assumed?.perCall ?? 1))
+  const calls = Number(available.amount) / Number(assumed?.perCall.amount)
   expect(Math.abs((runwaySeconds ?? 0) / 5 - calls)).toBeLessThan(3)
   const told = await operator.command('gastank status')
   expect(told).toMatch(/^lasts +\d+[hm].* \(1 call every 5s, 0\.0+\d\d? ETH each\)$/m)

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { Evidence } from '../../src/execute/settle/evidence.ts'
+import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { IDLE, STRATEGY, writeClaims } from './claims.ts'
 import { setUpAccount } from './operator.ts'
@@ -24,23 +25,26 @@ test('a trusted call that never comes is dead by the word once its delegation is
     run(['settle', id, '--config', rehearsal.config, ...more])
 
   const early = await settle('--as', 'dead', '--yes', '--json')
-  expect([early.code, JSON.parse(early.stdout).reason]).toEqual([1, 'still-live'])
+  expect([early.code, outputOf('settle', early.stdout)]).toMatchObject([
+    1,
+    { reason: 'still-live' },
+  ])
   await command('delegation clear --direct')
   // Until that lies as deep as the config asks for.
   await vi.waitFor(
     async () => {
-      const { answers } = JSON.parse((await settle('--json')).stdout) as Evidence
+      const { answers } = outputOf<Evidence>('settle', (await settle('--json')).stdout)
       expect(answers.find(({ as }) => as === 'dead')?.isPossible).toBe(true)
     },
     { timeout: 30_000, interval: 500 },
   )
   const settled = await settle('--as', 'dead', '--yes', '--json')
-  expect(JSON.parse(settled.stdout)).toMatchObject({
+  expect(outputOf('settle', settled.stdout)).toMatchObject({
     ok: true,
     by: 'word',
     as: 'dead',
     evidence: {
-      signed: { kind: 'trusted call', nonce: null, deadline: null },
+      signed: { kind: 'trusted call', nonce: null, deadlineAt: null },
       chain: {
         says: 'other code stands behind the account, and something else used the nonce of its transaction',
       },

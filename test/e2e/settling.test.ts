@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { Evidence } from '../../src/execute/settle/evidence.ts'
+import { outputOf } from '../support/output-of.ts'
 import { type Ended, type Running, run } from '../support/process/cli.ts'
 import { type HidingNode, startHidingNode } from '../support/process/hiding-node.ts'
 import { everySecond, ordersOf, type Rehearsal, redirect, sharedSandbox } from './rehearsal.ts'
@@ -46,7 +47,10 @@ async function hanging(): Promise<Hanging> {
   const id = (order?.clientOrderId ?? '').replace(/:\d+$/, '')
   await vi.waitFor(
     async () => {
-      const { chain } = JSON.parse((await settle(rehearsal, id, ['--json'])).stdout) as Evidence
+      const { chain } = outputOf<Evidence>(
+        'settle',
+        (await settle(rehearsal, id, ['--json'])).stdout,
+      )
       expect(chain.final?.nonceUsed).toBe(true)
     },
     { timeout: 20_000, interval: 500 },
@@ -83,7 +87,7 @@ test('a running daemon ends an order by the word of an operator, which it judges
   expect(shown.stdout).toMatch(/--as executed unknown +possible: books all 25 USDC/)
 
   const dead = await settle(rehearsal, id, ['--as', 'dead', '--yes', '--json'])
-  expect([dead.code, JSON.parse(dead.stdout).reason]).toEqual([1, 'nonce-used'])
+  expect([dead.code, outputOf('settle', dead.stdout)]).toMatchObject([1, { reason: 'nonce-used' }])
   const nowhere = await settle(rehearsal, id, ['--as', 'executed', NOWHERE, '--yes'])
   expect(nowhere.code).toBe(1)
   expect(nowhere.stderr).toContain(`no-such-transaction): the chain shows no mined transaction`)
@@ -96,7 +100,7 @@ test('a running daemon ends an order by the word of an operator, which it judges
   const slot = id.slice(0, id.lastIndexOf(':'))
   const settled = await settle(rehearsal, slot, ['--as', 'executed', 'unknown', '--yes', '--json'])
   expect(settled.code).toBe(0)
-  expect(JSON.parse(settled.stdout)).toMatchObject({ ok: true, by: 'word', as: 'executed' })
+  expect(outputOf('settle', settled.stdout)).toMatchObject({ ok: true, by: 'word', as: 'executed' })
   await daemon.sees(
     /an operator settled buy-weth: it executed, nobody knows in which transaction; 25 USDC is booked/,
   )
@@ -151,7 +155,10 @@ test('without a daemon a transaction that proves the order is booked as the proo
   node.isHiding = false
   const settled = await settle(rehearsal, id, ['--as', 'executed', txHash, '--yes', '--json'])
   expect(settled.code).toBe(0)
-  expect(JSON.parse(settled.stdout)).toMatchObject({ by: 'proof', evidence: { named: 'proof' } })
+  expect(outputOf('settle', settled.stdout)).toMatchObject({
+    by: 'proof',
+    evidence: { named: 'proof' },
+  })
   await rehearsal.fault([])
   const next = rehearsal.daemon()
   await next.sees(/filled buy-weth/)

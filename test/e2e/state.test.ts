@@ -18,6 +18,7 @@ import { readJournal } from '../../src/adapters/state/journal-file.ts'
 import { imageOf } from '../../src/domain/book/fields.ts'
 import type { TransactionRecord } from '../../src/domain/book/journal.ts'
 import type { Address, Hex } from '../../src/domain/units.ts'
+import { outputOf } from '../support/output-of.ts'
 import { type Ended, run } from '../support/process/cli.ts'
 import { collect, segmentOf } from '../support/state/state-directory.ts'
 import { audit } from './books.ts'
@@ -85,7 +86,10 @@ test('a line that somebody appends with a right hash chain moves nothing: the st
     expect(stdout).not.toContain('metrics at')
     const verified = await state(rehearsal, 'verify', '--json')
     expect(verified.code).toBe(1)
-    expect(JSON.parse(verified.stdout)).toMatchObject({ ok: false, faults: [{ file }] })
+    expect(outputOf('state verify', verified.stdout)).toMatchObject({
+      ok: false,
+      faults: [{ file }],
+    })
   }
   expect(BigInt(await nodeCall<string>(report, 'eth_getBalance', [STRANGER, 'latest']))).toBe(0n)
   // Who has no key sees no more than the structure, and says so.

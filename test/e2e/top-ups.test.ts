@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { SlotHistory } from '../../src/cli/commands/look/history.ts'
+import type { SlotData } from '../../src/cli/json/look.ts'
 import { formatAmount } from '../../src/domain/units.ts'
 import type { Running } from '../support/process/cli.ts'
 import { startScriptedServer } from '../support/process/scripted-server.ts'
@@ -7,6 +7,7 @@ import { all } from './books.ts'
 import { chargesOf, chargesSaid, IDLE, runFor, STRATEGY, writeClaims } from './claims.ts'
 import {
   DEPOSIT,
+  ether as etherData,
   type Funds,
   journaled,
   type Operator,
@@ -38,7 +39,7 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
   onTestFinished(() => receiver.close())
   receiver.answerWith(() => ({ status: 200 }))
   const { available } = await data<Funds>('gastank status')
-  const threshold = formatAmount(BigInt(available), 18)
+  const threshold = available.amount
   const topUp = { below: threshold, amount: '0.01', maxPerDay: '0.065' }
   edit((config) => {
     config.aggregator.gasTank = { alertBelow: threshold, topUp }
@@ -55,7 +56,7 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
     { account: 'operator', available: alert?.['available'] },
   ])
   expect(await depositsOf(operator)).toEqual([DEPOSIT, TOP_UP])
-  const { slots } = await data<{ slots: SlotHistory[] }>(`history --strategy ${STRATEGY}`)
+  const { slots } = await data<{ slots: SlotData[] }>(`history --strategy ${STRATEGY}`)
   for (const slot of slots) expect(slot).toMatchObject({ outcome: 'filled', attempts: 1 })
   // What a deposit in between hides stays unsaid; nothing that is said is wrong.
   const said = (await chargesSaid(operator)).filter((each) => each.said !== undefined)
@@ -78,8 +79,8 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
   expect(await tankBalance(operator, 'deployed')).toBe(funded)
   expect(await data('gastank status')).toMatchObject({
     account,
-    balance: funded.toString(),
-    outstandingCharge: owed.toString(),
+    balance: etherData(funded),
+    outstandingCharge: etherData(owed),
   })
   expect(gauge('balance')).toBe(ether(funded))
   expect(gauge('outstanding')).toBe(ether(owed))

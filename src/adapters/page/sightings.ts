@@ -1,5 +1,6 @@
 import type { Fact } from '../../domain/book/fact.ts'
-import type { IntentId } from '../../domain/intent.ts'
+import type { CloseReason } from '../../domain/book/journal.ts'
+import type { IntentId, Outcome } from '../../domain/intent.ts'
 import type { Observation } from '../../domain/observation.ts'
 
 type Seen<Type extends Observation['type']> = Extract<Observation, { type: Type }>
@@ -7,8 +8,8 @@ type Seen<Type extends Observation['type']> = Extract<Observation, { type: Type 
 /** A slot that ended, of a run of missed ones the last. */
 export type EndedSlot = {
   readonly slotSeconds: number
-  readonly outcome: string
-  readonly reason: string
+  readonly outcome: Outcome
+  readonly reason: CloseReason
   readonly detail: string | undefined
 }
 

@@ -8,7 +8,7 @@ import type { Settings } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
 import type { AggregatorContext } from '../../execute/context.ts'
 import type { Clock, Guard } from '../../ports.ts'
-import { type ExitCode, type Io, printOutcome } from '../io.ts'
+import { type ExitCode, type Io, printFailure } from '../io.ts'
 import { type ConfigOptions, reportProblems, settingsForReading } from '../load.ts'
 import { withClock } from './clock.ts'
 import { composeGuard } from './guard.ts'
@@ -114,7 +114,7 @@ export async function whileStopped(
 /** What is said to whoever asks a dry-run for a transaction. */
 export function refuseDryRun(options: ConfigOptions, io: Io): ExitCode {
   const message = 'a dry-run signs nothing that costs money: this takes `mode: live`'
-  return printOutcome(io, options, { ok: false, message })
+  return printFailure(io, options, { message })
 }
 
 /** What a person hears while a command waits for its transactions. */

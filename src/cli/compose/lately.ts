@@ -6,7 +6,8 @@ import type { EndedSlot } from '../../adapters/page/sightings.ts'
 import { stateFiles } from '../../adapters/state/state-files.ts'
 import type { Token } from '../../domain/token.ts'
 import { parseAmount } from '../../domain/units.ts'
-import { type AmountData, amountData } from '../amount-data.ts'
+import { amountData } from '../amount-data.ts'
+import type { AmountData } from '../json/shapes.ts'
 
 /** The last slot of each strategy that has ended, as far as the newest files of the journal say. */
 export async function lastSlotsIn(

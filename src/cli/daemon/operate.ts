@@ -25,7 +25,9 @@ import { openHalt, openState } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
 import { readKey } from '../compose/wallets.ts'
 import { letHeapGrow } from '../heap.ts'
-import { EXIT, type ExitCode, type Io } from '../io.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
+import type { RunData } from '../json/operate.ts'
+import type { FailureData } from '../json/shapes.ts'
 import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
 import { COMMIT, VERSION, VERSION_TEXT } from '../version.ts'
 import { announce } from './announce.ts'
@@ -148,9 +150,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     // The last records and the snapshot may find the disk full as well.
     await opened.close()
     if (fault !== undefined) throw fault
-    if (ended === 'drained') return EXIT.done
-    log.error(neverBegan(settings, ended.reasons), { event: 'never-began' })
-    return EXIT.failed
+    return tellEnd(ended, input)
   } catch (error) {
     // Whatever else has failed since, this is what somebody has to mend.
     const cause = fault ?? error
@@ -167,6 +167,18 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     await telling?.notifying.close()
     await clock.close()
   }
+}
+
+/** Under --json the end of a run is all that stdout gets. */
+function tellEnd(ended: Ended, { settings, log, options, io }: LockedRun): ExitCode {
+  if (ended === 'drained') {
+    if (options.json) printJson<RunData>(io, { ok: true, message: 'the run is over', problems: [] })
+    return EXIT.done
+  }
+  const message = neverBegan(settings, ended.reasons)
+  log.error(message, { event: 'never-began' })
+  if (options.json) printJson<FailureData>(io, { ok: false, message, problems: [] })
+  return EXIT.failed
 }
 
 function messageOf(error: unknown): string {

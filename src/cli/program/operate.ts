@@ -27,7 +27,9 @@ export function addOperating(program: Program): void {
       const ran = import('../commands/operate/run.ts').then(({ run }) =>
         run({ ...options, forMs: options.for }, io),
       )
-      return does(options.stay === true ? stay(ran, io, signals) : ran)
+      const { wasTerminated } = signals
+      const how = { json: options.json === true, wasTerminated }
+      return does(options.stay === true ? stay(ran, io, how) : ran)
     })
   configured(root.command('halt'))
     .description(

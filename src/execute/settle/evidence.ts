@@ -30,7 +30,7 @@ export type Answer = {
 export type Evidence = {
   readonly intentId: IntentId
   readonly strategy: string
-  readonly slot: string
+  readonly slotAt: string
   readonly does: string
   readonly state: OpenIntent['state']
   readonly attempt: number
@@ -41,7 +41,7 @@ export type Evidence = {
     readonly spender: Address | null
     readonly recipient: Address
     readonly nonce: string | null
-    readonly deadline: string | null
+    readonly deadlineAt: string | null
   }
   /** What the service said of it, by the journal. */
   readonly service: {
@@ -80,7 +80,7 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
   return {
     intentId: intent.id,
     strategy: intent.strategy,
-    slot: formatInstant(intent.slotSeconds),
+    slotAt: formatInstant(intent.slotSeconds),
     does: bookOf(open).wordsOf(intent),
     state: open.state,
     attempt: open.attempt,
@@ -91,7 +91,8 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
       spender: signed.spender ?? null,
       recipient: signed.recipient,
       nonce: signed.nonce?.toString() ?? null,
-      deadline: signed.deadlineSeconds === undefined ? null : formatInstant(signed.deadlineSeconds),
+      deadlineAt:
+        signed.deadlineSeconds === undefined ? null : formatInstant(signed.deadlineSeconds),
     },
     service: { orderId: orderId ?? null, ended: ended ?? null },
     chain: {

@@ -7,7 +7,10 @@ import { why } from '../../../src/cli/commands/look/why.ts'
 import { exportEntries } from '../../../src/cli/commands/money/export.ts'
 import { report } from '../../../src/cli/commands/money/report.ts'
 import type { Io } from '../../../src/cli/io.ts'
+import type { EntryData } from '../../../src/cli/json/money.ts'
 import type { ConfigOptions } from '../../../src/cli/load.ts'
+import type { Problem } from '../../../src/config/yaml/problem.ts'
+import { outputOf } from '../../support/output-of.ts'
 import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-story.ts'
 import { edit, STRATEGY as FILE, plain } from '../config/config-fixture.ts'
 import { aPlace, type Place, type Printed, printed } from './reading-fixture.ts'
@@ -87,10 +90,10 @@ describe.each(FAULTS)('while $what', ({ says, place: make }) => {
 
   test.each(Object.entries(COMMANDS).filter(([name]) => name !== 'export'))(
     '%s --json has it under problems',
-    async (_, [command]) => {
+    async (name, [command]) => {
       const { options } = await make()
       const { code, stdout } = await printed((io) => command({ ...options, json: true }, io))
-      const { problems } = JSON.parse(stdout)
+      const { problems } = outputOf<{ problems: readonly [Problem] }>(name, stdout)
       expect(problems).toHaveLength(1)
       expect(plain(problems[0])).toMatch(says)
       expect(code).toBe(0)
@@ -106,7 +109,7 @@ describe.each(FAULTS)('while $what', ({ says, place: make }) => {
       stdout
         .trimEnd()
         .split('\n')
-        .map((line) => JSON.parse(line).type),
+        .map((line) => outputOf<EntryData>('export', line).type),
     ).toEqual(['trade'])
     expect(stderr).toMatch(says)
     expect(code).toBe(0)

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { EXIT, type ExitCode } from '../../../src/cli/io.ts'
 import { stay } from '../../../src/cli/stay.ts'
 import { OperatorError } from '../../../src/domain/errors.ts'
+import { failureOf } from '../../support/output-of.ts'
 
 class BadFilesError extends OperatorError {
   readonly means = 'badConfig'
@@ -11,27 +12,38 @@ class BadFilesError extends OperatorError {
 /** A run that ends as told, and the signals of its process. */
 function staying(run: Promise<ExitCode>, { wasTerminated = false } = {}) {
   let said = ''
+  let data = ''
   const listeners = new Set<(name: string) => void>()
-  const stderr = new Writable({
-    write(chunk, _, done) {
-      said += chunk
-      done()
-    },
-  }) as unknown as NodeJS.WriteStream
+  const stream = (take: (text: string) => void) =>
+    new Writable({
+      write(chunk, _, done) {
+        take(`${chunk}`)
+        done()
+      },
+    }) as unknown as NodeJS.WriteStream
+  const stderr = stream((text) => {
+    said += text
+  })
+  const stdout = stream((text) => {
+    data += text
+  })
   const onSignal = (listener: (name: string) => void) => {
     listeners.add(listener)
     return () => void listeners.delete(listener)
   }
   let ended: ExitCode | undefined
-  const outcome = stay(run, { stderr, onSignal }, { wasTerminated: () => wasTerminated }).then(
-    (code) => {
-      ended = code
-      return code
-    },
-  )
+  const outcome = stay(
+    run,
+    { stdout, stderr, onSignal },
+    { json: true, wasTerminated: () => wasTerminated },
+  ).then((code) => {
+    ended = code
+    return code
+  })
   return {
     outcome,
     said: () => said,
+    data: () => data,
     listening: () => listeners.size,
     async ended() {
       await new Promise((resolve) => setImmediate(resolve))
@@ -68,6 +80,7 @@ test('what is thrown is told before it stays', async () => {
   const it = staying(Promise.reject(new BadFilesError('config/live.yaml: no such file')))
   expect(await it.ended()).toBeUndefined()
   expect(it.said()).toMatch(/^tranched: config\/live\.yaml: no such file\ntranched: no restart/)
+  expect(failureOf(it.data()).message).toBe('config/live.yaml: no such file')
   it.signal()
   expect(await it.outcome).toBe(EXIT.badConfig)
 })

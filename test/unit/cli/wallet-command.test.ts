@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readSecretFile } from '../../../src/adapters/keys/keystore.ts'
 import { walletAddress, walletImport, walletNew } from '../../../src/cli/commands/account/wallet.ts'
 import { createWalletIo, type WalletIo } from '../../../src/cli/commands/account/wallet-io.ts'
+import { outputOf } from '../../support/output-of.ts'
 
 const KEY = '7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d'
 const ADDRESS = privateKeyToAddress(`0x${KEY}`)
@@ -76,7 +77,7 @@ test('with a password file nobody is asked, and --json prints data', async () =>
   const io = recordIo()
   const passwordFile = await secretFile('pass', 'from a file\n')
   expect(await walletNew({ out, passwordFile, json: true }, io)).toBe(0)
-  expect(JSON.parse(io.texts.stdout)).toEqual({ address: ADDRESS, keystore: out })
+  expect(outputOf('wallet new', io.texts.stdout)).toMatchObject({ address: ADDRESS, keystore: out })
   expect(io.texts).toMatchObject({ stderr: '', prompts: [] })
 })
 
@@ -99,7 +100,10 @@ test('a wallet file that exists is kept', async () => {
   await writeFile(out, 'precious')
   const io = recordIo({ answers: ['a', 'a'] })
   expect(await walletNew({ out, json: true }, io)).toBe(1)
-  expect(JSON.parse(io.texts.stdout)).toMatchObject({ ok: false, message: `${out} exists already` })
+  expect(outputOf('wallet new', io.texts.stdout)).toMatchObject({
+    ok: false,
+    message: `${out} exists already`,
+  })
   expect(await readFile(out, 'utf8')).toBe('precious')
 })
 
@@ -138,7 +142,7 @@ test('the address of a key file is printed', async () => {
   const io = recordIo()
   const privateKeyFile = await secretFile('key', KEY)
   expect(await walletAddress({ privateKeyFile, json: true }, io)).toBe(0)
-  expect(JSON.parse(io.texts.stdout)).toEqual({ address: ADDRESS })
+  expect(outputOf('wallet address', io.texts.stdout)).toMatchObject({ address: ADDRESS })
 })
 
 test('an address is asked of one wallet, not of two or none', async () => {

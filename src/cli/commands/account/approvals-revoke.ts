@@ -9,7 +9,15 @@ import type { TransactionOutcome } from '../../../execute/transaction.ts'
 import type { ChainReply } from '../../../ports.ts'
 import { readState } from '../../compose/state.ts'
 import { type TraderTools, withTrader } from '../../compose/trader.ts'
-import { EXIT, type ExitCode, type Io, printOutcome } from '../../io.ts'
+import {
+  EXIT,
+  type ExitCode,
+  type Io,
+  printFailure,
+  printOutcome,
+  printUnwanted,
+} from '../../io.ts'
+import type { ApprovalsRevokeData } from '../../json/account.ts'
 import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
 import { isWanted } from '../state/state-word.ts'
 import { allowanceText, tradedTokens } from './approvals.ts'
@@ -30,14 +38,14 @@ export async function approvalsRevoke(
   const { settings } = found
   const tokens = tokensOf(names, options, settings)
   if (typeof tokens === 'string') {
-    io.stderr.write(`approvals revoke: ${tokens}\n`)
-    return EXIT.usage
+    const by = 'approvals revoke'
+    return printFailure(io, options, { by, message: tokens, code: EXIT.usage })
   }
   const open = openOrders((await readState(settings.stateDir))?.state)
-  if (open !== undefined) return printOutcome(io, options, { ok: false, message: open })
+  if (open !== undefined) return printFailure(io, options, { message: open })
   const list = tokens.map(({ symbol }) => symbol).join(', ')
   const question = `Take from Permit2 all that it may spend of ${list}? Each takes a transaction, which costs gas.`
-  if (!(await isWanted(question, { options, io }))) return EXIT.usage
+  if (!(await isWanted(question, { options, io }))) return printUnwanted(io, options)
   return withTrader({ settings, options, io, command: 'approvals revoke' }, (tools) =>
     revoke(tokens, tools, { settings, options, io }),
   )
@@ -73,7 +81,7 @@ async function revoke(
   tools: TraderTools,
   { settings, options, io }: Asked,
 ): Promise<ExitCode> {
-  const refuse = (message: string): ExitCode => printOutcome(io, options, { ok: false, message })
+  const refuse = (message: string): ExitCode => printFailure(io, options, { message })
   const { state } = tools.context.ports.journal
   const open = openOrders(state)
   if (open !== undefined) return refuse(open)
@@ -88,13 +96,12 @@ async function revoke(
     const allowance = before.value.get(token)
     done.push({ token, ...(await revokeOne(token, allowance, { tools, settings })) })
   }
-  return printOutcome(io, options, {
+  return printOutcome<ApprovalsRevokeData>(io, options, {
     ok: done.every(({ ok }) => ok),
     message: done.map(({ token, message }) => `${token.symbol}: ${message}`).join('\n'),
-    data: {
-      owner: tools.owner,
-      tokens: done.map(({ token, ok, changed }) => ({ token: token.symbol, ok, changed })),
-    },
+    owner: tools.owner,
+    tokens: done.map(({ token, ok, changed }) => ({ token: token.symbol, ok, changed })),
+    problems: [],
   })
 }
 

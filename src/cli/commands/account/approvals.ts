@@ -5,17 +5,20 @@ import type { DaemonState } from '../../../domain/book/state.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
 import type { Token } from '../../../domain/token.ts'
-import { type Address, formatAmount, formatBrief, maxOf } from '../../../domain/units.ts'
+import { type Address, formatBrief, maxOf } from '../../../domain/units.ts'
 import { soldTokens } from '../../../engine/spend.ts'
 import type { ChainReply, ChainView } from '../../../ports.ts'
+import { amountData } from '../../amount-data.ts'
 import { withClock } from '../../compose/clock.ts'
 import { chainOf, composeInspection } from '../../compose/services.ts'
 import { readState } from '../../compose/state.ts'
 import { instantText } from '../../describe.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { ApprovalsListData } from '../../json/account.ts'
 import {
   type ConfigOptions,
   loadForReading,
+  problemsData,
   renderAll,
   reportProblems,
   settingsForReading,
@@ -24,6 +27,8 @@ import { readMarketNow } from '../../market.ts'
 
 /** From this on an allowance is no sum that anybody reckons with. */
 const UNLIMITED_FROM = 2n ** 255n
+/** What Permit2 itself takes for a right without a bound, and never counts down. */
+const UNLIMITED_RIGHT = 2n ** 160n - 1n
 const ANSWER_MS_MAX = 5_000
 
 /** What Permit2 is to be let spend of a token, by `gasless.approval` and the strategies. */
@@ -80,8 +85,8 @@ export async function approvalsList(
   const tokens = tradedTokens(settings)
   const market = await readMarketNow(settings, { tokens, pairs: [] }, { state, io })
   if (!market.ok) {
-    io.stderr.write(`approvals: the chain cannot be read: ${market.why}\n`)
-    return EXIT.failed
+    const message = `the chain cannot be read: ${market.why}`
+    return printFailure(io, options, { by: 'approvals', message })
   }
   const { owner, view } = market
   const strategies = loaded.ok ? loaded.strategies : undefined
@@ -92,8 +97,10 @@ export async function approvalsList(
     tokens: tokens.map((token) => rowOf(token, view, { settings, strategies, state, nowMs })),
     permit2Rights: await rightsOf(settings, owner),
   }
-  if (options.json) printJson(io, { ...dataOf(report), problems: loaded.ok ? [] : loaded.problems })
-  else io.stdout.write(`${textOf(report, { settings, nowMs })}\n`)
+  if (options.json) {
+    const problems = problemsData(loaded.ok ? [] : loaded.problems)
+    printJson<ApprovalsListData>(io, { ok: true, ...dataOf(report), problems })
+  } else io.stdout.write(`${textOf(report, { settings, nowMs })}\n`)
   if (!loaded.ok && !options.json) io.stderr.write(`${renderAll(loaded.problems, io)}\n`)
   return EXIT.done
 }
@@ -148,35 +155,49 @@ function rightsOf(settings: Settings, owner: Address): Promise<Report['permit2Ri
   })
 }
 
-function dataOf({ tokens, permit2Rights, ...report }: Report) {
+type ReportData = Omit<ApprovalsListData, 'ok' | 'problems'>
+
+function dataOf({ tokens, permit2Rights, ...report }: Report): ReportData {
   return {
     ...report,
     tokens: tokens.map(({ token, allowance, balance, wanted }) => ({
       token: token.symbol,
       address: token.address,
-      allowance: allowance === undefined ? null : exactText(allowance, token),
-      balance: balance === undefined ? null : exactText(balance, token),
+      allowance: allowance === undefined ? null : amountData(allowance, token),
+      isUnlimited: allowance === undefined ? null : isUnlimited(allowance),
+      balance: balance === undefined ? null : amountData(balance, token),
       wants: wanted === undefined ? null : wantsData(wanted, token),
     })),
     permit2Rights: permit2Rights.ok
-      ? permit2Rights.value.map(({ token: address, spender, amount, expiresAtSeconds }) => ({
-          ...rightData(address, amount, tokens),
-          spender,
-          expiresAt: timeText(expiresAtSeconds),
-        }))
+      ? permit2Rights.value.flatMap((right) => rightData(right, tokens))
       : null,
   }
 }
 
-function rightData(address: Address, amount: bigint, rows: readonly Row[]) {
-  const known = rows.find(({ token }) => token.address === address)?.token
-  return known === undefined
-    ? { token: address, amount: amount.toString() }
-    : { token: known.symbol, amount: exactText(amount, known) }
+/** Rights were asked for by token, so that each is of one of them. */
+function rightData(
+  { token: address, spender, amount, expiresAtSeconds }: Permit2Right,
+  rows: readonly Row[],
+): NonNullable<ReportData['permit2Rights']> {
+  const token = rows.find((row) => row.token.address === address)?.token
+  if (token === undefined) return []
+  return [
+    {
+      token: token.symbol,
+      amount: amountData(amount, token),
+      isUnlimited: amount === UNLIMITED_RIGHT,
+      spender,
+      expiresAt: isForEver(expiresAtSeconds) ? null : instantText(expiresAtSeconds),
+    },
+  ]
 }
 
-function wantsData(wanted: WantedApproval, token: Token): string {
-  return wanted.type === 'budget' ? exactText(wanted.amount, token) : wanted.type
+function wantsData(
+  wanted: WantedApproval,
+  token: Token,
+): NonNullable<ReportData['tokens'][number]['wants']> {
+  const amount = wanted.type === 'budget' ? amountData(wanted.amount, token) : null
+  return { type: wanted.type, amount }
 }
 
 function textOf(
@@ -218,16 +239,16 @@ function rightLines(
 }
 
 /** Times without an end do not fit a date. */
+function isForEver(seconds: number): boolean {
+  return seconds > 253_402_300_799
+}
+
 function timeText(seconds: number): string {
-  return seconds > 253_402_300_799 ? 'for ever' : instantText(seconds)
+  return isForEver(seconds) ? 'for ever' : instantText(seconds)
 }
 
 export function allowanceText(amount: bigint, { decimals, symbol }: Token): string {
   return isUnlimited(amount) ? 'unlimited' : `${formatBrief(amount, decimals)} ${symbol}`
-}
-
-function exactText(amount: bigint, { decimals, symbol }: Token): string {
-  return isUnlimited(amount) ? 'unlimited' : `${formatAmount(amount, decimals)} ${symbol}`
 }
 
 export function wantedText(wanted: WantedApproval, token: Token): string {

@@ -1,5 +1,9 @@
 import { etherWords, isDisputed, savedOf } from '../../../domain/book/costs.ts'
 import type { JournalRecord } from '../../../domain/book/journal.ts'
+import { ETHER } from '../../../domain/token.ts'
+import { amountData } from '../../amount-data.ts'
+import type { GastankStatusData } from '../../json/account.ts'
+import type { AmountData } from '../../json/shapes.ts'
 
 /** Costs of all calls whose charge and savings are both known, in wei. `saved` is negative where sharing cost more. */
 export type CallSavings = {
@@ -58,6 +62,22 @@ export async function callSavings(records: AsyncIterable<JournalRecord>): Promis
     }
   }
   return sums
+}
+
+/** The same as data. */
+export function savingsData(savings: CallSavings): NonNullable<GastankStatusData['savings']> {
+  const { calls, check, disputed, unknown } = savings
+  const ether = (wei: bigint): AmountData => amountData(wei, ETHER)
+  return {
+    calls,
+    charged: ether(savings.charged),
+    saved: ether(savings.saved),
+    blob: ether(savings.blob),
+    check: { calls: check.calls, fell: ether(check.fell), charged: ether(check.charged) },
+    disputed,
+    unknown,
+    delegation: ether(savings.delegation),
+  }
 }
 
 /** The sums in one line, told honestly when sharing saved nothing. */

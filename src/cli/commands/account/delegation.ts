@@ -3,6 +3,7 @@ import { openCalls } from '../../../domain/book/calls.ts'
 import type { DaemonState } from '../../../domain/book/state.ts'
 import { delegateOf, resolveVerifyingContract } from '../../../domain/call.ts'
 import { hasLiveAuthorization } from '../../../domain/order.ts'
+import { ETHER } from '../../../domain/token.ts'
 import type { Address } from '../../../domain/units.ts'
 import {
   changeDelegation,
@@ -11,11 +12,13 @@ import {
 } from '../../../execute/account/delegate.ts'
 import { NO_DELEGATE, nameOfDelegate, proposerOf } from '../../../execute/authority/delegation.ts'
 import type { AccountView } from '../../../ports.ts'
+import { amountData } from '../../amount-data.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../../compose/aggregator.ts'
 import { isAnchored } from '../../compose/anchors.ts'
 import { haltOf, openState, readState } from '../../compose/state.ts'
 import { readJournalKey, readKey } from '../../compose/wallets.ts'
-import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printOutcome, printReport } from '../../io.ts'
+import type { DelegationChangeData, DelegationStatusData } from '../../json/account.ts'
 import { type ConfigOptions, reportProblems } from '../../load.ts'
 
 export type DelegationChangeOptions = ConfigOptions & {
@@ -34,22 +37,25 @@ export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCo
     const { aggregator, account } = tools
     const { gasTank } = aggregator.settings.contracts
     const view = await aggregator.chain.account({ account, gasTank })
-    if (!view.ok) return printOutcome(io, options, { ok: false, message: view.fault.message })
+    if (!view.ok) return printFailure(io, options, { message: view.fault.message })
     const data = reportOf(tools, view.value)
-    printReport(io, options, { data, lines: linesOf(data) })
+    printReport<DelegationStatusData>(io, options, { data, lines: linesOf(data) })
     return EXIT.done
   })
 }
 
-type DelegationReport = ReturnType<typeof reportOf>
-
-function reportOf({ aggregator, account }: AggregatorTools, view: AccountView) {
+function reportOf(
+  { aggregator, account }: AggregatorTools,
+  view: AccountView,
+): DelegationStatusData {
   const { settings, wallet } = aggregator
   const delegate = delegateOf(view.code)
   const { trustlessProposer } = settings.contracts
   const named = { answered: view.domain, chainId: wallet.chainId, proposer: trustlessProposer }
   const isTrustless = delegate === trustlessProposer
+  const { domain } = view
   return {
+    ok: true,
     account,
     chainId: wallet.chainId,
     code: view.code,
@@ -57,16 +63,16 @@ function reportOf({ aggregator, account }: AggregatorTools, view: AccountView) {
     proposer: (delegate && nameOfDelegate(delegate, settings)) ?? null,
     isAsConfigured: delegate === proposerOf(aggregator),
     configured: settings.proposer,
-    nestedNonce: view.nestedNonce ?? null,
-    domain: view.domain ?? null,
-    /** What signatures of calls have to name; null where none would be made. */
+    nestedNonce: view.nestedNonce?.toString() ?? null,
+    domain: domain === undefined ? null : { ...domain, chainId: `${domain.chainId}` },
     verifyingContract: isTrustless
       ? (resolveVerifyingContract({ ...named, account }) ?? null)
       : null,
+    problems: [],
   }
 }
 
-function linesOf(report: DelegationReport): readonly (readonly [string, string])[] {
+function linesOf(report: DelegationStatusData): readonly (readonly [string, string])[] {
   const { code, delegate, proposer, domain, verifyingContract } = report
   const owner = proposer ?? (code === '0x' ? 'none' : 'not one of this config')
   const asConfigured = report.isAsConfigured ? '' : `; the config says ${report.configured}`
@@ -79,7 +85,7 @@ function linesOf(report: DelegationReport): readonly (readonly [string, string])
     ['code', code === '0x' ? 'none' : code],
     ['delegate', delegate ?? 'none'],
     ['proposer', `${owner}${asConfigured}`],
-    ['nestedNonce', report.nestedNonce?.toString() ?? 'not answered'],
+    ['nestedNonce', report.nestedNonce ?? 'not answered'],
     ['domain', answered],
     ['signatures', verifyingContract === null ? 'none' : `name ${verifyingContract}`],
   ]
@@ -92,14 +98,12 @@ export function delegationSet(options: DelegationSetOptions, io: Io): Promise<Ex
     const asked = options.trusted === true ? 'trusted' : 'trustless'
     if (asked !== proposer) {
       const message = `the config says \`proposer: ${proposer}\`: ${asked === 'trusted' ? 'leave out --trusted, or change it there' : 'say --trusted to mean it, or change it there'}`
-      printOutcome(io, options, { ok: false, message })
-      return EXIT.usage
+      return printFailure(io, options, { message, code: EXIT.usage })
     }
     const trading = await tradingWallet(tools, io)
     if (!trading.ok) return reportProblems([trading.problem], io, options)
     if (trading.address === tools.account)
-      return printOutcome(io, options, {
-        ok: false,
+      return printFailure(io, options, {
         message: `${tools.account} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
       })
     return change(proposerOf(tools.aggregator), tools, { options, io, command: 'delegation set' })
@@ -142,21 +146,21 @@ function change(
     const books = view && { state: view.state, isOnDisk: () => true }
     tools.signBy(books, () => lock.lost())
     const barred = barredBy(view?.state, { stateDir, account: tools.account, delegate })
-    if (barred !== undefined) return printOutcome(io, options, { ok: false, message: barred })
+    if (barred !== undefined) return printFailure(io, options, { message: barred })
     const record = await openRecord(tools, { lock, io, delegate, isUsed: view !== undefined })
     if (!record.ok) return reportProblems([record.problem], io, options)
     const route = options.direct === true ? 'direct' : 'service'
     const outcome = await changed({ ...tools, ...record, delegate, route }, record)
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
     const isDone = outcome.tag !== 'failed'
-    return printOutcome(io, options, {
+    const { charged } = outcome
+    return printOutcome<DelegationChangeData>(io, options, {
       ok: isDone,
       message: isDone ? `${tools.account} is ${what}: ${outcome.message}` : outcome.message,
-      data: {
-        account: tools.account,
-        changed: outcome.tag === 'changed',
-        charged: outcome.charged ?? null,
-      },
+      account: tools.account,
+      changed: outcome.tag === 'changed',
+      charged: charged === undefined ? null : amountData(charged, ETHER),
+      problems: [],
     })
   })
 }

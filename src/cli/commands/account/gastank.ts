@@ -5,6 +5,7 @@ import { etherWords } from '../../../domain/book/costs.ts'
 import { emptyState } from '../../../domain/book/fields.ts'
 import type { DaemonState } from '../../../domain/book/state.ts'
 import { DEFAULT_POLICY } from '../../../domain/policy.ts'
+import { ETHER } from '../../../domain/token.ts'
 import { type Address, parseAmount } from '../../../domain/units.ts'
 import { estimateCharges, type GasRunway, gasRunway } from '../../../engine/gas-runway.ts'
 import {
@@ -19,6 +20,7 @@ import {
 import { type Seen, unseenDeposit } from '../../../execute/account/indexing.ts'
 import type { AggregatorContext } from '../../../execute/context.ts'
 import type { AccountView, ChainReply, GasTankAccount } from '../../../ports.ts'
+import { amountData } from '../../amount-data.ts'
 import {
   type AggregatorTools,
   refuseDryRun,
@@ -29,9 +31,25 @@ import { isAnchored, openAnchors } from '../../compose/anchors.ts'
 import { composeGuard } from '../../compose/guard.ts'
 import { openHalt, openState, readState, recordsAtHand } from '../../compose/state.ts'
 import { readJournalKey } from '../../compose/wallets.ts'
-import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../../io.ts'
+import {
+  EXIT,
+  type ExitCode,
+  type Io,
+  printFailure,
+  printOutcome,
+  printReport,
+  printUnwanted,
+} from '../../io.ts'
+import type { GastankDepositData, GastankStatusData } from '../../json/account.ts'
+import type { AmountData } from '../../json/shapes.ts'
 import { type ConfigOptions, loadForReading, reportProblems } from '../../load.ts'
-import { type CallSavings, callSavings, checkText, savingsText } from './call-savings.ts'
+import {
+  type CallSavings,
+  callSavings,
+  checkText,
+  savingsData,
+  savingsText,
+} from './call-savings.ts'
 import { lastsText, runwayData } from './lasts-text.ts'
 
 export type GastankDepositOptions = ConfigOptions & { readonly yes?: boolean }
@@ -40,7 +58,7 @@ export type GastankDepositOptions = ConfigOptions & { readonly yes?: boolean }
 export function gastankStatus(options: ConfigOptions, io: Io): Promise<ExitCode> {
   return withAggregator(options, io, async (tools) => {
     const sight = await look(tools, { options, io })
-    printReport(io, options, { data: dataOf(sight), lines: linesOf(sight) })
+    printReport<GastankStatusData>(io, options, { data: dataOf(sight), lines: linesOf(sight) })
     return sight.faults.length === 0 ? EXIT.done : EXIT.failed
   })
 }
@@ -137,24 +155,30 @@ function leftOf({ service }: Sight): bigint | undefined {
   return service && availableOf(service)
 }
 
-function dataOf(sight: Sight) {
-  const { service, onChain, isKnown, faults } = sight
+function dataOf(sight: Sight): GastankStatusData {
+  const { service, onChain, isKnown, savings, faults } = sight
   return {
+    ok: faults.length === 0,
     account: sight.account,
     gasTank: sight.gasTank,
     chain: sight.chain,
     known: isKnown ?? null,
-    balance: service?.balance ?? null,
-    outstandingCharge: service?.outstandingCharge ?? null,
-    available: leftOf(sight) ?? null,
-    onChain: onChain?.balance ?? null,
+    balance: etherData(service?.balance),
+    outstandingCharge: etherData(service?.outstandingCharge),
+    available: etherData(leftOf(sight)),
+    onChain: etherData(onChain?.balance),
     methods: onChain?.methods ?? null,
     indexing: sight.isIndexing,
-    savings: sight.savings ?? null,
+    savings: savings === undefined ? null : savingsData(savings),
     ...runwayData(sight),
     note: sight.note ?? null,
     faults,
+    problems: [],
   }
+}
+
+function etherData(wei: bigint | undefined): AmountData | null {
+  return wei === undefined ? null : amountData(wei, ETHER)
 }
 
 function linesOf(sight: Sight): readonly (readonly [string, string])[] {
@@ -214,8 +238,8 @@ export async function gastankDeposit(
 ): Promise<ExitCode> {
   const wei = amount.length <= 80 ? parseAmount(amount, 18) : undefined
   if (wei === undefined || wei === 0n) {
-    io.stderr.write('gastank deposit: expected an amount of ether such as 0.05\n')
-    return EXIT.usage
+    const message = 'expected an amount of ether such as 0.05'
+    return printFailure(io, options, { by: 'gastank deposit', message, code: EXIT.usage })
   }
   return withAggregator(options, io, async (tools) => {
     if (tools.settings.mode === 'dry-run') return refuseDryRun(options, io)
@@ -223,7 +247,7 @@ export async function gastankDeposit(
       tools.tell(
         `this would send ${etherText(wei)} from ${tools.account} to the GasTank, and a deposit cannot be taken out again: repeat it with --yes`,
       )
-      return EXIT.usage
+      return printUnwanted(io, options)
     }
     return whileStopped({ tools, options, io, command: 'gastank deposit' }, (lock) =>
       deposit(wei, { ...tools, lock }, { options, io }),
@@ -271,13 +295,15 @@ async function deposit(
       stop,
     }
     const made = await makeDeposit(context, aggregator, wei)
-    if (!made.ok) return printOutcome(io, options, { ok: false, message: made.message })
+    if (!made.ok) return printFailure(io, options, { message: made.message })
     tell(`${etherText(wei)} are in the GasTank; waiting until the service has indexed them`)
     const indexed = await waitForIndexing(aggregator, made.deposit, {
       ...tools,
       journal: opened.journal,
     })
-    return printOutcome(io, options, { ...indexed, data: { deposited: wei } })
+    const { ok, message } = indexed
+    const deposited = amountData(wei, ETHER)
+    return printOutcome<GastankDepositData>(io, options, { ok, message, deposited, problems: [] })
   } finally {
     await opened.close()
   }

@@ -1,6 +1,9 @@
 import { etherWords } from '../../../domain/book/costs.ts'
+import { ETHER } from '../../../domain/token.ts'
 import type { GasRunway } from '../../../engine/gas-runway.ts'
+import { amountData } from '../../amount-data.ts'
 import { durationText, lastingText } from '../../describe.ts'
+import type { GastankStatusData } from '../../json/account.ts'
 
 const DAY_MS = 86_400_000
 
@@ -37,20 +40,25 @@ function delegationText({ delegation }: Extract<GasRunway, { tag: 'known' }>): s
   return `, after ${etherWords(rough(wei))} for the delegation`
 }
 
-/** The same as data: wei as text, seconds, null where it is not known or nothing is due. */
+/** The same as data: amounts of ether, seconds, null where it is not known or nothing is due. */
 export function runwayData({
   runway,
   unread,
 }: {
   readonly runway: GasRunway | undefined
   readonly unread: string | undefined
-}) {
+}): Pick<GastankStatusData, 'runwaySeconds' | 'assumed' | 'runwayUnknown'> {
   if (runway?.tag !== 'known')
     return { runwaySeconds: null, assumed: null, runwayUnknown: unread ?? reasonOf(runway) }
   const { seconds = null, callsPerDay, perCall, isSimulated, delegation } = runway
   return {
     runwaySeconds: seconds,
-    assumed: { callsPerDay, perCall, isSimulated, delegation: delegation.wei ?? 0n },
+    assumed: {
+      callsPerDay,
+      perCall: amountData(perCall, ETHER),
+      isSimulated,
+      delegation: amountData(delegation.wei ?? 0n, ETHER),
+    },
     runwayUnknown: null,
   }
 }

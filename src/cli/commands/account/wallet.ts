@@ -2,7 +2,8 @@ import { getAddress } from 'viem/utils'
 import type { WalletFault, WalletKey } from '../../../adapters/keys/keystore.ts'
 import type { Address } from '../../../domain/units.ts'
 import { KEYS } from '../../compose/wallets.ts'
-import { EXIT, type ExitCode } from '../../io.ts'
+import { EXIT, type ExitCode, printJson } from '../../io.ts'
+import type { WalletAddressData, WalletData, WalletFailureData } from '../../json/account.ts'
 import type { WalletIo } from './wallet-io.ts'
 
 export type WalletNewOptions = {
@@ -157,7 +158,12 @@ function report(
   io: WalletIo,
 ): void {
   const address = getAddress(wallet.address)
-  io.stdout(`${options.json ? JSON.stringify({ ...wallet, address }, null, 2) : address}\n`)
+  const { keystore } = wallet
+  const to = { stdout: { write: io.stdout } }
+  if (!options.json) io.stdout(`${address}\n`)
+  else if (keystore === undefined)
+    printJson<WalletAddressData>(to, { ok: true, address, problems: [] })
+  else printJson<WalletData>(to, { ok: true, address, keystore, problems: [] })
 }
 
 function fail(
@@ -165,8 +171,9 @@ function fail(
   options: { readonly json?: boolean },
   io: WalletIo,
 ): ExitCode {
-  const { exitCode = EXIT.failed, ...shown } = fault
-  if (options.json) io.stdout(`${JSON.stringify(shown, null, 2)}\n`)
+  const { exitCode = EXIT.failed, message, remedy } = fault
+  const to = { stdout: { write: io.stdout } }
+  if (options.json) printJson<WalletFailureData>(to, { ok: false, message, remedy, problems: [] })
   else io.stderr(`tranched: ${fault.message}\n  ${fault.remedy}\n`)
   return exitCode
 }

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { InitData } from '../../json/author.ts'
 import { type AnswerFlags, type Answers, gatherAnswers } from './init/answers.ts'
 import { type Content, contentsOf } from './init/contents.ts'
 import {
@@ -21,10 +22,7 @@ export type InitOptions = AnswerFlags & { readonly force?: boolean }
 /** `tranched init`: a folder to start from. Asks on a terminal what no flag answers, and keeps what is there. */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const answered = await gatherAnswers(options, io)
-  if (!answered.ok) {
-    io.stderr.write(`${answered.text}\n`)
-    return EXIT.usage
-  }
+  if (!answered.ok) return printFailure(io, options, { message: answered.text, code: EXIT.usage })
   const { answers } = answered
   const root = packageRoot()
   const contents = await contentsOf(answers, (path) => readFile(join(root, path), 'utf8'))
@@ -34,14 +32,16 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const steps = stepsOf(answers, { contents, program: programName(io, dir) })
   if (options.json) {
     const { written, kept, saved, appended } = done
-    printJson(io, {
+    printJson<InitData>(io, {
+      ok: true,
       dir,
       written,
       kept: kept.map(({ file }) => file),
-      ...(saved.length === 0 ? {} : { saved }),
-      ...(appended === undefined ? {} : { appended }),
-      ...(on.length === 0 ? {} : { on }),
+      saved,
+      appended: appended ?? [],
+      on,
       next: steps.flatMap(({ lines }) => lines),
+      problems: [],
     })
     return EXIT.done
   }

@@ -1,34 +1,7 @@
 import { relative } from 'node:path'
 import { shellWord } from '../../../domain/shell-word.ts'
 import type { Sandbox } from '../../../sandbox/sandbox.ts'
-
-/** What `tranched sandbox --json` prints: where everything is. URLs end without a slash. */
-export type SandboxReport = {
-  readonly rpcUrl: string
-  readonly gaslessUrl: string
-  readonly aggregatorUrl: string
-  /** Node of the aggregation service's chain, whichever network it stands in for. */
-  readonly sepoliaRpcUrl: string
-  readonly adminUrl: string
-  readonly chainId: number
-  readonly aggregatorChainId: number
-  readonly trader: string
-  readonly operator: string
-  /** Addresses on the first chain, tokens by symbol and feeds by `BASE/QUOTE`. */
-  readonly contracts: Readonly<
-    Record<'permit2' | 'multicall3' | 'settlement' | 'sequencerFeed', string>
-  >
-  readonly tokens: Readonly<Record<string, string>>
-  readonly feeds: Readonly<Record<string, string>>
-  /** Addresses on the second chain. */
-  readonly aggregatorContracts: Sandbox['sepolia']['contracts']
-  /** Path of the written config. */
-  readonly config: string | null
-  /** Directory that it is kept in. */
-  readonly keptIn: string | null
-  /** It goes on from a start before. */
-  readonly isResumed: boolean
-}
+import type { SandboxReport } from '../../json/author.ts'
 
 /** The data about a running sandbox that a client needs, and nothing secret. */
 export function sandboxReport(

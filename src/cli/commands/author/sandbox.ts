@@ -16,6 +16,7 @@ import { portsOf, requireFreePorts } from '../../../sandbox/settings/ports.ts'
 import { isOfFlag } from '../../../sandbox/settings/typed.ts'
 import { isUsed, lockDirectory } from '../../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import type { SandboxData } from '../../json/author.ts'
 import { reportProblems } from '../../load.ts'
 import { partingText, sandboxReport, sandboxText } from './sandbox-report.ts'
 
@@ -94,7 +95,7 @@ async function serve(
       keptIn,
       isResumed: former !== undefined,
     })
-    if (options.json) printJson(io, report)
+    if (options.json) printJson<SandboxData>(io, { ok: true, ...report, problems: [] })
     else {
       const isFresh = written !== undefined && former === undefined
       const obstacles = isFresh ? await obstaclesOf(options) : []

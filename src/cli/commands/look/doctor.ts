@@ -1,3 +1,4 @@
+import type { Problem } from '../../../config/yaml/problem.ts'
 import { emptyState } from '../../../domain/book/fields.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { openAsking } from '../../compose/checkup.ts'
@@ -5,7 +6,13 @@ import { holderOf } from '../../compose/state.ts'
 import { openScrubber, secretsOf } from '../../compose/telling.ts'
 import { readWalletAddress } from '../../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, mayColour, printJson } from '../../io.ts'
-import { type ConfigOptions, readSandboxRecord, settingsForReading } from '../../load.ts'
+import type { DoctorData } from '../../json/look.ts'
+import {
+  type ConfigOptions,
+  problemsData,
+  readSandboxRecord,
+  settingsForReading,
+} from '../../load.ts'
 import { lookAtChains } from '../doctor/ask/chains.ts'
 import { type KeysLooked, lookAtFiles, lookAtKeys } from '../doctor/ask/files.ts'
 import type { Known } from '../doctor/ask/known.ts'
@@ -34,7 +41,7 @@ export async function doctor(
   const found = settingsForReading(options, io)
   if (!found.ok) {
     const checks = found.problems.map((problem) => ofProblem('config', 'fault', problem))
-    print(checks, options, io)
+    print(checks, found.problems, { options, io })
     return EXIT.badConfig
   }
   const scrubber = openScrubber()
@@ -49,7 +56,7 @@ export async function doctor(
     settled()
     const checks = [...files.checks, ...keys.checks, ...rest]
     const clean = checks.map((check) => scrubbed(check, (text) => scrubber.text(text)))
-    print(clean, options, io)
+    print(clean, [], { options, io })
     return clean.some(({ verdict }) => verdict === 'fault') ? EXIT.failed : EXIT.done
   } finally {
     settled()
@@ -132,11 +139,17 @@ function scrubbed(check: Check, clean: (text: string) => string): Check {
   return remedy === undefined ? words : { ...words, remedy: clean(remedy) }
 }
 
-function print(checks: readonly Check[], options: ConfigOptions, io: Io): void {
+function print(
+  checks: readonly Check[],
+  problems: readonly Problem[],
+  { options, io }: { readonly options: ConfigOptions; readonly io: Io },
+): void {
   const ok = checks.every(({ verdict }) => verdict !== 'fault')
   const color = mayColour(io, io.stdout)
-  if (options.json) printJson(io, { ok, checks })
-  else io.stdout.write(`${reportText(checks, { color })}\n`)
+  if (options.json) {
+    const told = checks.map((check) => ({ ...check, remedy: check.remedy ?? null }))
+    printJson<DoctorData>(io, { ok, checks: told, problems: problemsData(problems) })
+  } else io.stdout.write(`${reportText(checks, { color })}\n`)
 }
 
 /** One line for a person who waits; gives what takes it away again. */

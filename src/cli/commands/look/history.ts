@@ -1,10 +1,11 @@
 import type { Fact } from '../../../domain/book/fact.ts'
 import type { Told } from '../../../domain/book/tell.ts'
 import { reasonText } from '../../../domain/reason-words.ts'
-import { type AmountData, amountData, shortText } from '../../amount-data.ts'
+import { amountData, shortText } from '../../amount-data.ts'
 import { instantText } from '../../describe.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
-import type { ConfigOptions } from '../../load.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { HistoryData, SlotData, SlotFill } from '../../json/look.ts'
+import { type ConfigOptions, problemsData } from '../../load.ts'
 import { toldIn, unknownStrategy, whileReading } from '../../reading.ts'
 import { tableLines } from '../../table.ts'
 
@@ -14,52 +15,28 @@ export type HistoryOptions = ConfigOptions & {
   readonly limit: number
 }
 
-/** What an order of a slot came to. A swap has what it paid and received, a call its own words. */
-export type SlotFill = {
-  readonly intentId: string
-  readonly paid: AmountData | null
-  readonly received: AmountData | null
-  readonly call: string | null
-  /** `gasless`, `aggregated` or `direct`; `paper` where dry-run booked it and nothing was signed. */
-  readonly via: string
-  readonly txHash: string | null
-}
-
-/** One slot's record. */
-export type SlotHistory = {
-  /** `STRATEGY:EPOCH_SECONDS`, as `why` takes it. */
-  readonly slot: string
-  readonly strategy: string
-  readonly slotSeconds: number
-  readonly at: string
-  /** `open` while it has none of the six outcomes. */
-  outcome: string
-  /** Null where the outcome says it all. */
-  reason: string | null
-  detail: string | null
-  attempts: number
-  /** More than one for a run of missed slots that share a line; null when too many to count. */
-  readonly count: number | null
-  /** Without those that a reorganisation took away. */
-  fills: SlotFill[]
-  /** After the last slot of a program of slices: what it has not sold. */
-  unsold: AmountData | null
-}
+/** One slot's record, as it grows while the journal is read. */
+type SlotHistory = {
+  -readonly [Field in keyof Omit<SlotData, 'fills'>]: SlotData[Field]
+} & { fills: SlotFill[] }
 
 /** `tranched history`: every slot and its outcome, from the journal. */
 export function history(options: HistoryOptions, io: Io): Promise<ExitCode> {
   return whileReading(options, io, async (reading) => {
     const { strategy: wanted } = options
     const stranger = wanted === undefined ? undefined : unknownStrategy(wanted, reading)
-    if (stranger !== undefined) {
-      io.stderr.write(`history: ${stranger}\n`)
-      return EXIT.failed
-    }
+    if (stranger !== undefined)
+      return printFailure(io, options, { by: 'history', message: stranger })
     const slots = await collect(toldIn(reading, io))
     const shown = slots
       .filter(({ strategy }) => wanted === undefined || strategy === wanted)
       .slice(-options.limit)
-    if (options.json) printJson(io, { slots: shown, problems: reading.problems })
+    if (options.json)
+      printJson<HistoryData>(io, {
+        ok: true,
+        slots: shown,
+        problems: problemsData(reading.problems),
+      })
     else for (const line of linesOf(shown, columnsOf(io))) io.stdout.write(`${line}\n`)
     return EXIT.done
   })
@@ -126,7 +103,9 @@ function fillOf(fact: Extract<Fact, { type: 'filled' | 'executed' | 'paper-fille
     return { intentId, paid: null, received: null, call, via, txHash }
   }
   const isPaper = fact.type === 'paper-filled'
-  const end = isPaper ? { via: 'paper', txHash: null } : { via: fact.venue, txHash: fact.txHash }
+  const end = isPaper
+    ? ({ via: 'paper', txHash: null } as const)
+    : { via: fact.venue, txHash: fact.txHash }
   const swap = isPaper ? fact.swap : fact
   if (swap === undefined) {
     const call = isPaper && 'call' in fact.moved ? fact.moved.call : null
@@ -143,7 +122,11 @@ function keyOf({ strategy, slotSeconds }: SlotName): string {
   return `${strategy}:${slotSeconds}`
 }
 
-function newSlot(name: SlotName, outcome: string, count: number | null = 1): SlotHistory {
+function newSlot(
+  name: SlotName,
+  outcome: SlotData['outcome'],
+  count: number | null = 1,
+): SlotHistory {
   const { strategy, slotSeconds } = name
   return {
     ...{ slot: keyOf(name), strategy, slotSeconds, at: instantText(slotSeconds) },

@@ -1,10 +1,13 @@
 import { NATIVE_TOKEN } from '../../../domain/token.ts'
 import { formatBrief } from '../../../domain/units.ts'
 import type { WorstCase } from '../../../engine/spend.ts'
+import { amountData } from '../../amount-data.ts'
 import { durationText, instantText, lastingText, localText } from '../../describe.ts'
+import type { PlanData } from '../../json/plan.ts'
+import type { AmountData } from '../../json/shapes.ts'
 import type { Market } from '../../market.ts'
 import type { Total } from './plan-totals.ts'
-import { amountOf, briefText, shownToken } from './plan-words.ts'
+import { briefText, shownToken } from './plan-words.ts'
 import type { Plan } from './strategy-plan.ts'
 
 /** All that `plan` says. */
@@ -110,16 +113,18 @@ function wrapped(text: string, indent: string): readonly string[] {
 }
 
 /** The same for programs: times as ISO text, amounts as exact decimal text with their tokens, null for what is not known. */
-export function planData({ market, plans, totals }: PlanReport) {
+export function planData({ market, plans, totals }: PlanReport): PlanData {
   return {
+    ok: true,
     market: market.ok
       ? {
           known: true,
+          why: null,
           owner: market.owner,
-          blockNumber: market.view.blockNumber,
-          blockTime: instantText(market.view.blockTimeSeconds),
+          blockNumber: `${market.view.blockNumber}`,
+          blockAt: instantText(market.view.blockTimeSeconds),
         }
-      : { known: false, why: market.why },
+      : { known: false, why: market.why, owner: null, blockNumber: null, blockAt: null },
     strategies: plans.map(({ name, enabled, does, schedule, timezone, ...rest }) => ({
       ...{ name, enabled, does, schedule, timezone },
       next: rest.next.map(({ slotSeconds, inSeconds }) => ({
@@ -129,7 +134,8 @@ export function planData({ market, plans, totals }: PlanReport) {
       })),
       now: rest.now,
       mostPerDay: rest.mostPerDay.map(({ asset, amount, boundBy }) => ({
-        ...amountData(amount, asset),
+        amount: shownAmount(amount, asset)?.amount ?? null,
+        token: shownToken(asset).symbol,
         boundBy,
       })),
       warnings: rest.warnings,
@@ -138,17 +144,15 @@ export function planData({ market, plans, totals }: PlanReport) {
     totals: totals.map((total) => ({
       of: plans.filter(({ enabled }) => enabled).map(({ name }) => name),
       token: shownToken(total.asset).symbol,
-      perDay: total.perDay === undefined ? null : amountData(total.perDay, total.asset),
-      cap: total.cap === undefined ? null : amountData(total.cap, total.asset),
-      held: total.held === undefined ? null : amountData(total.held, total.asset),
+      perDay: shownAmount(total.perDay, total.asset),
+      cap: shownAmount(total.cap, total.asset),
+      held: shownAmount(total.held, total.asset),
       lastsSeconds: total.lastsSeconds ?? null,
-      lastsDays:
-        total.lastsSeconds === undefined ? null : Math.floor(total.lastsSeconds / 8_640) / 10,
     })),
+    problems: [],
   }
 }
 
-function amountData(amount: bigint | undefined, asset: WorstCase['asset']) {
-  const token = shownToken(asset)
-  return amount === undefined ? { token: token.symbol, amount: null } : amountOf(amount, token)
+function shownAmount(amount: bigint | undefined, asset: WorstCase['asset']): AmountData | null {
+  return amount === undefined ? null : amountData(amount, shownToken(asset))
 }

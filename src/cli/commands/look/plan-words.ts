@@ -3,18 +3,17 @@ import type { LimitHit } from '../../../domain/book/limits.ts'
 import { bookOf } from '../../../domain/book/venues.ts'
 import type { Intent } from '../../../domain/intent.ts'
 import { type Asset, ETHER, type Token } from '../../../domain/token.ts'
-import { formatAmount, formatBrief } from '../../../domain/units.ts'
+import { formatBrief } from '../../../domain/units.ts'
 import { keyOfLimit } from '../../../engine/cap-warnings.ts'
+import { amountData } from '../../amount-data.ts'
 import { durationText } from '../../describe.ts'
-
-/** An amount as data: exact decimal text, and the symbol of its token. */
-export type Amount = { readonly token: string; readonly amount: string }
+import type { AmountData } from '../../json/shapes.ts'
 
 /** What a decision would do, in words, and the most that its orders would sell. */
 export function decisionWords(
   decision: Decision,
   nowMs: number,
-): { readonly does: string; readonly sells: readonly Amount[] } {
+): { readonly does: string; readonly sells: readonly AmountData[] } {
   if (decision.tag === 'skip') {
     const { reason, detail, hit } = decision
     const text = hit === undefined ? `skip: ${reason}, ${detail}` : limitWords(hit, nowMs)
@@ -42,14 +41,10 @@ function orderWords(intent: Intent): string {
     : `buy ${briefText(size.amount, buy)} with ${shownToken(sell).symbol}`
 }
 
-function mostOf(intent: Intent): Amount {
+function mostOf(intent: Intent): AmountData {
   const { token, amount } = bookOf(intent).mostOf(intent)
   const sold = intent.venue === 'gasless' ? shownToken(intent.sell) : token
-  return amountOf(amount, sold)
-}
-
-export function amountOf(amount: bigint, { symbol: token, decimals }: Token): Amount {
-  return { token, amount: formatAmount(amount, decimals) }
+  return amountData(amount, sold)
 }
 
 /** Six digits at the most, with the name that the strategy's file uses. */

@@ -4,7 +4,8 @@ import { wantedBy } from '../../../engine/view.ts'
 import type { Modules } from '../../../ports.ts'
 import { withModules } from '../../compose/modules.ts'
 import { readState } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { PlanData } from '../../json/plan.ts'
 import {
   type ConfigOptions,
   type Loaded,
@@ -47,8 +48,7 @@ async function planLoaded(
   const strategies = all.filter((each) => name === undefined || each.name === name)
   if (strategies.length === 0) {
     const names = all.map((each) => each.name)
-    io.stderr.write(`plan: ${strangerText(name ?? '', names)}\n`)
-    return EXIT.failed
+    return printFailure(io, options, { by: 'plan', message: strangerText(name ?? '', names) })
   }
   const state = (await readState(settings.stateDir))?.state ?? emptyState()
   const market = await readMarketNow(settings, wantedBy(strategies), { state, io })
@@ -65,7 +65,7 @@ async function planLoaded(
   const plans = await Promise.all(strategies.map((strategy) => planOf(strategy, input)))
   const totals = totalsOf(plans, input)
   const report = { market, plans, totals, inUtc: options.utc === true }
-  if (options.json) printJson(io, planData(report))
+  if (options.json) printJson<PlanData>(io, planData(report))
   else io.stdout.write(`${planText(report)}\n`)
   return EXIT.done
 }

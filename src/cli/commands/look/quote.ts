@@ -4,7 +4,7 @@ import { acceptPath, createPricePaths } from '../../../domain/price.ts'
 import type { Quote, Reply } from '../../../domain/quote.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { readsMarket, type SwapStrategy } from '../../../domain/strategy.ts'
-import { type Asset, type Token, WETH_BASE_ADDRESS } from '../../../domain/token.ts'
+import { type Asset, WETH_BASE_ADDRESS } from '../../../domain/token.ts'
 import {
   type Address,
   BPS,
@@ -17,11 +17,14 @@ import {
 import { createPermitHasher } from '../../../execute/authority/permit-digest.ts'
 import { verify } from '../../../execute/authority/verify.ts'
 import { quoteRequest } from '../../../execute/swap/signable.ts'
+import { amountData } from '../../amount-data.ts'
 import { withClock } from '../../compose/clock.ts'
 import { composeGasless } from '../../compose/services.ts'
 import { readState } from '../../compose/state.ts'
 import { durationText } from '../../describe.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { QuoteData } from '../../json/plan.ts'
+import type { AmountData } from '../../json/shapes.ts'
 import { type ConfigOptions, loadForReading, reportProblems } from '../../load.ts'
 import { type Market, readMarketNow } from '../../market.ts'
 
@@ -48,19 +51,19 @@ export async function quote(
       ? wantedPair(options, settings)
       : wantedOf(strategy !== undefined && readsMarket(strategy) ? strategy : undefined, name)
   if (typeof wanted === 'string') {
-    io.stderr.write(`quote: ${wanted}\n`)
-    return EXIT.usage
+    return printFailure(io, options, { by: 'quote', message: wanted, code: EXIT.usage })
   }
+  const fail = (message: string): ExitCode => printFailure(io, options, { by: 'quote', message })
   const state = (await readState(settings.stateDir))?.state ?? emptyState()
   const [sell, buy] = [wanted.sell.token, wanted.buy.token]
   const seen = { tokens: [sell, buy], pairs: [{ sell, buy }] }
   const market = await readMarketNow(settings, seen, { state, io })
-  if (!market.ok) return fail(io, `prices and balances cannot be read: ${market.why}`)
+  if (!market.ok) return fail(`prices and balances cannot be read: ${market.why}`)
   const intent = intentOf(wanted, market.owner)
   const { reply, nowMs } = await askQuote(settings, intent)
-  if (!reply.ok) return fail(io, `the service gave no quote: ${reply.fault.message}`)
+  if (!reply.ok) return fail(`the service gave no quote: ${reply.fault.message}`)
   const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
-  if (options.json) printJson(io, report)
+  if (options.json) printJson<QuoteData>(io, { ok: true, ...report, problems: [] })
   else io.stdout.write(`${textOf(report)}\n`)
   return EXIT.done
 }
@@ -77,11 +80,6 @@ function askQuote(
       await gasless.close()
     }
   })
-}
-
-function fail(io: Io, text: string): ExitCode {
-  io.stderr.write(`quote: ${text}\n`)
-  return EXIT.failed
 }
 
 /** What a quote is asked for. */
@@ -174,8 +172,11 @@ type ReportInput = {
   readonly nowMs: number
 }
 
+type QuoteReport = Omit<QuoteData, 'ok' | 'problems'>
+
 /** A quote held against the feeds and put through the firewall. */
-export function reportOf({ settings, market, intent, quoted, nowMs }: ReportInput) {
+export function reportOf(input: ReportInput): QuoteReport {
+  const { settings, market, intent, quoted, nowMs } = input
   const { gasless, prices, chains } = settings
   const { sell, buy } = intent
   const path = createPricePaths(prices.values())(sell.token, buy.token)
@@ -196,14 +197,12 @@ export function reportOf({ settings, market, intent, quoted, nowMs }: ReportInpu
     hash: createPermitHasher({ chainId, permit2: gasless.permit2 }).hash,
   })
   const least = verdict.ok ? verdict.permit.minAmountOut : quoted.minBuyAmount
-  const text = (amount: bigint, { decimals, symbol }: Token) =>
-    `${formatAmount(amount, decimals)} ${symbol}`
   const implied: Ratio = { num: quoted.sellAmount, den: quoted.buyAmount }
   return {
-    sells: text(quoted.sellAmount, sell.token),
-    buys: text(quoted.buyAmount, buy.token),
-    guaranteed: least === undefined ? null : text(least, buy.token),
-    fee: text(quoted.feeAmount, sell.token),
+    sells: amountData(quoted.sellAmount, sell.token),
+    buys: amountData(quoted.buyAmount, buy.token),
+    guaranteed: least === undefined ? null : amountData(least, buy.token),
+    fee: amountData(quoted.feeAmount, sell.token),
     price: priceText(implied, intent),
     feedPrice: fair.ok ? priceText(fair.price.ratio, intent) : null,
     feeds: fair.ok ? fair.price.pairs : [],
@@ -222,7 +221,7 @@ function priceText({ num, den }: Ratio, { sell, buy }: SwapIntent): string {
     1n,
     den * 10n ** BigInt(sell.token.decimals),
   )
-  return `${formatAmount(scaled, PRICE_PLACES)} ${sell.token.symbol} per ${buy.token.symbol}`
+  return formatAmount(scaled, PRICE_PLACES)
 }
 
 /** How much more is paid than by the feed; negative for a quote that is better. */
@@ -232,18 +231,21 @@ function costBps(implied: Ratio, fair: Ratio): number {
   return Number(((paid - due) * BPS * 10n) / due) / 10
 }
 
-function textOf(report: ReturnType<typeof reportOf>): string {
+function textOf(report: QuoteReport): string {
+  const text = ({ amount, token }: AmountData): string => `${amount} ${token}`
+  const unit = `${report.sells.token} per ${report.buys.token}`
   const feed =
     report.feedPrice === null
       ? 'no feed gives its price'
-      : `${report.feedPrice} (${report.feeds.join(', ')}, ${report.feedAgeSeconds} s old)`
+      : `${report.feedPrice} ${unit} (${report.feeds.join(', ')}, ${report.feedAgeSeconds} s old)`
   const worse =
     report.worseThanFeedBps === null ? '' : `, ${report.worseThanFeedBps} bps off the feed`
+  const least = report.guaranteed === null ? 'nobody knows what' : text(report.guaranteed)
   return [
-    `sells       ${report.sells}`,
-    `buys        ${report.buys}, at least ${report.guaranteed}`,
-    `fee         ${report.fee}`,
-    `price       ${report.price}${worse}`,
+    `sells       ${text(report.sells)}`,
+    `buys        ${text(report.buys)}, at least ${least}`,
+    `fee         ${text(report.fee)}`,
+    `price       ${report.price} ${unit}${worse}`,
     `feed        ${feed}`,
     `expires in  ${durationText(report.expiresInMs)}`,
     `firewall    ${report.verdict}`,

@@ -9,11 +9,14 @@ import type { Settings } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
 import { ETHER, type Token } from '../../../domain/token.ts'
 import type { Address } from '../../../domain/units.ts'
+import type { Word } from '../../../domain/word.ts'
 import { scheduleOf } from '../../../engine/view.ts'
-import { type AmountData, amountData } from '../../amount-data.ts'
+import { amountData } from '../../amount-data.ts'
 import { haltOf, holderOf } from '../../compose/state.ts'
 import type { DaemonStatus } from '../../daemon/attend.ts'
 import { describeStrategy, instantText } from '../../describe.ts'
+import type { StatusData } from '../../json/look.ts'
+import type { AmountData } from '../../json/shapes.ts'
 
 /** What a running daemon says of itself; `silent` when it says nothing. */
 export type Daemon = DaemonStatus | 'silent' | undefined
@@ -29,10 +32,11 @@ export type StatusInput = {
   readonly nowMs: number
 }
 
-export type StatusReport = ReturnType<typeof reportOf>
+export type StatusReport = Omit<StatusData, 'ok' | 'problems'>
+type StrategyReport = StatusReport['strategies'][number]
 
 /** Who runs, what is open, and how each strategy stands. Of strategies without a sound file what the state has of them. */
-export function reportOf(input: StatusInput) {
+export function reportOf(input: StatusInput): StatusReport {
   const { stateDir, settings, strategies, view, daemon } = input
   const { state } = view
   const holder = holderOf(stateDir)
@@ -45,12 +49,14 @@ export function reportOf(input: StatusInput) {
     running:
       holder === undefined
         ? null
-        : { pid: holder.pid, since: new Date(holder.startedAtMs).toISOString() },
-    /** Null where no daemon runs. */
+        : { pid: holder.pid, startedAt: new Date(holder.startedAtMs).toISOString() },
     answers: daemon === undefined ? null : daemon !== 'silent',
-    /** Files that the daemon refused when it read them again. */
     staleFiles: stale
-      ? { files: stale.files, since: new Date(stale.sinceMs).toISOString(), detail: stale.detail }
+      ? {
+          files: stale.files,
+          refusedAt: new Date(stale.sinceMs).toISOString(),
+          detail: stale.detail,
+        }
       : null,
     wallet: state.bound?.owner ?? null,
     halted: pauseReport(state.halted),
@@ -60,40 +66,46 @@ export function reportOf(input: StatusInput) {
   }
 }
 
-function pauseReport(pause: Pause | undefined) {
+function pauseReport(pause: Pause | undefined): StatusReport['halted'] {
   if (pause === undefined) return null
   const { atMs, cause, detail } = pause
-  return { since: new Date(atMs).toISOString(), cause, detail }
+  return { at: new Date(atMs).toISOString(), cause, detail }
 }
 
-function openReport(open: OpenIntent) {
+function openReport(open: OpenIntent): StatusReport['openIntents'][number] {
+  const { settled } = open
   const deadline = deadlineOf(open)
   return {
     intentId: open.intent.id,
     state: open.state,
     attempt: open.attempt,
     orderId: open.orderId ?? null,
-    deadline: deadline === undefined ? null : instantText(deadline),
+    deadlineAt: deadline === undefined ? null : instantText(deadline),
     openedAt: new Date(open.openedAtMs).toISOString(),
-    /** An operator's word, by which it closes. */
-    settled: open.settled ?? null,
+    settled: settled === undefined ? null : wordData(settled),
   }
 }
 
-function strategyReport(name: string, strategy: Strategy | undefined, input: StatusInput) {
+function wordData(word: Word): NonNullable<StatusReport['openIntents'][number]['settled']> {
+  return { as: word.as, txHash: (word.as === 'executed' ? word.txHash : undefined) ?? null }
+}
+
+function strategyReport(
+  name: string,
+  strategy: Strategy | undefined,
+  input: StatusInput,
+): StrategyReport {
   const { view, lastSlots } = input
   const record = view.state.strategies.get(name)
   const last = lastSlots.get(name)
   return {
     name,
-    /** Null where its file cannot be read. */
     enabled: strategy?.enabled ?? null,
     does: strategy === undefined ? null : describeStrategy(strategy),
     fills: record?.fills ?? 0,
     paused: pauseReport(record?.paused),
     failureStreak: record?.failureStreak ?? 0,
     spent: amounts(record?.spent ?? new Map(), input.settings),
-    /** Over the last 24 hours, with what orders in flight may still take, and the caps that bound it. */
     day: dayReport(name, strategy, input),
     openSlots: record?.openSlots.length ?? 0,
     unsold: unsoldReport(strategy, record),
@@ -108,7 +120,7 @@ function strategyReport(name: string, strategy: Strategy | undefined, input: Sta
             reason: last.reason === last.outcome ? null : last.reason,
             detail: last.detail ?? null,
           },
-    nextSlot: nextOf(strategy, record, input),
+    nextSlotAt: nextOf(strategy, record, input),
   }
 }
 
@@ -143,7 +155,7 @@ function dayReport(
   name: string,
   strategy: Strategy | undefined,
   { view, settings, nowMs }: StatusInput,
-) {
+): StrategyReport['day'] {
   if (settings === undefined) return []
   const own = strategy?.limits.perDay
   const spent = view.state.strategies.get(name)?.spent
@@ -154,9 +166,8 @@ function dayReport(
     const used = usedInWindow(view.state, { token: address, strategy: name }, nowMs - DAY_MS)
     const cap = own?.get(address)
     if (used === 0n && cap === undefined) return []
-    const { amount, token: symbol } = amountData(used, token)
-    const most = cap === undefined ? null : amountData(cap, token).amount
-    return [{ token: symbol, used: amount, cap: most }]
+    const most = cap === undefined ? null : amountData(cap, token)
+    return [{ used: amountData(used, token), cap: most }]
   })
 }
 

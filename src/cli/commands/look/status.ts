@@ -7,7 +7,8 @@ import { holderOf } from '../../compose/state.ts'
 import type { DaemonStatus } from '../../daemon/attend.ts'
 import { durationText } from '../../describe.ts'
 import { columnsOf, EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
-import type { ConfigOptions } from '../../load.ts'
+import type { StatusData } from '../../json/look.ts'
+import { type ConfigOptions, problemsData } from '../../load.ts'
 import { whileReading } from '../../reading.ts'
 import { type Column, tableLines } from '../../table.ts'
 import { type Daemon, reportOf, type StatusReport } from './status-report.ts'
@@ -29,7 +30,8 @@ export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<E
       lastSlotsIn(journal, [...names]),
     ])
     const report = reportOf({ ...reading, lastSlots, daemon, nowMs })
-    if (options.json) printJson(io, { ...report, problems: reading.problems })
+    if (options.json)
+      printJson<StatusData>(io, { ok: true, ...report, problems: problemsData(reading.problems) })
     else io.stdout.write(`${linesOf(report, { nowMs, columns: columnsOf(io) }).join('\n')}\n`)
     return EXIT.done
   })
@@ -54,12 +56,12 @@ function linesOf(
   const lines = [
     running === null
       ? `not running ${where}`
-      : `running for ${ago(running.since)}, pid ${running.pid} ${where}`,
+      : `running for ${ago(running.startedAt)}, pid ${running.pid} ${where}`,
     `wallet ${report.wallet ?? 'not bound yet'}, ${openIntents.length === 1 ? '1 order' : `${openIntents.length} orders`} open`,
   ]
   if (report.halted !== null)
     lines.push(
-      `HALTED ${ago(report.halted.since)} ago: ${report.halted.detail}; \`tranched resume\` lifts it`,
+      `HALTED ${ago(report.halted.at)} ago: ${report.halted.detail}; \`tranched resume\` lifts it`,
     )
   else if (report.haltFile !== null)
     lines.push(`HALTED: ${report.haltFile}; \`tranched resume\` lifts it`)
@@ -68,7 +70,7 @@ function linesOf(
   const { staleFiles } = report
   if (staleFiles !== null)
     lines.push(
-      `NOT RELOADED for ${ago(staleFiles.since)}, older files are in force: ${staleFiles.detail}`,
+      `NOT RELOADED for ${ago(staleFiles.refusedAt)}, older files are in force: ${staleFiles.detail}`,
     )
   for (const open of openIntents) lines.push(`  ${open.intentId}: ${openText(open)}`)
   const table: readonly Column<StrategyReport>[] = [
@@ -99,19 +101,19 @@ function lastText({ lastSlot }: StrategyReport, ago: (at: string) => string): st
 }
 
 function dayText({ day }: StrategyReport): string {
-  const texts = day.map(({ token, used, cap }) => {
-    const most = cap === null ? '' : `/${briefDecimal(cap)}`
-    return `${briefDecimal(used)}${most} ${token}`
+  const texts = day.map(({ used, cap }) => {
+    const most = cap === null ? '' : `/${briefDecimal(cap.amount)}`
+    return `${briefDecimal(used.amount)}${most} ${used.token}`
   })
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 
-function nextText({ enabled, paused, nextSlot }: StrategyReport, nowMs: number): string {
+function nextText({ enabled, paused, nextSlotAt }: StrategyReport, nowMs: number): string {
   if (enabled === null) return 'unknown'
   if (!enabled) return 'disabled'
   if (paused !== null) return 'PAUSED'
-  if (nextSlot === null) return 'no slot'
-  return `in ${durationText(Date.parse(nextSlot) - nowMs)}`
+  if (nextSlotAt === null) return 'no slot'
+  return `in ${durationText(Date.parse(nextSlotAt) - nowMs)}`
 }
 
 /** What does not fit into a row. */
@@ -120,7 +122,7 @@ function noteLines(
   ago: (at: string) => string,
 ): readonly string[] {
   const notes: string[] = []
-  if (paused !== null) notes.push(`${name}: PAUSED ${ago(paused.since)} ago: ${paused.detail}`)
+  if (paused !== null) notes.push(`${name}: PAUSED ${ago(paused.at)} ago: ${paused.detail}`)
   if (unsold !== null) notes.push(`${name}: NOT SOLD ${shortText(unsold)}, it is over`)
   return notes
 }

@@ -10,10 +10,12 @@ import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { withModules } from '../../compose/modules.ts'
 import { keyProblems } from '../../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import type { ValidateData } from '../../json/look.ts'
 import {
   type ConfigOptions,
   type Loaded,
   loadAll,
+  problemsData,
   renderWarnings,
   reportProblems,
   settingsForReading,
@@ -43,7 +45,7 @@ export async function validate(
   const warnings = [...loaded.warnings, ...unheardOf(loaded)]
   const schedules = strategies.flatMap((strategy) => scheduleNotes(strategy, nowSeconds))
   if (options.json) {
-    printJson(io, {
+    printJson<ValidateData>(io, {
       ok: true,
       mode: settings.mode,
       strategies: strategies.map(({ name, kind, enabled, file }) => ({
@@ -56,8 +58,9 @@ export async function validate(
         name,
         on: routing.on,
       })),
-      warnings,
+      warnings: problemsData(warnings),
       schedules,
+      problems: [],
     })
     return EXIT.done
   }

@@ -5,9 +5,11 @@ import { storyOf } from '../../../domain/book/story.ts'
 import { isAbout, type Told } from '../../../domain/book/tell.ts'
 import { ETHER } from '../../../domain/token.ts'
 import { formatBrief } from '../../../domain/units.ts'
+import { capData } from '../../cap-data.ts'
 import { instantText } from '../../describe.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
-import type { ConfigOptions } from '../../load.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { WhyData } from '../../json/look.ts'
+import { type ConfigOptions, problemsData } from '../../load.ts'
 import { type Reading, toldIn, unknownStrategy, whileReading } from '../../reading.ts'
 
 export type WhyOptions = ConfigOptions & { readonly raw?: boolean }
@@ -20,6 +22,8 @@ const WINDOWS = {
   total: 'in total',
 } as const
 
+type RecordData = NonNullable<WhyData['records']>[number]
+
 type Slot = { readonly strategy: string; readonly slotSeconds: number }
 
 /** `tranched why SLOT`: what became of one slot and why, in sentences; with `--raw` the records. */
@@ -31,34 +35,28 @@ export async function why(
 ): Promise<ExitCode> {
   const match = SLOT.exec(text)
   if (match === null) {
-    io.stderr.write(
-      `why: expected STRATEGY:EPOCH_SECONDS, as \`tranched history\` shows it, or STRATEGY for its last slot, not ${text}\n`,
-    )
-    return EXIT.usage
+    const message = `expected STRATEGY:EPOCH_SECONDS, as \`tranched history\` shows it, or STRATEGY for its last slot, not ${text}`
+    return printFailure(io, options, { by: 'why', message, code: EXIT.usage })
   }
+  const say = (message: string): ExitCode => printFailure(io, options, { by: 'why', message })
   return whileReading(options, io, async (reading) => {
     const strategy = match[1] ?? ''
     const stranger = unknownStrategy(strategy, reading)
-    if (stranger !== undefined) return say(io, `why: ${stranger}`)
+    if (stranger !== undefined) return say(stranger)
     const slotSeconds =
       match[2] === undefined
         ? reading.view.state.strategies.get(strategy)?.lastSlotSeconds
         : Number.parseInt(match[2], 10)
-    if (slotSeconds === undefined) return say(io, `why: ${strategy} has had no slot yet`)
+    if (slotSeconds === undefined) return say(`${strategy} has had no slot yet`)
     const slot = { strategy, slotSeconds }
     const told: Told[] = []
     for await (const each of toldIn(reading, io))
       if (isAbout(each.fact ?? each.record.event, slot)) told.push(each)
     if (told.length === 0)
-      return say(io, `why: the journal has nothing about slot ${strategy}:${slotSeconds}`)
+      return say(`the journal has nothing about slot ${strategy}:${slotSeconds}`)
     show(slot, told, { reading, options, io, nowMs })
     return EXIT.done
   })
-}
-
-function say(io: Io, line: string): ExitCode {
-  io.stderr.write(`${line}\n`)
-  return EXIT.failed
 }
 
 type On = {
@@ -77,10 +75,11 @@ function show(slot: Slot, told: readonly Told[], on: On): void {
   }
   const tokens = reading.settings?.tokens.values() ?? []
   const parts = storyOf(told, tokens)
-  const limits = limitsOf(slot, on).map(limitText)
+  const caps = capsFor(slot, on)
   if (options.json === true) {
     const { strategy, slotSeconds } = slot
-    printJson(io, {
+    printJson<WhyData>(io, {
+      ok: true,
       slot: `${strategy}:${slotSeconds}`,
       at: instantText(slotSeconds),
       story: parts.map(({ atMs, title, sentences }) => ({
@@ -88,9 +87,9 @@ function show(slot: Slot, told: readonly Told[], on: On): void {
         title,
         sentences,
       })),
-      limits,
-      ...(options.raw === true ? { records: records.map(recordData) } : {}),
-      problems: reading.problems,
+      caps: caps.map(capData),
+      records: options.raw === true ? records.map(recordData) : null,
+      problems: problemsData(reading.problems),
     })
     return
   }
@@ -99,12 +98,13 @@ function show(slot: Slot, told: readonly Told[], on: On): void {
     lines.push('', `${new Date(atMs).toISOString().slice(11, 23)}  ${title}`)
     for (const sentence of sentences) lines.push(`              ${sentence}`)
   }
-  if (limits.length > 0) lines.push('', 'Its limits by now:', ...limits.map((line) => `  ${line}`))
+  if (caps.length > 0)
+    lines.push('', 'Its limits by now:', ...caps.map((use) => `  ${limitText(use)}`))
   io.stdout.write(`${lines.join('\n')}\n`)
 }
 
 /** How full the caps are that the slot's strategy is bound by; none where its file, or the config, is not sound. */
-function limitsOf({ strategy: name }: Slot, { reading, nowMs }: On): readonly CapUse[] {
+function capsFor({ strategy: name }: Slot, { reading, nowMs }: On): readonly CapUse[] {
   const { settings, strategies, view } = reading
   if (settings === undefined) return []
   const own = strategies.filter((each) => each.name === name)
@@ -119,8 +119,12 @@ function limitText({ strategy, token, window, used, cap }: CapUse): string {
   return `${formatBrief(used, token.decimals)} of ${briefText(cap, token)} ${WINDOWS[window]}${whose}`
 }
 
-function recordData({ seq, atMs, event }: JournalRecord) {
-  return { seq, atMs, event }
+/** Its event is as the journal has it, and JSON has no whole numbers of that size. */
+function recordData({ seq, atMs, event }: JournalRecord): RecordData {
+  const plain = JSON.stringify(event, (_, field: unknown) =>
+    typeof field === 'bigint' ? field.toString() : field,
+  )
+  return { seq, at: new Date(atMs).toISOString(), event: JSON.parse(plain) }
 }
 
 function rawLine({ atMs, event }: JournalRecord): string {

@@ -1,26 +1,9 @@
 import type { Entry } from '../../../domain/ledger/entry.ts'
 import { ETHER, type Token } from '../../../domain/token.ts'
-import { type AmountData, amountData } from '../../amount-data.ts'
+import { amountData } from '../../amount-data.ts'
+import type { EntryData } from '../../json/money.ts'
+import type { AmountData } from '../../json/shapes.ts'
 import type { CsvRows } from './csv.ts'
-
-/** An entry of the books as other programs are told it. */
-export type EntryData = {
-  readonly at: string
-  /** `trade`, `call`, `gas` (of an own transaction) or `unproven` (booked as spent, and nothing proves what it bought). */
-  readonly type: Entry['type']
-  /** Dry-run booked it: nothing moved. */
-  readonly paper: boolean
-  readonly strategy: string | null
-  readonly intentId: string | null
-  readonly sold: AmountData | null
-  readonly bought: AmountData | null
-  /** What it cost besides: charges and gas in ether. The fee of a trade is in its price, and told as `fee`. */
-  readonly cost: AmountData | null
-  readonly fee: AmountData | null
-  readonly vsFeedBps: number | null
-  readonly what: string | null
-  readonly txHash: string | null
-}
 
 export function entryData(entry: Entry): EntryData {
   const none = { sold: null, bought: null, cost: null, fee: null, vsFeedBps: null, what: null }

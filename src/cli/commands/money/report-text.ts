@@ -1,8 +1,8 @@
 import { briefDecimal } from '../../../domain/units.ts'
 import { shortText } from '../../amount-data.ts'
+import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money.ts'
 import { type Column, tableLines, wrapped } from '../../table.ts'
 import type { CsvRows } from './csv.ts'
-import type { FiguresData, ProfitData, ReportData, TradedData } from './report-data.ts'
 import { sparkline } from './sparkline.ts'
 
 type How = {
@@ -12,8 +12,8 @@ type How = {
 
 /** A report for a person. */
 export function reportLines(data: ReportData, { by, columns }: How): readonly string[] {
-  const { paper, since, until, valueToken, total, profit } = data
-  const span = `${since === null ? 'from the beginning' : `from ${dayText(since)}`} to ${dayText(until)}`
+  const { paper, sinceAt, untilAt, valueToken, total, profit } = data
+  const span = `${sinceAt === null ? 'from the beginning' : `from ${dayText(sinceAt)}`} to ${dayText(untilAt)}`
   const sections = [
     [
       `${paper ? 'ON PAPER (dry-run: nothing was signed), ' : ''}${span}`,

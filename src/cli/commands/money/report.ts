@@ -1,3 +1,4 @@
+import { capsOf } from '../../../domain/book/caps.ts'
 import { Ledger } from '../../../domain/ledger/entry.ts'
 import { type Account, accountOf, type Grouping } from '../../../domain/ledger/figures.ts'
 import { standingOf } from '../../../domain/ledger/standing.ts'
@@ -7,21 +8,15 @@ import type { Settings } from '../../../domain/settings.ts'
 import { ETHER, type Token } from '../../../domain/token.ts'
 import { mulDivDown } from '../../../domain/units.ts'
 import { portfolioOf, valueTokenOf } from '../../../engine/portfolio.ts'
+import { capData } from '../../cap-data.ts'
 import { holdingsOverTime } from '../../compose/lately.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
-import type { ConfigOptions } from '../../load.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { PortfolioData, ReportData, ReportOutput } from '../../json/money.ts'
+import { type ConfigOptions, problemsData } from '../../load.ts'
 import { type Market, readMarketNow } from '../../market.ts'
 import { type Reading, toldIn, whileReading } from '../../reading.ts'
 import { csvText } from './csv.ts'
-import {
-  capsData,
-  figuresData,
-  groupsData,
-  holdingsData,
-  type PortfolioData,
-  profitData,
-  type ReportData,
-} from './report-data.ts'
+import { figuresData, groupsData, holdingsData, profitData } from './report-data.ts'
 import { reportLines, reportRows } from './report-text.ts'
 
 export const GROUPINGS = ['day', 'week', 'month', 'strategy', 'token'] as const
@@ -37,14 +32,13 @@ export type ReportOptions = ConfigOptions & {
 /** `tranched report`: what was traded, what it cost, what came of it. Reads the journal, and the chain for today's prices. */
 export async function report(options: ReportOptions, io: Io, nowMs: number): Promise<ExitCode> {
   if (!isTimezone(options.timezone)) {
-    io.stderr.write(
-      `report: --timezone expects an IANA name such as Europe/Berlin, not ${options.timezone}\n`,
-    )
-    return EXIT.usage
+    const message = `--timezone expects an IANA name such as Europe/Berlin, not ${options.timezone}`
+    return printFailure(io, options, { by: 'report', message, code: EXIT.usage })
   }
   return whileReading(options, io, async (reading) => {
     const data = await dataOf(reading, options, { io, nowMs })
-    if (options.json) printJson(io, { ...data, problems: reading.problems })
+    if (options.json)
+      printJson<ReportOutput>(io, { ok: true, ...data, problems: problemsData(reading.problems) })
     else if (options.csv) io.stdout.write(csvText(reportRows(data, options.by)))
     else
       io.stdout.write(
@@ -80,8 +74,8 @@ async function dataOf(
       : await marketNow(settings, reading, io)
   return {
     paper: view.state.bound?.mode === 'dry-run',
-    since: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
-    until: new Date(nowMs).toISOString(),
+    sinceAt: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
+    untilAt: new Date(nowMs).toISOString(),
     timezone,
     valueToken: valueToken?.symbol ?? null,
     total: figuresData(account.total, valueToken),
@@ -94,10 +88,10 @@ async function dataOf(
     caps:
       settings === undefined
         ? []
-        : capsData(view.state, {
+        : capsOf(view.state, {
             ...{ strategies, account: settings.limits, nowMs },
             tokens: [...settings.tokens.values(), ETHER],
-          }),
+          }).map(capData),
   }
 }
 

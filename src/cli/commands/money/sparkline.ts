@@ -1,5 +1,5 @@
 import { briefDecimal } from '../../../domain/units.ts'
-import type { AmountData } from '../../amount-data.ts'
+import type { AmountData } from '../../json/shapes.ts'
 
 const BARS = '▁▂▃▄▅▆▇█'
 /** For what was not known. */

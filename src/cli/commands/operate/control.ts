@@ -10,7 +10,8 @@ import { holderOf, openHalt, openState, whileHeld } from '../../compose/state.ts
 import { readJournalKey } from '../../compose/wallets.ts'
 import type { ReloadResult } from '../../daemon/reload.ts'
 import { instantText } from '../../describe.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { PauseData, ReloadData, TriggerData } from '../../json/operate.ts'
 import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
 
 /**
@@ -83,17 +84,44 @@ function onFiles(
 }
 
 function refuse(detail: string, options: ConfigOptions, io: Io): ExitCode {
-  if (options.json) printJson(io, { ok: false, detail })
-  else io.stderr.write(`${detail}\n`)
-  return EXIT.failed
+  return printFailure(io, options, { message: detail })
 }
 
 function tell(request: ControlRequest, result: unknown, options: ConfigOptions, io: Io): ExitCode {
   const told = result as (Controlled | Triggered | ReloadResult) & { readonly ok: boolean }
   if (!told.ok) return refuse('detail' in told ? told.detail : 'refused', options, io)
-  if (options.json) printJson(io, told)
+  if (options.json) printData(request, told, io)
   else io.stdout.write(`${textOf(request, told)}\n`)
   return EXIT.done
+}
+
+function printData(
+  { strategy }: ControlRequest,
+  result: Controlled | Triggered | ReloadResult,
+  io: Io,
+): void {
+  if ('slotSeconds' in result) {
+    const { slotSeconds, intents } = result
+    const slot = `${strategy}:${slotSeconds}`
+    const named = { slot, slotSeconds, at: instantText(slotSeconds) }
+    printJson<TriggerData>(io, { ok: true, ...named, intents, problems: [] })
+  } else if ('changes' in result) {
+    const { changes, limits } = result
+    printJson<ReloadData>(io, { ok: true, changes, limits, problems: [] })
+  } else if ('inFlight' in result) {
+    const { changed } = result
+    const inFlight = result.inFlight.map(inFlightData)
+    printJson<PauseData>(io, { ok: true, changed, inFlight, problems: [] })
+  }
+}
+
+export function inFlightData({
+  intentId,
+  state,
+  deadlineSeconds,
+}: InFlight): PauseData['inFlight'][number] {
+  const deadlineAt = deadlineSeconds === undefined ? null : instantText(deadlineSeconds)
+  return { intentId, state, deadlineAt }
 }
 
 function textOf(

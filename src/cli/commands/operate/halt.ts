@@ -6,9 +6,10 @@ import { findStateDir } from '../../../config/settings/find-state-dir.ts'
 import type { Controlled } from '../../../engine/control.ts'
 import { askDaemon } from '../../compose/control.ts'
 import { giveHalt, holderOf } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { HaltData } from '../../json/operate.ts'
 import { type ConfigOptions, settingsForReading } from '../../load.ts'
-import { inFlightText } from './control.ts'
+import { inFlightData, inFlightText } from './control.ts'
 
 /** The file holds already when the daemon is asked: nobody has to wait long for one that hangs. */
 const ANSWER_MS_MAX = 3_000
@@ -90,14 +91,15 @@ function tell(given: Given, options: ConfigOptions, io: Io): ExitCode {
   if (options.json) {
     const pid = holder?.pid ?? null
     const written = fileFault === undefined ? file : null
-    printJson(io, {
+    printJson<HaltData>(io, {
       ok: true,
       changed: ['everything'],
       stateDir,
       file: written,
       isAnswered,
       pid,
-      inFlight,
+      inFlight: inFlight.map(inFlightData),
+      problems: [],
     })
     return EXIT.done
   }
@@ -149,7 +151,5 @@ function fail(given: Given, options: ConfigOptions, io: Io): ExitCode {
 }
 
 function refuse(detail: string, options: ConfigOptions, io: Io): ExitCode {
-  if (options.json) printJson(io, { ok: false, detail })
-  else io.stderr.write(`${detail}\n`)
-  return EXIT.failed
+  return printFailure(io, options, { message: detail })
 }

@@ -2,7 +2,8 @@ import { receiversOf } from '../../../domain/notify.ts'
 import { withClock } from '../../compose/clock.ts'
 import { type Tested, testReceivers } from '../../compose/notifying.ts'
 import { openScrubber } from '../../compose/telling.ts'
-import { EXIT, type ExitCode, type Io, printJson, printOutcome } from '../../io.ts'
+import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import type { NotifyTestData } from '../../json/operate.ts'
 import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
 
 export type NotifyTestOptions = ConfigOptions & {
@@ -21,21 +22,18 @@ export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<Ex
   const receivers = receiversOf(settings.notify)
   const names = receivers.map(({ name }) => name)
   if (names.length === 0)
-    return printOutcome(io, options, {
-      ok: false,
-      message: 'the config names no receiver under `notify`',
-    })
+    return printFailure(io, options, { message: 'the config names no receiver under `notify`' })
   const { channel } = options
   if (channel !== undefined && !names.includes(channel)) {
     const message = `no receiver is called ${channel}; there are: ${names.join(', ')}`
-    return printOutcome(io, options, { ok: false, message })
+    return printFailure(io, options, { message })
   }
   const wanted = receivers.filter(({ name }) => channel === undefined || name === channel)
   const tested = await withClock((clock) =>
     testReceivers(settings, wanted, { clock, scrubber: openScrubber() }),
   )
   const ok = tested.every((each) => each.ok)
-  if (options.json) printJson(io, { ok, receivers: tested })
+  if (options.json) printJson<NotifyTestData>(io, { ok, receivers: tested, problems: [] })
   else for (const each of tested) (each.ok ? io.stdout : io.stderr).write(`${lineOf(each)}\n`)
   return ok ? EXIT.done : EXIT.failed
 }

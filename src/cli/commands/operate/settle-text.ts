@@ -29,10 +29,10 @@ function amountText({ amount, token }: Amount): string {
 }
 
 function signedText({ signed }: Evidence): string {
-  const { kind, most, spender, recipient, nonce, deadline } = signed
+  const { kind, most, spender, recipient, nonce, deadlineAt } = signed
   const whom = spender === null ? `to ${recipient}` : `by ${spender}, for ${recipient}`
   const once = nonce === null ? 'guarded by no nonce' : `nonce ${nonce}`
-  const until = deadline === null ? 'without a deadline' : `until ${deadline}`
+  const until = deadlineAt === null ? 'without a deadline' : `until ${deadlineAt}`
   return `a ${kind} for at most ${amountText(most)} ${whom}; ${once}, ${until}`
 }
 

@@ -1,12 +1,27 @@
 import type { IntentId } from '../../../domain/intent.ts'
 import type { Hex } from '../../../domain/units.ts'
 import type { Word } from '../../../domain/word.ts'
+import type { Refused } from '../../../execute/settle/answers.ts'
 import type { Answer, Evidence } from '../../../execute/settle/evidence.ts'
 import { readState } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, lineTo, printJson } from '../../io.ts'
+import {
+  EXIT,
+  type ExitCode,
+  type Io,
+  lineTo,
+  printFailure,
+  printJson,
+  printUnwanted,
+} from '../../io.ts'
+import type {
+  SettleClosedData,
+  SettleRefusedData,
+  SettleSettledData,
+  SettleShownData,
+} from '../../json/operate.ts'
 import { type ConfigOptions, reportProblems, settingsForReading, stateMissing } from '../../load.ts'
 import { isWanted } from '../state/state-word.ts'
-import { type Attendant, attendantOf } from './settle-attendant.ts'
+import { type Attendant, attendantOf, type Unanswered } from './settle-attendant.ts'
 import { findIntent, isKnown } from './settle-intent.ts'
 import { evidenceLines, settledText } from './settle-text.ts'
 
@@ -17,7 +32,7 @@ export type SettleOptions = ConfigOptions & {
 }
 
 const USAGE =
-  'settle: expected --as dead, --as executed TX (the hash of a transaction) or --as executed unknown'
+  'expected --as dead, --as executed TX (the hash of a transaction) or --as executed unknown'
 
 /**
  * `tranched settle INTENT [--as executed TX|unknown|dead]`: shows what is known of an order that nothing has ended, and takes an
@@ -26,8 +41,7 @@ const USAGE =
 export async function settle(asked: string, options: SettleOptions, io: Io): Promise<ExitCode> {
   const said = options.as === undefined ? undefined : wordOf(options.as)
   if (said === 'unreadable') {
-    io.stderr.write(`${USAGE}\n`)
-    return EXIT.usage
+    return printFailure(io, options, { by: 'settle', message: USAGE, code: EXIT.usage })
   }
   const found = settingsForReading(options, io)
   if (!found.ok) return reportProblems(found.problems, io, options)
@@ -38,15 +52,17 @@ export async function settle(asked: string, options: SettleOptions, io: Io): Pro
     return EXIT.failed
   }
   const intent = await findIntent(asked, view, { settings, tell: lineTo(io.stderr) })
-  if (!isKnown(intent)) return refuse(intent.detail, options, io)
+  if (!isKnown(intent)) return printFailure(io, options, { message: intent.detail })
   if (intent.tag === 'closed') {
-    const { detail, ...data } = intent
-    if (options.json) printJson(io, { ok: said === undefined, detail, ...data })
-    else io.stdout.write(`${detail}\n`)
+    const { id: intentId, outcome, reason, detail: message } = intent
+    if (options.json) {
+      const ended = { message, intentId, outcome, reason }
+      printJson<SettleClosedData>(io, { ok: said === undefined, ...ended, problems: [] })
+    } else io.stdout.write(`${message}\n`)
     return said === undefined ? EXIT.done : EXIT.failed
   }
   const attendant = await attendantOf(settings, view.state, io)
-  if (!attendant.ok) return refuse(attendant.detail, options, io, { reason: attendant.reason })
+  if (!attendant.ok) return refuse(attendant, options, io)
   const on = { id: intent.id, attendant: attendant.value, options, io }
   return said === undefined ? show(on) : act(on, said)
 }
@@ -70,8 +86,8 @@ type On = {
 
 async function show({ id, attendant, options, io }: On): Promise<ExitCode> {
   const seen = await attendant.look(id, undefined)
-  if (!seen.ok) return refuse(seen.detail, options, io, { reason: seen.reason })
-  if (options.json) printJson(io, { ok: true, ...seen.evidence })
+  if (!seen.ok) return refuse(seen, options, io)
+  if (options.json) printJson<SettleShownData>(io, { ok: true, ...seen.evidence, problems: [] })
   else io.stdout.write(`${evidenceLines(seen.evidence).join('\n')}\n`)
   return EXIT.done
 }
@@ -81,21 +97,26 @@ async function act(on: On, word: Word): Promise<ExitCode> {
   const { id, attendant, options, io } = on
   const named = word.as === 'executed' ? word.txHash : undefined
   const seen = await attendant.look(id, named)
-  if (!seen.ok) return refuse(seen.detail, options, io, { reason: seen.reason })
+  if (!seen.ok) return refuse(seen, options, io)
   const { evidence } = seen
   for (const line of evidenceLines(evidence)) io.stderr.write(`${line}\n`)
   const answer = answerIn(evidence, word)
   if (!answer.isPossible) {
     const { reason, detail } = answer
-    return refuse(`not settled as ${answer.as} (${reason}): ${detail}`, options, io, { reason })
+    const why = `not settled as ${answer.as} (${reason}): ${detail}`
+    return reason === null
+      ? printFailure(io, options, { message: why })
+      : refuse({ reason, detail: why }, options, io)
   }
   const question = `Settle ${id} as ${answer.as.replace('TX', named ?? 'TX')}? This ${answer.detail}.`
-  if (!(await isWanted(question, on))) return EXIT.usage
+  if (!(await isWanted(question, on))) return printUnwanted(io, options)
   const settled = await attendant.settle(id, { word, attempt: evidence.attempt })
-  if (!settled.ok) return refuse(settled.detail, options, io, { reason: settled.reason })
+  if (!settled.ok) return refuse(settled, options, io)
   const message = settledText(id, settled, { isRunning: attendant.isDaemon })
-  if (options.json) printJson(io, { ok: true, message, by: settled.by, ...word, evidence })
-  else io.stdout.write(`${message}\n`)
+  if (options.json) {
+    const said = { by: settled.by, as: word.as, txHash: named ?? null }
+    printJson<SettleSettledData>(io, { ok: true, message, ...said, evidence, problems: [] })
+  } else io.stdout.write(`${message}\n`)
   return EXIT.done
 }
 
@@ -111,8 +132,12 @@ function nameOf(word: Word): Answer['as'] {
   return word.txHash === undefined ? 'executed unknown' : 'executed TX'
 }
 
-function refuse(detail: string, options: SettleOptions, io: Io, more: object = {}): ExitCode {
-  if (options.json) printJson(io, { ok: false, ...more, detail })
-  else io.stderr.write(`${detail}\n`)
+function refuse(
+  { reason, detail: message }: Pick<Refused | Unanswered, 'reason' | 'detail'>,
+  options: SettleOptions,
+  io: Io,
+): ExitCode {
+  if (!options.json) return printFailure(io, options, { message })
+  printJson<SettleRefusedData>(io, { ok: false, message, reason, problems: [] })
   return EXIT.failed
 }

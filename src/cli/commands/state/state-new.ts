@@ -2,7 +2,8 @@ import type { JournalEvent } from '../../../domain/book/journal.ts'
 import type { DaemonState } from '../../../domain/book/state.ts'
 import { OperatorError } from '../../../domain/errors.ts'
 import { giveHalt, haltOf, keepStateAside, readState } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printOutcome } from '../../io.ts'
+import { type ExitCode, type Io, printFailure, printOutcome, printUnwanted } from '../../io.ts'
+import type { StateNewData } from '../../json/state.ts'
 import { knowledgeOf, type StateWordOptions, type StateWordTools, withState } from './state-word.ts'
 
 /**
@@ -19,17 +20,18 @@ export function stateNew(options: StateWordOptions, io: Io): Promise<ExitCode> {
       [`${stateDir}: this begins afresh. It will be forgotten:`, ...before.lines.map(indented)],
       'Begin afresh?',
     )
-    if (!isWanted) return EXIT.usage
+    if (!isWanted) return printUnwanted(io, options)
     const fault = keepHalt(stateDir, before.state)
     if (fault !== undefined)
-      return printOutcome(io, options, { ok: false, message: `nothing was changed: ${fault}` })
+      return printFailure(io, options, { message: `nothing was changed: ${fault}` })
     const aside = await keepStateAside(stateDir, clock.now())
     const kept = aside === undefined ? 'there was nothing to keep' : `what was there is in ${aside}`
     const detail = `${kept}; forgotten: ${before.lines.join('; ')}`
     await tools.overruled((journal) => journal.append({ type: 'begun-anew', detail }, ...halt))
     const halted = halt.length === 0 ? '' : '. It stays halted until `tranched resume`'
     const message = `begun afresh in ${stateDir}; ${kept}. Slots count from the next start on${halted}`
-    return printOutcome(io, options, { ok: true, message, data: { keptAside: aside ?? null } })
+    const keptAside = aside ?? null
+    return printOutcome<StateNewData>(io, options, { ok: true, message, keptAside, problems: [] })
   })
 }
 

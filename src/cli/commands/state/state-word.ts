@@ -13,7 +13,7 @@ import { withClock } from '../../compose/clock.ts'
 import { holderOf, openState, whileHeld } from '../../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../../compose/telling.ts'
 import { readKey } from '../../compose/wallets.ts'
-import { type ExitCode, type Io, printOutcome } from '../../io.ts'
+import { type ExitCode, type Io, printFailure } from '../../io.ts'
 import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
 
 /** Commands by which an operator overrules what state and anchor say of each other. */
@@ -44,7 +44,7 @@ export async function withState(
   const { settings } = found
   if (settings.mode === 'sandbox') {
     const message = 'in mode sandbox every start begins afresh by itself: there is nothing to do'
-    return printOutcome(io, options, { ok: false, message })
+    return printFailure(io, options, { message })
   }
   const scrubber = openScrubber()
   const { gasless, aggregator } = settings

@@ -7,6 +7,13 @@ import { isUsed, whileHeld } from '../../compose/state.ts'
 import { STATE_CARE } from '../../compose/state-care.ts'
 import { readJournalKey } from '../../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printOutcome, printReport } from '../../io.ts'
+import type {
+  BackupData,
+  ProofData,
+  RebuildData,
+  RestoreData,
+  VerifyData,
+} from '../../json/state.ts'
 import { type ConfigOptions, reportProblems, settingsForReading, stateMissing } from '../../load.ts'
 
 export type StateOptions = ConfigOptions & {
@@ -38,9 +45,13 @@ export async function stateVerify(options: StateOptions, io: Io): Promise<ExitCo
   const proof = await STATE_CARE.prove(stateDir, { key, archive })
   const isSound = STATE_CARE.isSound(proof)
   const lines = proofLines(proof, keyless)
-  const data = { ok: isSound, stateDir, ...proofData(proof), structureOnly: keyless ?? null }
+  const structureOnly = keyless ?? null
+  const data = { ok: isSound, stateDir, ...proofData(proof), structureOnly, problems: [] }
   const conclusion = isSound ? soundText(proof) : 'NOT SOUND: see above, and delete nothing'
-  printReport(io, options, { data, lines: [['state', stateDir], ...lines, ['', conclusion]] })
+  printReport<VerifyData>(io, options, {
+    data,
+    lines: [['state', stateDir], ...lines, ['', conclusion]],
+  })
   return isSound ? EXIT.done : EXIT.failed
 }
 
@@ -55,10 +66,13 @@ export async function stateRebuild(options: StateOptions, io: Io): Promise<ExitC
     STATE_CARE.rebuild(stateDir, { key, archive, nowMs }),
   )
   const was = kept === undefined ? '' : `; the one that was there is kept as ${kept}`
-  return printOutcome(io, options, {
+  return printOutcome<RebuildData>(io, options, {
     ok: true,
     message: `state.json was made anew from ${records} records, all of which prove${was}`,
-    data: { stateDir, records, kept: kept ?? null },
+    stateDir,
+    records,
+    kept: kept ?? null,
+    problems: [],
   })
 }
 
@@ -75,13 +89,14 @@ export async function stateBackup(
   const proof = await STATE_CARE.backUp(stateDir, target, key)
   const lines = proofLines(proof, keyless)
   const data = {
-    ok: true,
+    ok: true as const,
     stateDir,
     backup: target,
     ...proofData(proof),
     structureOnly: keyless ?? null,
+    problems: [],
   }
-  printReport(io, options, { data, lines: [['backup', target], ...lines] })
+  printReport<BackupData>(io, options, { data, lines: [['backup', target], ...lines] })
   return EXIT.done
 }
 
@@ -100,16 +115,15 @@ export async function stateRestore(
   )
   const { backup, loss, objection, movedTo } = restored
   const isDone = objection === undefined || replace
-  return printOutcome(io, options, {
+  return printOutcome<RestoreData>(io, options, {
     ok: isDone,
     message: isDone ? restoredText(restored, from) : refusedText(restored),
-    data: {
-      stateDir,
-      backup: { from, ...proofData(backup) },
-      movedTo: movedTo ?? null,
-      objection: objection ?? null,
-      loses: loss === undefined ? null : lossData(loss),
-    },
+    stateDir,
+    backup: { from, ...proofData(backup) },
+    movedTo: movedTo ?? null,
+    objection: objection ?? null,
+    loses: loss === undefined ? null : lossData(loss),
+    problems: [],
   })
 }
 
@@ -208,7 +222,7 @@ function soundText({ missing }: StateProof): string {
     : 'sound as far as it is here'
 }
 
-function proofData(proof: StateProof) {
+function proofData(proof: StateProof): ProofData {
   const { last, missing, journalFault, snapshotFault } = proof
   const faults = [journalFault, snapshotFault].flatMap((fault) =>
     fault === undefined ? [] : [{ file: fault.file, detail: fault.detail, remedy: fault.remedy }],
@@ -217,7 +231,7 @@ function proofData(proof: StateProof) {
     format: proof.format,
     records: proof.records,
     last: last === undefined ? null : { seq: last.seq, at: timeText(last.atMs) },
-    missing: missing ?? null,
+    missing: missing === undefined ? null : { from: missing.from, to: missing.to },
     files: proof.files,
     archived: proof.archived,
     macs: proof.macs,
@@ -266,7 +280,7 @@ function lossLines({ loss, present }: Restored): readonly string[] {
   return lines
 }
 
-function lossData(loss: Loss) {
+function lossData(loss: Loss): RestoreData['loses'] {
   const { from, to, authorizations } = loss
   return { from, to, fromAt: timeText(loss.fromAtMs), toAt: timeText(loss.toAtMs), authorizations }
 }

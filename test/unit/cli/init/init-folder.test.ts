@@ -14,6 +14,7 @@ import { loadStrategies } from '../../../../src/config/strategies/load.ts'
 import { loadModules } from '../../../../src/config/strategies/load-modules.ts'
 import { SANDBOX_TEMPLATE } from '../../../../src/sandbox/template.ts'
 import { moduleHost } from '../../../support/modules.ts'
+import { outputOf } from '../../../support/output-of.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 import { plain } from '../../config/config-fixture.ts'
 import { filesIn, initFor, textsIn } from './init-fixture.ts'
@@ -116,7 +117,7 @@ describe('what is there already', () => {
     writeFileSync(join(dir, 'config/live.yaml'), filled)
     writeFileSync(join(dir, 'README.md'), '# A project of mine\n')
     const { stdout } = await initFor({ dir, force: true, json: true })
-    expect(JSON.parse(stdout)).toMatchObject({
+    expect(outputOf('init', stdout)).toMatchObject({
       written: ['config/live.yaml'],
       saved: ['config/live.yaml.old'],
     })
@@ -179,9 +180,9 @@ test('a live config beside strategies that are on is told which of them would tr
   const dir = temporaryDirectory()
   await initFor({ dir, kinds: 'dca,call', mode: 'dry-run' })
   const { stdout } = await initFor({ dir, kinds: 'dca,call', mode: 'live', json: true })
-  expect(JSON.parse(stdout)).toMatchObject({ on: ['strategies/weekly-eth.yaml'] })
+  expect(outputOf('init', stdout)).toMatchObject({ on: ['strategies/weekly-eth.yaml'] })
   const told = (await initFor({ dir, kinds: 'dca,call' })).stdout
   expect(told).toMatch(/^ {2}on +strategies\/weekly-eth\.yaml: config\/live\.yaml trades it/m)
   const fresh = await initFor({ dir: temporaryDirectory(), kinds: 'all', json: true })
-  expect(JSON.parse(fresh.stdout)).not.toHaveProperty('on')
+  expect(outputOf('init', fresh.stdout)).toMatchObject({ on: [] })
 })

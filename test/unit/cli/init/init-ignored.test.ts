@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { InitData } from '../../../../src/cli/json/author.ts'
+import { outputOf } from '../../../support/output-of.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 import { initFor } from './init-fixture.ts'
 
@@ -29,7 +31,7 @@ async function initBeside(present: string) {
   const file = join(dir, '.gitignore')
   writeFileSync(file, present)
   const { stdout } = await initFor({ dir, json: true })
-  const { appended, kept } = JSON.parse(stdout) as { appended?: string[]; kept: string[] }
+  const { appended, kept } = outputOf<InitData>('init', stdout)
   return { dir, appended, kept, text: readFileSync(file, 'utf8') }
 }
 
@@ -37,8 +39,9 @@ test('a new .gitignore keeps keys, state, passwords, anchors and .env out of a r
   const dir = temporaryDirectory()
   expect(committable(dir)).toEqual(SECRETS)
   const { stdout } = await initFor({ dir, json: true })
-  expect(JSON.parse(stdout).written).toContain('.gitignore')
-  expect(JSON.parse(stdout)).not.toHaveProperty('appended')
+  const { written, appended } = outputOf<InitData>('init', stdout)
+  expect(written).toContain('.gitignore')
+  expect(appended).toEqual([])
   expect(committable(dir)).toEqual([])
 })
 
@@ -66,13 +69,13 @@ test.each([
   expect(done.text.split(/\r?\n/)).toEqual(expect.arrayContaining(present.split(/\r?\n/)))
   expect(committable(done.dir)).toEqual([])
   const told = await initFor({ dir: done.dir, json: true })
-  expect(JSON.parse(told.stdout)).not.toHaveProperty('appended')
+  expect(outputOf('init', told.stdout)).toMatchObject({ appended: [] })
 })
 
 test('a .gitignore that covers all of it, in whatever words, is kept as it is', async () => {
   const present = '/keys\n**/data/\n**/*.pass\n*.anchor\n.env*\n!.env.example\n'
   const { appended, kept, text, dir } = await initBeside(present)
-  expect(appended).toBeUndefined()
+  expect(appended).toEqual([])
   expect(kept).toContain('.gitignore')
   expect(text).toBe(present)
   expect(committable(dir)).toEqual([])

@@ -6,9 +6,11 @@ import {
   koinlyRows,
   trackingRows,
 } from '../../../../src/cli/commands/money/export-formats.ts'
+import type { EntryData } from '../../../../src/cli/json/money.ts'
 import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
 import type { Entry } from '../../../../src/domain/ledger/entry.ts'
 import { baseUnits } from '../../../../src/domain/units.ts'
+import { outputOf } from '../../../support/output-of.ts'
 import {
   BOUND,
   bytes32,
@@ -149,7 +151,7 @@ describe('the command', () => {
       const entries = stdout
         .trimEnd()
         .split('\n')
-        .map((line) => JSON.parse(line))
+        .map((line) => outputOf<EntryData>('export', line))
       expect(entries).toHaveLength(2)
       expect(entries[0]).toEqual({
         at: '2027-01-15T08:00:05.000Z',
@@ -167,7 +169,7 @@ describe('the command', () => {
       stdout
         .trimEnd()
         .split('\n')
-        .map((line) => JSON.parse(line).intentId),
+        .map((line) => outputOf<EntryData>('export', line).intentId),
     ).toEqual([`weekly-eth:${second}:0`])
   })
 
@@ -189,7 +191,7 @@ describe('the command', () => {
   test.each(['csv', 'jsonl'] as const)('marks in %s what was on paper', async (format) => {
     const { stdout, stderr } = await asked(PAPER, { format })
     if (format === 'csv') expect(read(stdout)[1]?.[2]).toBe('yes')
-    else expect(JSON.parse(stdout)).toMatchObject({ paper: true, txHash: null })
+    else expect(outputOf('export', stdout)).toMatchObject({ paper: true, txHash: null })
     expect(stderr).toBe('')
   })
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AmountData } from '../../../../src/cli/amount-data.ts'
-import type { FiguresData, ReportData } from '../../../../src/cli/commands/money/report-data.ts'
 import { reportLines, reportRows } from '../../../../src/cli/commands/money/report-text.ts'
+import type { FiguresData, ReportData } from '../../../../src/cli/json/money.ts'
+import type { AmountData } from '../../../../src/cli/json/shapes.ts'
 import { formatAmount } from '../../../../src/domain/units.ts'
 
 const amount = (most = 2n ** 256n): fc.Arbitrary<string> =>
@@ -44,8 +44,8 @@ const at = fc.integer({ min: 1_700_000_000, max: 1_900_000_000 }).map((seconds) 
 
 const reportData: fc.Arbitrary<ReportData> = fc.record({
   paper: fc.boolean(),
-  since: orNull(at),
-  until: at,
+  sinceAt: orNull(at),
+  untilAt: at,
   timezone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/Argentina/ComodRivadavia'),
   valueToken: orNull(token),
   total: figures,

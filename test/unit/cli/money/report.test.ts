@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type ReportOptions, report } from '../../../../src/cli/commands/money/report.ts'
-import type { ReportData } from '../../../../src/cli/commands/money/report-data.ts'
+import type { ReportData } from '../../../../src/cli/json/money.ts'
 import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
 import { baseUnits } from '../../../../src/domain/units.ts'
+import { outputOf } from '../../../support/output-of.ts'
 import {
   BOUND,
   callFor,
@@ -38,7 +39,7 @@ async function asked(
 
 async function data(events: readonly JournalEvent[], options: Partial<ReportOptions> = {}) {
   const { stdout } = await asked(events, { ...options, json: true })
-  return JSON.parse(stdout) as ReportData
+  return outputOf<ReportData>('report', stdout)
 }
 
 const usdc = (amount: string) => ({ amount, token: 'USDC' })
@@ -48,7 +49,7 @@ const eth = (amount: string) => ({ amount, token: 'ETH' })
 test('as data it has every amount as decimal text with its token, and times as ISO', async () => {
   const said = await data(EVENTS)
   expect(said).toMatchObject({
-    ...{ paper: false, since: null, until: '2027-01-15T09:00:00.000Z', valueToken: 'USDC' },
+    ...{ paper: false, sinceAt: null, untilAt: '2027-01-15T09:00:00.000Z', valueToken: 'USDC' },
     total: {
       ...{ fills: 2, calls: 1, callsWithoutCharge: 0 },
       trades: [
@@ -91,7 +92,7 @@ test('it says what it can where no node answers, and why the rest is unknown', a
 
 test('figures begin where they are asked to; costs do not', async () => {
   const said = await data(EVENTS, { since: Date.UTC(2027, 0, 15, 8, 0, 8) })
-  expect(said.since).toBe('2027-01-15T08:00:08.000Z')
+  expect(said.sinceAt).toBe('2027-01-15T08:00:08.000Z')
   expect(said.total.fills).toBe(1)
   expect(said.profit?.cost.fifo).toEqual(usdc('49.8'))
 })

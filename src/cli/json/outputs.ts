@@ -1,0 +1,77 @@
+import type * as z from 'zod'
+import * as account from './account.ts'
+import * as author from './author.ts'
+import * as look from './look.ts'
+import * as money from './money.ts'
+import * as operate from './operate.ts'
+import * as ahead from './plan.ts'
+import * as state from './state.ts'
+
+/** What a command prints under `--json` where it does not fail: one of some objects, by when; `lines` of them where it says so. */
+export type Output = {
+  readonly shapes: Readonly<Record<string, z.ZodObject>>
+  readonly lines?: true
+  /** What has to be known of it besides. */
+  readonly note?: string
+}
+
+function prints(shape: z.ZodObject, more: Partial<Output> = {}): Output {
+  return { shapes: { '': shape }, ...more }
+}
+
+function withFailure(shape: z.ZodObject): Output {
+  return { shapes: { '': shape, 'of a wallet that cannot be used': account.walletFailure } }
+}
+
+const IS_LAST =
+  'It is printed at the end; until then stdout stays empty, and the log goes to stderr.'
+const IS_FIRST = 'It is printed once everything is up; the sandbox then runs on and prints no more.'
+const LINES =
+  'One entry a line, in short form (JSON Lines), nothing where there is none; `--format jsonl` is the same. A failure is one object.'
+const OF_LOOK = 'without `--as`'
+
+/** By the words of each command that takes `--json`. */
+export const OUTPUTS: Readonly<Record<string, Output>> = {
+  run: prints(operate.run, { note: IS_LAST }),
+  halt: prints(operate.halt),
+  pause: prints(operate.pause),
+  resume: prints(operate.pause),
+  trigger: prints(operate.trigger),
+  reload: prints(operate.reload),
+  settle: {
+    shapes: {
+      [OF_LOOK]: operate.settleShown,
+      'with `--as`': operate.settleSettled,
+      'of a word that is not taken': operate.settleRefused,
+      'of an order that is over': operate.settleClosed,
+    },
+  },
+  'notify test': prints(operate.notifyTest),
+  validate: prints(look.validate),
+  doctor: prints(look.doctor),
+  status: prints(look.status),
+  plan: prints(ahead.plan),
+  quote: prints(ahead.quote),
+  history: prints(look.history),
+  why: prints(look.why),
+  report: prints(money.report),
+  export: prints(money.entry, { lines: true, note: LINES }),
+  init: prints(author.init),
+  sandbox: prints(author.sandbox, { note: IS_FIRST }),
+  'wallet new': withFailure(account.wallet),
+  'wallet import': withFailure(account.wallet),
+  'wallet address': withFailure(account.walletAddress),
+  'gastank status': prints(account.gastankStatus),
+  'gastank deposit': prints(account.gastankDeposit),
+  'delegation status': prints(account.delegationStatus),
+  'delegation set': prints(account.delegationChange),
+  'delegation clear': prints(account.delegationChange),
+  'approvals list': prints(account.approvalsList),
+  'approvals revoke': prints(account.approvalsRevoke),
+  'state verify': prints(state.verify),
+  'state rebuild': prints(state.rebuild),
+  'state backup': prints(state.backup),
+  'state restore': prints(state.restore),
+  'state new': prints(state.stateNew),
+  'state accept-loss': prints(state.acceptLoss),
+}
