@@ -12,7 +12,7 @@ export const LONG = [
   'test/e2e/{accounts,aggregated-calls,aggregator-setup,approvals}.test.ts',
   'test/e2e/{benchmarks,canaries,disbelief,doctor}.test.ts',
   'test/e2e/{dishonest-quotes,embedded,faulty-nodes,halting,interrupted-start}.test.ts',
-  'test/e2e/{dry-run,kept-sandbox,kinds,modules,piped,runway,version}.test.ts',
+  'test/e2e/{dry-run,json-outputs,kept-sandbox,kinds,modules,piped,runway,version}.test.ts',
   'test/e2e/{never-filled,node-ahead,reconciled,refused-start,remote-control,rollback}.test.ts',
   'test/e2e/{sandbox-settings,service-faults}.test.ts',
   'test/e2e/{settling,settling-calls,state,state-new}.test.ts',
