@@ -140,7 +140,7 @@ test('a halt keeps commands from signing until it is lifted, all but taking code
     const refused = await command(line)
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/`tranched resume`/)])
   }
-  expect((await data('gastank status')).onChain).toBe((5n * 10n ** 16n).toString())
+  expect((await data('gastank status')).onChain).toEqual(ether(5n * 10n ** 16n))
   expect((await data('delegation status')).code).toBe('0x')
   expect((await command('resume')).code).toBe(0)
   expect((await command('delegation set')).code).toBe(0)

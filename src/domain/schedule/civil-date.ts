@@ -62,6 +62,12 @@ export function formatInstant(epochSeconds: number): string {
   return `${formatDay(epochSeconds)}T${formatTimeOfDay(epochSeconds)}Z`
 }
 
+/** The same for programs: ISO 8601, of which many readers take no time without its seconds. */
+export function isoInstant(epochSeconds: number): string {
+  const seconds = epochSeconds - Math.floor(epochSeconds / 60) * 60
+  return `${formatDay(epochSeconds)}T${formatTimeOfDay(epochSeconds - seconds)}:${pad(seconds, 2)}Z`
+}
+
 /** `02:30` for a wall-clock time, with its seconds only when they are not zero. */
 export function formatTimeOfDay(wallSeconds: number): string {
   const second = wallSeconds - Math.floor(wallSeconds / DAY_SECONDS) * DAY_SECONDS

@@ -1,7 +1,7 @@
 import type { OpenIntent } from '../../domain/book/state.ts'
 import { bookOf } from '../../domain/book/venues.ts'
 import type { IntentId } from '../../domain/intent.ts'
-import { formatInstant } from '../../domain/schedule/civil-date.ts'
+import { isoInstant } from '../../domain/schedule/civil-date.ts'
 import type { Token } from '../../domain/token.ts'
 import { type Address, formatAmount, type Hex } from '../../domain/units.ts'
 import { notExecuted, type Refused, refusalOf, type SettleRefusal } from './answers.ts'
@@ -80,19 +80,18 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
   return {
     intentId: intent.id,
     strategy: intent.strategy,
-    slotAt: formatInstant(intent.slotSeconds),
+    slotAt: isoInstant(intent.slotSeconds),
     does: bookOf(open).wordsOf(intent),
     state: open.state,
     attempt: open.attempt,
-    openedAt: formatInstant(Math.floor(open.openedAtMs / 1000)),
+    openedAt: isoInstant(Math.floor(open.openedAtMs / 1000)),
     signed: {
       kind: signed.kind,
       most,
       spender: signed.spender ?? null,
       recipient: signed.recipient,
       nonce: signed.nonce?.toString() ?? null,
-      deadlineAt:
-        signed.deadlineSeconds === undefined ? null : formatInstant(signed.deadlineSeconds),
+      deadlineAt: signed.deadlineSeconds === undefined ? null : isoInstant(signed.deadlineSeconds),
     },
     service: { orderId: orderId ?? null, ended: ended ?? null },
     chain: {
@@ -121,7 +120,7 @@ function blockSeen(at: NonceAt | undefined): BlockSeen | null {
   const { blockNumber, blockTimeSeconds, isUsed } = at
   return {
     block: blockNumber.toString(),
-    at: formatInstant(blockTimeSeconds),
+    at: isoInstant(blockTimeSeconds),
     nonceUsed: isUsed ?? null,
   }
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { OUTPUTS } from '../../../../src/cli/json/outputs.ts'
-import { failure } from '../../../../src/cli/json/shapes.ts'
+import { failure, time } from '../../../../src/cli/json/shapes.ts'
+import { isoInstant } from '../../../../src/domain/schedule/civil-date.ts'
 import { leaves, theProgram } from '../program/program.ts'
 
 const COMMANDS = leaves(theProgram())
@@ -51,6 +52,13 @@ const isTime = (schema: unknown): boolean => schema instanceof z.ZodISODateTime
 test('times are ISO text in fields that end in At, and nothing else is called so', () => {
   for (const { path, name, schema } of FIELDS)
     expect([path, isTime(coreOf(schema))]).toEqual([path, /^at$|At$/.test(name)])
+})
+
+test('a time at a whole minute has its seconds all the same, without which no reader of ISO 8601 takes it', () => {
+  for (const seconds of [0, 1_799_999_940, 1_799_999_945, 951_782_399])
+    expect(Date.parse(isoInstant(seconds))).toBe(seconds * 1000)
+  expect(isoInstant(1_799_999_940)).toMatch(/^2027-01-15T07:59:00Z$/)
+  expect(time().safeParse('2026-11-23T16:41Z').success).toBe(false)
 })
 
 /** Numbers that are no counts have their unit in their name; epoch seconds are the name of a slot, beside its time. */
