@@ -30,7 +30,7 @@ describe('a trusted call that never comes', () => {
     const { ledger } = world.aggregation
     const evidence = await shown(world)
     expect(evidence).toMatchObject({
-      signed: { kind: 'trusted call', nonce: null, deadline: null },
+      signed: { kind: 'trusted call', nonce: null, deadlineAt: null },
       chain: { head: { nonceUsed: null }, isDeadlinePast: null },
     })
     expect(evidence.answers.map(({ reason }) => reason)).toEqual(['still-live', null, null])

@@ -203,7 +203,7 @@ describe('what an honest daemon has done is explained', () => {
     await world.runFor(12 * 24 * HOUR)
     world.crash()
     expect(await haltAfterRestart(world)).toBeUndefined()
-  })
+  }, 60_000)
 
   test('by a transaction that was signed before the first comparison and mined after it', async () => {
     const world = new World({ seed: 'first', strategies: [aStrategy()] })
