@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { StatusReport } from '../../src/cli/commands/look/status-report.ts'
 import type { EntryData, ReportData } from '../../src/cli/json/money.ts'
@@ -186,6 +187,8 @@ test(
     const operator = await setUpAccount(await startRehearsal(FILES, [...LEASH, ...flags]))
     const { command, data } = operator
     await command(`gastank deposit ${ETHER_DEPOSITED} --yes`)
+    // Whole seconds: the deposit and its gas belong to the time before.
+    await sleep(1_000)
     const since = `--since ${new Date().toISOString().slice(0, 19)}Z`
     const before = await holdingsOf(operator)
     await tradeFully(operator)
