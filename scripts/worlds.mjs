@@ -64,8 +64,9 @@ for (const failure of failures) console.error(failure)
 console.log(failures.length === 0 ? 'every promise held' : `${failures.length} worlds failed`)
 process.exitCode = failures.length === 0 ? 0 : 1
 
+/** Few seeds have no year. */
 function shares() {
-  const kinds = Object.entries(SHARES).map(([kind, share]) => [kind, Math.ceil(seeds * share)])
+  const kinds = Object.entries(SHARES).map(([kind, share]) => [kind, Math.round(seeds * share)])
   return Object.fromEntries(kinds)
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { badHours, liveYear } from '../support/worlds/year.ts'
 
-/** Of a year. `npm run worlds -- --kind year` lives through whole ones, and CI through one of them. */
+/** Of a year. `npm run worlds -- --kind year --seeds 1` lives through a whole one in a minute. */
 const DAYS = 60
 
 test('sixty days of six strategies with a few bad hours each day break no promise', async () => {
