@@ -9,7 +9,7 @@ type FillAmounts = Pick<Fill, 'paid' | 'received'>
 const NONE: Purchase = { amount: 0n, cost: 0n }
 
 /** Names the purchases of a strategy of one token with another. */
-function purchaseKey(strategy: string, bought: Token, paidIn: Token): string {
+export function purchaseKey(strategy: string, bought: Token, paidIn: Token): string {
   return `${strategy} ${bought.address} ${paidIn.address}`
 }
 

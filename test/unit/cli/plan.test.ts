@@ -4,6 +4,7 @@ import { totalsOf } from '../../../src/cli/commands/look/plan-totals.ts'
 import { type PlanInput, planOf, sharedCaps } from '../../../src/cli/commands/look/strategy-plan.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
+import { purchaseKey } from '../../../src/domain/book/purchases.ts'
 import type { DaemonState } from '../../../src/domain/book/state.ts'
 import type { AccountLimits } from '../../../src/domain/settings.ts'
 import { NO_CAPS, type Rung, type Strategy } from '../../../src/domain/strategy.ts'
@@ -101,6 +102,23 @@ describe('a stop that a cap keeps from selling', () => {
       ),
     ])
     expect(await warningsOf(stop, held(1_000))).toEqual([])
+  })
+
+  test('that sells what another strategy has bought is held against that, not against all that is free', async () => {
+    const stop = {
+      ...aStop(ALL, { ...OPEN, perOrder: capOf(WETH, milliWeth(1_000)) }),
+      entryOf: 'buy-weth',
+    }
+    const bought = (milli: number) => {
+      const state = emptyState()
+      const key = purchaseKey('buy-weth', WETH, USDC)
+      state.purchases.set(key, { amount: milliWeth(milli), cost: usdc(100) })
+      return { state, held: [[WETH, milliWeth(5_000)]] as const }
+    }
+    expect(await warningsOf(stop, bought(40))).toEqual([])
+    expect(await warningsOf(stop, bought(1_001))).toEqual([
+      expect.stringMatching(/^rung stop sells 1\.001 WETH and would be skipped/),
+    ])
   })
 
   test('is warned of where what is used of the cap leaves too little', async () => {

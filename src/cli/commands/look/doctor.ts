@@ -129,7 +129,7 @@ function sandboxAbsent(settings: Settings): Check | undefined {
   return unknown(
     'sandbox',
     'no sandbox runs here, so its chains, services and wallets were not asked',
-    '`npm start` runs one',
+    '`tranched run` starts one',
   )
 }
 

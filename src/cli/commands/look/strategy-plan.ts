@@ -1,4 +1,5 @@
 import { usedInTotal } from '../../../domain/book/limits.ts'
+import { purchaseOf } from '../../../domain/book/purchases.ts'
 import type { OutgoingCap } from '../../../domain/book/runway.ts'
 import type { DaemonState } from '../../../domain/book/state.ts'
 import { acceptPath, createPricePaths } from '../../../domain/price.ts'
@@ -7,7 +8,7 @@ import type { Schedule } from '../../../domain/schedule/schedule.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { readsMarket, type Strategy } from '../../../domain/strategy.ts'
 import type { Asset, Token } from '../../../domain/token.ts'
-import { type Address, type Ratio, ZERO_ADDRESS } from '../../../domain/units.ts'
+import { type Address, minOf, type Ratio, ZERO_ADDRESS } from '../../../domain/units.ts'
 import { capWarnings } from '../../../engine/cap-warnings.ts'
 import { considerAsking } from '../../../engine/slot.ts'
 import { scheduleAhead } from '../../../engine/slots-ahead.ts'
@@ -46,9 +47,12 @@ export async function planOf(strategy: Strategy, input: PlanInput) {
   const priceOf = (sell: Token, buy: Token): Ratio | undefined => priceNow(input, sell, buy)
   const { limits: account } = settings
   const { name } = strategy
+  const bought = boughtFor(strategy, state)
   const free = (asset: Asset): bigint | undefined => {
     const held = heldNow(input, asset)
-    return held === undefined ? undefined : freeOf({ state }, held, asset)
+    if (held === undefined) return undefined
+    const unbound = freeOf({ state }, held, asset)
+    return bought === undefined ? unbound : minOf(unbound, bought)
   }
   return {
     name,
@@ -102,6 +106,14 @@ async function decisionNow(strategy: Strategy, input: PlanInput) {
   }
   const { decision } = await considerAsking(slot, modules)
   return decisionWords(decision, nowMs)
+}
+
+/** Shares are of what the strategy that `entryOf` names has bought and not sold; undefined where they are of all that is free. */
+function boughtFor(strategy: Strategy, state: DaemonState): bigint | undefined {
+  if (strategy.kind !== 'threshold' || strategy.entryOf === undefined) return undefined
+  if (strategy.rungs.some(({ size }) => size.type !== 'share')) return undefined
+  const { base: bought, quote: paidIn } = strategy.watch
+  return purchaseOf(state, strategy.entryOf, { bought, paidIn }).amount
 }
 
 /** What the wallet holds, with what a dry-run traded on paper. Another wallet's ether is not known here. */
