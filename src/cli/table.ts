@@ -1,3 +1,5 @@
+import { WIDTH_MIN, wrapped } from './wrap.ts'
+
 /** A column of a table. */
 export type Column<Row> = {
   readonly title: string
@@ -8,10 +10,10 @@ export type Column<Row> = {
   readonly optional?: boolean
   /** It gives way where the whole is too wide: cut at the end. At most one of a table. */
   readonly gives?: boolean
+  /** It stands in lines below, all of it, where the whole is too wide. The last of a table. */
+  readonly below?: boolean
 }
 
-/** A table fits this many columns of a terminal, and a narrower one as if it had as many. */
-const WIDTH_MIN = 60
 const GAP = 2
 /** Of what goes on in a line below. */
 const INDENT = '  '
@@ -32,8 +34,24 @@ export function tableLines<Row>(
   const filled = columns
     .map((column) => filledColumn(column, rows))
     .filter(({ isEmpty }) => !isEmpty)
+  const last = filled.at(-1)
+  if (last?.column.below === true && fitted(filled, room) === undefined)
+    return withBelow(filled.slice(0, -1), last, room)
   const parts = folded(fitted(filled, room) ?? squeezed(filled, room), room)
   return ['', ...rows].flatMap((_, at) => parts.map((part, below) => lineOf(part, { at, below })))
+}
+
+/** Rows of the other columns, each with its text below, that of the heading beside the other titles. */
+function withBelow<Row>(
+  others: readonly Filled<Row>[],
+  { texts }: Filled<Row>,
+  room: number,
+): readonly string[] {
+  return texts.flatMap((text, at) => {
+    const line = lineOf(others, { at, below: 0 })
+    if (at === 0) return [`${line}${' '.repeat(GAP)}${text}`]
+    return text === '' ? [line] : [line, ...wrapped([`${INDENT}${text}`], room)]
+  })
 }
 
 function lineOf<Row>(
@@ -106,22 +124,4 @@ function folded<Row>(
 function aligned(text: string, width: number, right: boolean): string {
   const shown = text.length <= width ? text : `${text.slice(0, width - 1)}…`
   return right ? shown.padStart(width) : shown.padEnd(width)
-}
-
-/** Lines as they fit a terminal: what is too long goes on below, indented, between words where there are any. */
-export function wrapped(lines: readonly string[], width: number): readonly string[] {
-  const room = Math.max(width, WIDTH_MIN)
-  return lines.flatMap((line) => (line.length <= room ? [line] : wrappedLine(line, room)))
-}
-
-function wrappedLine(line: string, room: number): readonly string[] {
-  const parts: string[] = []
-  let rest = line
-  while (rest.length > room) {
-    const at = rest.lastIndexOf(' ', room)
-    const end = at > INDENT.length * 2 ? at : room
-    parts.push(rest.slice(0, end))
-    rest = `${INDENT}${rest.slice(end).trimStart()}`
-  }
-  return [...parts, rest]
 }

@@ -58,7 +58,7 @@ async function planned(strategies: readonly Strategy[], stage: Stage = {}) {
   const plans = await Promise.all(strategies.map((each) => planOf(each, input)))
   const totals = totalsOf(plans, input)
   const report = { market: input.market, plans, totals, inUtc }
-  return { plans, totals, text: planText(report), data: planData(report) }
+  return { plans, totals, text: planText(report, 60), data: planData(report) }
 }
 
 /** A stop that sells so much, or a share, below 2,000 USDC: nothing of it is due at 2,500. */

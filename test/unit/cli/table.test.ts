@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Column, tableLines, wrapped } from '../../../src/cli/table.ts'
+import { type Column, tableLines } from '../../../src/cli/table.ts'
+import { wrapped } from '../../../src/cli/wrap.ts'
 
 type Row = { readonly name: string; readonly amount: string; readonly note: string }
 
@@ -39,6 +40,20 @@ test('what is optional is left out before what gives way becomes too narrow', ()
   const [title, line] = tableLines([optional, AMOUNT, { ...NOTE, gives: true }], WIDE, 60)
   expect(title).toMatch(/^ +AMOUNT {2}NOTE$/)
   expect(line).toBe(`${'9'.repeat(20)}  ${'n'.repeat(30)}`)
+})
+
+test('what may stand below does so where the whole is too wide, all of it, between words', () => {
+  const below: Column<Row> = { ...NOTE, below: true }
+  const reason = `${'words '.repeat(12)}end`
+  const [title, line, ...rest] = tableLines(
+    [NAME, below],
+    [{ name: 'slot', amount: '', note: reason }],
+    60,
+  )
+  expect([title, line]).toEqual(['NAME  NOTE', 'slot'])
+  expect(rest.map((each) => each.trim()).join(' ')).toBe(reason)
+  for (const each of rest) expect(each).toMatch(/^ {2}\S.{0,57}$/)
+  expect(tableLines([NAME, below], ROWS, 60)).toEqual(['NAME    NOTE', 'a       first', 'longer'])
 })
 
 test('columns that do not fit beside each other go on in a line below, their titles too', () => {
@@ -81,7 +96,8 @@ test('a line that is too long goes on below between words, and a short one stays
   fc.assert(
     fc.property(fc.array(text), fc.integer({ min: 60, max: 90 }), (lines, columns) => {
       const shown = wrapped(lines, columns)
-      for (const line of shown) expect(line.length).toBeLessThanOrEqual(columns)
+      for (const line of shown)
+        expect(line.length <= columns || !line.trim().includes(' ')).toBe(true)
       expect(shown.join('').replaceAll(' ', '')).toBe(lines.join('').replaceAll(' ', ''))
     }),
   )

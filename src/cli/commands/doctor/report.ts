@@ -1,3 +1,4 @@
+import { beside } from '../../wrap.ts'
 import { type Check, SECTIONS, type Verdict } from './check.ts'
 
 const MARKS: Readonly<Record<Verdict, { readonly mark: string; readonly colour: number }>> = {
@@ -7,7 +8,6 @@ const MARKS: Readonly<Record<Verdict, { readonly mark: string; readonly colour: 
   unknown: { mark: '?', colour: 36 },
 }
 
-const WIDTH = 80
 /** Marks and what they say, in two columns. */
 const INDENT = 8
 const ESCAPE = '\u001b'
@@ -15,7 +15,7 @@ const ESCAPE = '\u001b'
 /** Checks by section, a line each with its remedy below, and a summary. */
 export function reportText(
   checks: readonly Check[],
-  { color }: { readonly color: boolean },
+  { color, columns }: { readonly color: boolean; readonly columns: number },
 ): string {
   const paint = (code: number, text: string): string =>
     color ? `${ESCAPE}[${code}m${text}${ESCAPE}[0m` : text
@@ -26,36 +26,14 @@ export function reportText(
     lines.push(paint(1, section))
     for (const { verdict, says, remedy } of own) {
       const { mark, colour } = MARKS[verdict]
-      const [first = '', ...more] = wrapped(says, WIDTH - INDENT)
-      lines.push(`  ${paint(colour, mark)}${' '.repeat(INDENT - 2 - mark.length)}${first}`)
-      lines.push(...more.map((line) => ' '.repeat(INDENT) + line))
-      if (remedy !== undefined)
-        lines.push(...wrapped(`-> ${remedy}`, WIDTH - INDENT - 2).map(remedyLine))
+      const [first = '', ...more] = beside(`  ${mark}`.padEnd(INDENT), says, columns)
+      lines.push(first.replace(mark, paint(colour, mark)), ...more)
+      if (remedy !== undefined) lines.push(...beside(`${' '.repeat(INDENT)}-> `, remedy, columns))
     }
     lines.push('')
   }
   lines.push(summary(checks))
   return lines.join('\n')
-}
-
-function remedyLine(line: string, index: number): string {
-  return `${' '.repeat(INDENT + (index === 0 ? 0 : 3))}${line}`
-}
-
-/** Lines of whole words; a command in backquotes is never broken, however long it is. */
-function wrapped(text: string, width: number): readonly string[] {
-  const words = text.match(/(?:`[^`]*`|[^\s`])+/g) ?? []
-  const lines: string[] = []
-  let line = ''
-  for (const word of words) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = ''
-    }
-    line = line === '' ? word : `${line} ${word}`
-  }
-  if (line !== '') lines.push(line)
-  return lines
 }
 
 function summary(checks: readonly Check[]): string {

@@ -5,7 +5,7 @@ import { openAsking } from '../../compose/checkup.ts'
 import { holderOf } from '../../compose/state.ts'
 import { openScrubber, secretsOf } from '../../compose/telling.ts'
 import { readWalletAddress } from '../../compose/wallets.ts'
-import { EXIT, type ExitCode, type Io, mayColour, printJson } from '../../io.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, mayColour, printJson } from '../../io.ts'
 import type { DoctorData } from '../../json/look.ts'
 import {
   type ConfigOptions,
@@ -149,7 +149,7 @@ function print(
   if (options.json) {
     const told = checks.map((check) => ({ ...check, remedy: check.remedy ?? null }))
     printJson<DoctorData>(io, { ok, checks: told, problems: problemsData(problems) })
-  } else io.stdout.write(`${reportText(checks, { color })}\n`)
+  } else io.stdout.write(`${reportText(checks, { color, columns: columnsOf(io) })}\n`)
 }
 
 /** One line for a person who waits; gives what takes it away again. */

@@ -145,7 +145,7 @@ function linesOf(slots: readonly SlotHistory[], columns: number): readonly strin
       { title: 'UTC', cell: ({ at }) => at.replace('T', ' ').replace('Z', ''), optional: true },
       { title: 'SLOT', cell: ({ slot }) => slot },
       { title: 'OUTCOME', cell: outcomeText },
-      { title: 'WHAT', cell: whatText, gives: true },
+      { title: 'WHAT', cell: whatText, below: true },
     ],
     slots,
     columns,

@@ -6,6 +6,7 @@ import { durationText, instantText, lastingText, localText } from '../../describ
 import type { PlanData } from '../../json/plan.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import type { Market } from '../../market.ts'
+import { beside, wrapped } from '../../wrap.ts'
 import type { Total } from './plan-totals.ts'
 import { briefText, shownToken } from './plan-words.ts'
 import type { Plan } from './strategy-plan.ts'
@@ -19,24 +20,34 @@ export type PlanReport = {
   readonly inUtc: boolean
 }
 
-/** Fits a narrow terminal, as far as names allow. */
-const WIDTH = 60
-const LABEL = '          '
+const LABEL_WIDTH = 10
 
-export function planText({ market, plans, totals, inUtc }: PlanReport): string {
+/** A line of text, or a label with text beside it. */
+type Line = string | readonly [label: string, text: string]
+
+/** `columns`: of the terminal. */
+export function planText({ market, plans, totals, inUtc }: PlanReport, columns: number): string {
+  const sections = [
+    marketLines(market),
+    ...plans.map((each) => linesOf(each, inUtc)),
+    totalLines(plans, totals),
+  ]
+  const shown = (line: Line): readonly string[] =>
+    typeof line === 'string'
+      ? wrapped([line], columns)
+      : beside(`  ${line[0]} `.padEnd(LABEL_WIDTH), line[1], columns)
+  return sections.map((lines) => lines.flatMap(shown).join('\n')).join('\n\n')
+}
+
+function marketLines(market: Market): readonly Line[] {
+  if (!market.ok) return [`prices and balances are not known: ${market.why}`]
   return [
-    marketText(market),
-    ...plans.map((each) => textOf(each, inUtc)),
-    totalsText(plans, totals),
-  ].join('\n\n')
+    ['wallet', market.owner],
+    ['block', `${market.view.blockNumber}`],
+  ]
 }
 
-function marketText(market: Market): string {
-  if (!market.ok) return wrapped(`prices and balances are not known: ${market.why}`, '').join('\n')
-  return [...row('wallet', market.owner), ...row('block', `${market.view.blockNumber}`)].join('\n')
-}
-
-function textOf(each: Plan, inUtc: boolean): string {
+function linesOf(each: Plan, inUtc: boolean): readonly Line[] {
   const { next, now, mostPerDay, warnings, notes } = each
   const timeZone = inUtc ? 'UTC' : each.timezone
   const to = next.some(({ slotSeconds }) => slotSeconds % 60 !== 0) ? 'second' : 'minute'
@@ -45,13 +56,18 @@ function textOf(each: Plan, inUtc: boolean): string {
       `${localText(slotSeconds, { timeZone, to })}, in ${durationText(inSeconds * 1000)}`,
   )
   return [
-    ...wrapped(`${each.name}${each.enabled ? '' : ' (disabled)'}: ${each.does}`, '  '),
-    ...rows('next', times.length === 0 ? [`never due: ${each.schedule}`] : times),
-    ...row('now', now.does),
-    ...rows('at most', mostPerDay.map(worstText)),
-    ...warnings.flatMap((text) => row('warning', text)),
-    ...notes.flatMap((text) => row('note', text)),
-  ].join('\n')
+    `${each.name}${each.enabled ? '' : ' (disabled)'}: ${each.does}`,
+    ...labelled('next', times.length === 0 ? [`never due: ${each.schedule}`] : times),
+    ['now', now.does],
+    ...labelled('at most', mostPerDay.map(worstText)),
+    ...warnings.map((text): Line => ['warning', text]),
+    ...notes.map((text): Line => ['note', text]),
+  ]
+}
+
+/** The label stands beside the first. */
+function labelled(label: string, texts: readonly string[]): readonly Line[] {
+  return texts.map((text, index): Line => [index === 0 ? label : '', text])
 }
 
 function worstText({ asset, amount, boundBy }: WorstCase): string {
@@ -60,15 +76,17 @@ function worstText({ asset, amount, boundBy }: WorstCase): string {
 }
 
 /** Of one strategy they are its own, and not called those of all. */
-function totalsText(plans: readonly Plan[], totals: readonly Total[]): string {
+function totalLines(plans: readonly Plan[], totals: readonly Total[]): readonly Line[] {
   const enabled = plans.filter((each) => each.enabled)
   const [only, ...others] = enabled
   if (only === undefined)
-    return plans.length === 1 ? 'it is disabled and spends nothing' : 'no strategy is enabled'
+    return [plans.length === 1 ? 'it is disabled and spends nothing' : 'no strategy is enabled']
   const name = others.length === 0 ? `${only.name} alone` : 'all together'
-  if (totals.length === 0) return `${name}: spends nothing`
-  const lines = totals.flatMap((total) => rows(shownToken(total.asset).symbol, totalTexts(total)))
-  return [name, ...lines].join('\n')
+  if (totals.length === 0) return [`${name}: spends nothing`]
+  return [
+    name,
+    ...totals.flatMap((total) => labelled(shownToken(total.asset).symbol, totalTexts(total))),
+  ]
 }
 
 function totalTexts({ asset, perDay, cap, held, lastsSeconds, isSoldByPrice }: Total): string[] {
@@ -86,30 +104,6 @@ function totalTexts({ asset, perDay, cap, held, lastsSeconds, isSoldByPrice }: T
   const lasts =
     lastsSeconds === undefined ? '' : `: lasts ${lastingText(lastsSeconds)} at the worst${unless}`
   return [...texts, `the wallet holds ${text(held)}${lasts}`]
-}
-
-function row(label: string, text: string): readonly string[] {
-  const [first = '', ...more] = wrapped(text, LABEL)
-  const head = `  ${label} `.padEnd(LABEL.length)
-  return [`${head}${first.trimStart()}`, ...more]
-}
-
-function rows(label: string, texts: readonly string[]): readonly string[] {
-  return texts.flatMap((text, index) => row(index === 0 ? label : '', text))
-}
-
-/** Lines that break between words, all but the first behind an indent; a word that is longer stands on its own. */
-function wrapped(text: string, indent: string): readonly string[] {
-  const lines: string[] = []
-  let line = indent === LABEL ? indent : ''
-  for (const word of text.split(' ')) {
-    const isFirst = line.trim() === ''
-    if (!isFirst && line.length + 1 + word.length > WIDTH) {
-      lines.push(line)
-      line = `${indent}${word}`
-    } else line = isFirst ? `${line}${word}` : `${line} ${word}`
-  }
-  return [...lines, line]
 }
 
 /** The same for programs: times as ISO text, amounts as exact decimal text with their tokens, null for what is not known. */

@@ -4,7 +4,7 @@ import { wantedBy } from '../../../engine/view.ts'
 import type { Modules } from '../../../ports.ts'
 import { withModules } from '../../compose/modules.ts'
 import { readState } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
 import type { PlanData } from '../../json/plan.ts'
 import {
   type ConfigOptions,
@@ -66,6 +66,6 @@ async function planLoaded(
   const totals = totalsOf(plans, input)
   const report = { market, plans, totals, inUtc: options.utc === true }
   if (options.json) printJson<PlanData>(io, planData(report))
-  else io.stdout.write(`${planText(report)}\n`)
+  else io.stdout.write(`${planText(report, columnsOf(io))}\n`)
   return EXIT.done
 }

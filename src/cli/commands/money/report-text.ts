@@ -1,7 +1,8 @@
 import { briefDecimal } from '../../../domain/units.ts'
 import { shortText } from '../../amount-data.ts'
 import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money.ts'
-import { type Column, tableLines, wrapped } from '../../table.ts'
+import { type Column, tableLines } from '../../table.ts'
+import { wrapped } from '../../wrap.ts'
 import type { CsvRows } from './csv.ts'
 import { sparkline } from './sparkline.ts'
 
@@ -24,6 +25,7 @@ export function reportLines(data: ReportData, { by, columns }: How): readonly st
     by === undefined || by === 'token'
       ? tradeLines(total.trades, columns)
       : groupLines(data, columns),
+    legendLines(data, by),
     countLines(total),
     profit === null ? [] : profitLines(profit, columns),
     portfolioLines(data, columns),
@@ -97,7 +99,7 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
   {
     title: 'AVERAGE',
     cell: ({ trade }) => (trade === undefined ? '' : averageText(trade)),
-    ...{ right: true, optional: true },
+    right: true,
   },
   { title: 'BPS', cell: ({ trade }) => (trade === undefined ? '' : bpsText(trade)), right: true },
   {
@@ -118,6 +120,20 @@ function otherText({ calls, charged, gas }: FiguresData): string {
 function groupLines(data: ReportData, columns: number): readonly string[] {
   const rows = groupRows(data)
   return rows.length === 0 ? ['nothing was traded'] : tableLines(GROUP_COLUMNS, rows, columns)
+}
+
+/** What the headings of the trades stand for. */
+function legendLines({ total, valueToken }: ReportData, by: How['by']): readonly string[] {
+  const { trades, realised } = total
+  const isGrouped = by !== undefined && by !== 'token'
+  return [
+    ...(trades.every(({ vsFeedBps }) => vsFeedBps === null)
+      ? []
+      : ['BPS: basis points above (below: -) the price of the feeds at signing']),
+    ...(!isGrouped || realised === null || valueToken === null
+      ? []
+      : [`PROFIT: realised by FIFO, in ${valueToken}`]),
+  ]
 }
 
 function countLines(total: FiguresData): readonly string[] {
@@ -170,7 +186,6 @@ function profitLines(profit: ProfitData, columns: number): readonly string[] {
         title: 'COST (AVERAGE)',
         cell: ({ cost: own }) => shortText(own.average),
         right: true,
-        optional: true,
       },
       {
         title: 'WORTH',

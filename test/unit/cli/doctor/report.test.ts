@@ -12,7 +12,7 @@ const CHECKS = [
 ]
 
 test('checks stand by section in their order, with remedies below and a summary', () => {
-  const text = reportText(CHECKS, { color: false })
+  const text = reportText(CHECKS, { color: false, columns: 80 })
   const lines = text.split('\n')
   const headings = lines.filter((line) => /^[a-z]+$/.test(line))
   expect(headings).toEqual(['config', 'prices', 'services', 'state'])
@@ -23,7 +23,7 @@ test('checks stand by section in their order, with remedies below and a summary'
 })
 
 test('lines are no wider than eighty columns, but for a command, which is never broken', () => {
-  const text = reportText(CHECKS, { color: false })
+  const text = reportText(CHECKS, { color: false, columns: 80 })
   for (const line of text.split('\n'))
     if (!line.includes('`')) expect(line.length).toBeLessThanOrEqual(80)
   expect(text).toContain(COMMAND)
@@ -31,6 +31,6 @@ test('lines are no wider than eighty columns, but for a command, which is never 
 })
 
 test('colours mark a terminal and nothing else', () => {
-  expect(reportText(CHECKS, { color: true })).toContain('\u001b[31mFAIL\u001b[0m')
-  expect(reportText(CHECKS, { color: false })).not.toContain('\u001b')
+  expect(reportText(CHECKS, { color: true, columns: 80 })).toContain('\u001b[31mFAIL\u001b[0m')
+  expect(reportText(CHECKS, { color: false, columns: 80 })).not.toContain('\u001b')
 })

@@ -94,7 +94,8 @@ test('a report fits a terminal of 60 columns whatever there is to report, and a 
       fc.constantFrom(60, 61, 80, 140),
       (data, by, columns) => {
         for (const line of reportLines(data, { by, columns })) {
-          expect(line.length, line).toBeLessThanOrEqual(columns)
+          // A word that no line has room for stands on one of its own.
+          expect(line.length <= columns || !line.trim().includes(' '), line).toBe(true)
           expect(line).not.toMatch(/undefined|NaN|\[object|\n/)
         }
       },
@@ -108,6 +109,19 @@ test('every row of the spreadsheet has a cell for each heading', () => {
     fc.property(reportData, fc.constantFrom(...BY), (data, by) => {
       const [heading, ...rows] = reportRows(data, by)
       for (const row of rows) expect(row).toHaveLength(heading?.length ?? 0)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('no column is left out of a narrow report, and its headings are explained', () => {
+  fc.assert(
+    fc.property(reportData, fc.constantFrom('day', 'strategy'), (data, by) => {
+      const isTraded = data.groups.some(({ trades }) => trades.length > 0)
+      const text = reportLines(data, { by, columns: 60 }).join('\n')
+      if (isTraded) expect(text).toMatch(/\bAVERAGE\b/)
+      const isRated = data.total.trades.some(({ vsFeedBps }) => vsFeedBps !== null)
+      expect(text.includes('BPS: basis points')).toBe(isRated)
     }),
     { numRuns: 100 },
   )
