@@ -1,17 +1,10 @@
+import { quotedText } from '../domain/amount-text.ts'
 import type { StrategyMemory } from '../domain/book/memory.ts'
 import type { Purchase } from '../domain/book/state.ts'
 import { assertNever } from '../domain/errors.ts'
 import type { Trigger } from '../domain/intent.ts'
 import type { Rung, ThresholdStrategy } from '../domain/strategy.ts'
-import {
-  compareRatio,
-  formatAmount,
-  mulDivDown,
-  type Ratio,
-  ratioOfText,
-  ratioText,
-  scaleBps,
-} from '../domain/units.ts'
+import { compareRatio, type Ratio, ratioOfText, ratioText, scaleBps } from '../domain/units.ts'
 import type { MarketView } from './decision.ts'
 
 /** What is remembered of a rung: the price at which it fired, and for a trailing one the furthest price since armed. */
@@ -82,7 +75,7 @@ export function triggerOf(strategy: ThresholdStrategy, triggered: readonly Watch
       if (atLeast === undefined || compareRatio(next, atLeast) > 0) bounds.atLeast = next
     } else if (atMost === undefined || compareRatio(next, atMost) < 0) bounds.atMost = next
   }
-  return { pair, base, quote, ...bounds }
+  return { pair, base, quote, ...bounds, rungs: triggered.map(({ rung }) => rung.id) }
 }
 
 /** The price and what is nearest to it, both in whole tokens. */
@@ -91,11 +84,7 @@ export function waitingText(
   watched: readonly Watched[],
   price: Ratio,
 ): string {
-  const whole = (ratio: Ratio): string => {
-    const num = ratio.num * 10n ** BigInt(watch.base.decimals)
-    const den = ratio.den * 10n ** BigInt(watch.quote.decimals)
-    return formatAmount(mulDivDown(10n ** BigInt(TEXT_PLACES), num, den), TEXT_PLACES)
-  }
+  const whole = (ratio: Ratio): string => quotedText(ratio, watch)
   const ahead = watched.flatMap(({ rung, state, next }) =>
     next === undefined ? [] : [{ rung, state, next, distance: distanceOf(next, price) }],
   )
@@ -116,9 +105,6 @@ function strategyEntryText(entryOf: string | undefined, here: string): string {
     ? here
     : `${here}; ${entryOf} holds nothing that it has bought, so there is no entry to measure from`
 }
-
-/** As many places as feeds have. */
-const TEXT_PLACES = 8
 
 function distanceOf(a: Ratio, b: Ratio): Ratio {
   const difference = a.num * b.den - b.num * a.den

@@ -26,10 +26,35 @@ export function priceText(
 ): string | undefined {
   const { num, den } = price
   if (num <= 0n || den <= 0n) return undefined
-  const [up, down] = [num * 10n ** BigInt(buy.decimals), den * 10n ** BigInt(sell.decimals)]
+  const [up, down] = wholeTokens(price, { sell, buy })
   return up >= down
     ? `${perUnit(up, down)} ${sell.symbol} per ${buy.symbol}`
     : `${perUnit(down, up)} ${buy.symbol} per ${sell.symbol}`
+}
+
+/** A bound of such a price in words, `not above 4200 USDC per WETH`: the other way round the lowest is the highest. */
+export function boundText(
+  bound: 'min' | 'max',
+  price: Ratio,
+  sides: { sell: Unit; buy: Unit },
+): string | undefined {
+  const text = priceText(price, sides)
+  if (text === undefined) return undefined
+  const [up, down] = wholeTokens(price, sides)
+  return `${(bound === 'max') === up >= down ? 'not above' : 'not below'} ${text}`
+}
+
+/** The two sides of a price in whole tokens. */
+function wholeTokens(
+  { num, den }: Ratio,
+  { sell, buy }: { sell: Unit; buy: Unit },
+): readonly [bigint, bigint] {
+  return [num * 10n ** BigInt(buy.decimals), den * 10n ** BigInt(sell.decimals)]
+}
+
+/** A price of a pair as its feed counts, `3520.5`: of whole `quote` per whole `base`. */
+export function quotedText(price: Ratio, { base, quote }: { base: Unit; quote: Unit }): string {
+  return perUnit(...wholeTokens(price, { sell: quote, buy: base }))
 }
 
 function perUnit(num: bigint, den: bigint): string {

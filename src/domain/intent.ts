@@ -64,6 +64,8 @@ export type Trigger = {
   readonly quote: Token
   readonly atLeast: Ratio | undefined
   readonly atMost: Ratio | undefined
+  /** What fired, as the strategy's file names it. Those of older journals have none. */
+  readonly rungs?: readonly string[] | undefined
 }
 
 /** A contract call through the aggregation service. */

@@ -1,5 +1,5 @@
 import type { IntentId } from '../domain/intent.ts'
-import { type SlotInput, takeSlot } from './slot.ts'
+import { type SlotInput, type Taken, takeSlot } from './slot.ts'
 import type { Upcoming } from './upcoming.ts'
 
 export type AskingInput = {
@@ -31,8 +31,8 @@ export class Asking {
     await Promise.all(this.#slots.values())
   }
 
-  /** Takes one slot and launches what was decided. Resolves with the intents; rejects on a bug or a dead journal. */
-  take(slot: SlotInput): Promise<readonly IntentId[]> {
+  /** Takes one slot and launches what was decided. Rejects on a bug or a dead journal. */
+  take(slot: SlotInput): Promise<Taken> {
     const { name } = slot.strategy
     const taken = this.#take(slot)
     const ended = taken.catch(() => undefined).then(() => this.#slots.delete(name))
@@ -40,14 +40,14 @@ export class Asking {
     return taken
   }
 
-  async #take(slot: SlotInput): Promise<readonly IntentId[]> {
+  async #take(slot: SlotInput): Promise<Taken> {
     const { strategy } = slot
     const { upcoming, launch, wake } = this.#input
     upcoming.hold(strategy)
     try {
-      const intents = await takeSlot(slot)
-      for (const id of intents) launch(id)
-      return intents
+      const slotTaken = await takeSlot(slot)
+      for (const id of slotTaken.intents) launch(id)
+      return slotTaken
     } finally {
       upcoming.refresh(strategy)
       wake()

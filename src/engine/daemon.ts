@@ -172,6 +172,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
       strategies: input.strategies,
       startedAtMs: () => enrolment.startedAtMs(),
       wallet: input.wallet,
+      tokens: input.tokens,
       feeds: input.feeds,
       launch,
       wake: errands.wake,

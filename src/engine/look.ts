@@ -18,7 +18,7 @@ export type Looking = {
   readonly feeds: readonly PriceFeed[]
   /** Those with a slot ahead. */
   readonly strategies: readonly Strategy[]
-  /** That they trade. */
+  /** All that the wallet may hold, whether or not anything trades it. */
   readonly tokens: readonly Token[]
 }
 

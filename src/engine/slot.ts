@@ -32,6 +32,13 @@ export type SlotInput = {
   readonly nowMs: number
 }
 
+/** What was recorded of a slot: the intents to execute, or why there are none. */
+export type Taken = {
+  readonly intents: readonly IntentId[]
+  /** Undefined too where the daemon closed before it was decided. */
+  readonly skip?: Pick<Skip, 'reason' | 'detail'> | undefined
+}
+
 /** A decision with what it was made from, and what else is to be journaled with it. */
 export type Considered = {
   readonly decision: Decision
@@ -58,10 +65,10 @@ export type ConsiderInput = ViewContext & {
 
 /**
  * Decides one slot and journals what came of it: opened with its intents, or closed as skipped. Resolves, once that
- * is on disk, with the intents to execute. Nothing comes between looking at the state and adding to it, but for a
+ * is on disk. Nothing comes between looking at the state and adding to it, but for a
  * custom strategy, whose module takes its time: all is looked at again once it has answered.
  */
-export function takeSlot(input: SlotInput): Promise<readonly IntentId[]> {
+export function takeSlot(input: SlotInput): Promise<Taken> {
   return recordSlot(input, considerNow(input))
 }
 
@@ -71,18 +78,15 @@ export function considerNow(input: SlotInput): Considered | Question {
 }
 
 /** Journals what was made of a slot, once its module has been asked where it has one; resolves when that is on disk. */
-export function recordSlot(
-  input: SlotInput,
-  considered: Considered | Question,
-): Promise<readonly IntentId[]> {
+export function recordSlot(input: SlotInput, considered: Considered | Question): Promise<Taken> {
   return 'asks' in considered ? askAndTake(input, considered) : record(input, considered)
 }
 
-async function askAndTake(input: SlotInput, question: Question): Promise<readonly IntentId[]> {
+async function askAndTake(input: SlotInput, question: Question): Promise<Taken> {
   const { closing, ports } = input.context
   const reply = await ports.modules.decide(question.asks, question.view)
   // The slot stays owed: nobody would wait for what it decides.
-  if (closing.aborted) return []
+  if (closing.aborted) return { intents: [] }
   const later = { ...input, nowMs: ports.clock.now() }
   return record(later, considerReply(considerInput(later), question, reply))
 }
@@ -104,7 +108,7 @@ function considerInput(input: SlotInput): ConsiderInput {
   }
 }
 
-function record(input: SlotInput, considered: Considered): Promise<readonly IntentId[]> {
+function record(input: SlotInput, considered: Considered): Promise<Taken> {
   const { decision } = considered
   return decision.tag === 'trade'
     ? openSlot(input, considered, decision)
@@ -202,7 +206,7 @@ async function openSlot(
   input: SlotInput,
   { inputs }: Considered,
   { intents, memory, memoryOnFill }: Extract<Decision, { tag: 'trade' }>,
-): Promise<readonly IntentId[]> {
+): Promise<Taken> {
   const { context, strategy, slotSeconds } = input
   const { journal, modules } = context.ports
   const terms = termsOf(strategy, modules.versionOf)
@@ -215,14 +219,14 @@ async function openSlot(
     memory: changed(input, memory),
     memoryOnFill,
   })
-  return intents.map((intent) => intent.id)
+  return { intents: intents.map((intent) => intent.id) }
 }
 
 async function skipSlot(
   input: SlotInput,
   { inputs, alongside }: Considered,
   { reason, detail, memory }: Skip,
-): Promise<readonly IntentId[]> {
+): Promise<Taken> {
   const { context, strategy, slotSeconds } = input
   await context.ports.journal.append(
     {
@@ -237,7 +241,7 @@ async function skipSlot(
     },
     ...alongside,
   )
-  return []
+  return { intents: [], skip: { reason, detail } }
 }
 
 /** Memory that is the same as before is not written again. */

@@ -6,6 +6,7 @@ import { believedMs, staleHead } from '../domain/policy.ts'
 import type { PriceFeed } from '../domain/price.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
+import type { Token } from '../domain/token.ts'
 import { askChain } from '../execute/ask.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { OrderContext } from '../execute/context.ts'
@@ -15,7 +16,7 @@ import { barredFrom } from './barred.ts'
 import { callsHead, type Heads, headOf, headsOf } from './enrolment.ts'
 import { reportBalances, reportLook } from './look.ts'
 import { Programs } from './programs.ts'
-import { considerNow, recordSlot } from './slot.ts'
+import { considerNow, recordSlot, type Taken } from './slot.ts'
 import { isEntered, type Owed, Upcoming } from './upcoming.ts'
 import { marketOf, scheduleOf, type Wanted, wantedBy } from './view.ts'
 import { waitMs } from './waiting.ts'
@@ -52,7 +53,7 @@ export type Agenda = {
 export type Triggering = { readonly done: Promise<Triggered> }
 
 export type Triggered =
-  | { readonly ok: true; readonly slotSeconds: SlotSeconds; readonly intents: readonly IntentId[] }
+  | (Taken & { readonly ok: true; readonly slotSeconds: SlotSeconds })
   | { readonly ok: false; readonly detail: string }
 
 export type AgendaInput = {
@@ -61,7 +62,8 @@ export type AgendaInput = {
   /** When this process began, epoch ms; undefined until that is known. */
   readonly startedAtMs: () => number | undefined
   readonly wallet: string
-  /** All of the config, of that wallet's chain: each is read once a minute, whoever goes by it. */
+  /** All of the config, of that wallet's chain: each is read once a minute, whoever trades or goes by it. */
+  readonly tokens: readonly Token[]
   readonly feeds: readonly PriceFeed[]
   /** Called for each intent of a module, once it is on disk. */
   readonly launch: (id: IntentId) => void
@@ -82,8 +84,10 @@ export function createAgenda(input: AgendaInput): Agenda {
   return {
     async tick() {
       reportOpen(context)
+      const intents = await attendant.attend(ports.clock.now())
+      // After it: what was missed to a program's end is accounted for just now.
       await programs.tell()
-      return attendant.attend(ports.clock.now())
+      return intents
     },
     settled: () => asking.settled(),
     replace: (others) => upcoming.replace(others),
@@ -134,7 +138,7 @@ class Attendant {
       this.#upcoming.refresh(strategy)
       if (leftMs !== undefined) this.#leave(strategy, leftMs)
     }
-    return started.flat()
+    return started.flatMap(({ intents }) => intents)
   }
 
   /** The first slot that is owed: the others are after it, by what the market is then. */
@@ -177,14 +181,9 @@ class Attendant {
   async #readMarket(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
     const { context } = this.#input
     const isLook = this.#isToLook(nowMs)
-    const { tokens, feeds } = marketOf(
-      wantedBy(owed.map(({ strategy }) => strategy)),
-      context.pricePath,
-    )
-    const view = await readMarket(
-      context,
-      isLook ? { tokens: this.#upcoming.tokens, feeds: this.#input.feeds } : { tokens, feeds },
-    )
+    const wanted = marketOf(wantedBy(owed.map(({ strategy }) => strategy)), context.pricePath)
+    const { tokens } = wanted
+    const view = await readMarket(context, isLook ? this.#input : wanted)
     if (view !== undefined) this.#report(view, { isLook, tokens, nowMs })
     else {
       this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
@@ -209,8 +208,8 @@ class Attendant {
     this.#lookedAtMs = read.nowMs
     const upcoming = this.#upcoming
     const strategies = upcoming.strategies.filter(({ name }) => upcoming.nextOf(name) !== undefined)
-    reportBalances(this.#input, upcoming.tokens, view)
-    reportLook({ ...this.#input, strategies, tokens: upcoming.tokens }, view)
+    reportBalances(this.#input, this.#input.tokens, view)
+    reportLook({ ...this.#input, strategies }, view)
   }
 
   /**
@@ -239,9 +238,9 @@ class Attendant {
   #take(
     { strategy, due, atMs, leftMs }: Believed,
     view: ChainView | undefined,
-  ): { readonly records: readonly Promise<readonly IntentId[]>[]; readonly leftMs?: number } {
+  ): { readonly records: readonly Promise<Taken>[]; readonly leftMs?: number } {
     const { context } = this.#input
-    const records: Promise<readonly IntentId[]>[] = []
+    const records: Promise<Taken>[] = []
     for (const slotSeconds of due.attend) {
       const slot = { context, strategy, slotSeconds, view, nowMs: atMs }
       const considered = considerNow(slot)
@@ -317,7 +316,7 @@ async function trigger(
   if (isAhead || isOwed || asking.has(name))
     return refused(`${name} has a slot of its own at this very moment`)
   const taken = asking.take({ context, strategy, slotSeconds, view, nowMs })
-  return { done: taken.then((intents) => ({ ok: true, slotSeconds, intents })) }
+  return { done: taken.then((slot) => ({ ok: true, slotSeconds, ...slot })) }
 }
 
 function notEnabledText({ ports }: OrderContext, { strategies }: Upcoming, name: string): string {

@@ -4,7 +4,7 @@ import { attendedAtMs, type Due, dueSlots } from '../domain/schedule/due.ts'
 import { type SlotSeconds, scheduleKey } from '../domain/schedule/schedule.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import type { Ports } from '../ports.ts'
-import { scheduleOf, type Wanted, wantedBy } from './view.ts'
+import { scheduleOf } from './view.ts'
 
 /** Pause before it is asked again when this process began. */
 const START_LOOK_MS = 10_000
@@ -34,7 +34,6 @@ export class Upcoming {
   readonly #postponed = new Map<string, Pause>()
   #soonestMs: number | undefined
   #strategies: readonly Strategy[] = []
-  #tokens: Wanted['tokens'] = []
 
   constructor(input: {
     readonly ports: Pick<Ports, 'journal' | 'observe'>
@@ -51,14 +50,8 @@ export class Upcoming {
     return this.#strategies
   }
 
-  /** Every token that one of them trades. */
-  get tokens(): Wanted['tokens'] {
-    return this.#tokens
-  }
-
   replace(strategies: readonly Strategy[]): void {
     this.#strategies = strategies
-    this.#tokens = wantedBy(strategies).tokens
     this.#next.clear()
     this.#postponed.clear()
     this.#soonestMs = undefined

@@ -146,7 +146,15 @@ export function inputsOf(
     available: Object.fromEntries(symbols),
     prices: Object.fromEntries(prices),
     memory: view.memory,
+    ...entryInput(strategy, view),
   }
+}
+
+function entryInput(strategy: SwapStrategy, { entry }: MarketView): Pick<DecisionInputs, 'entry'> {
+  if (strategy.kind !== 'threshold' || strategy.entryOf === undefined) return {}
+  if (entry === undefined) return {}
+  const { base: bought, quote: paidIn } = strategy.watch
+  return { entry: { of: strategy.entryOf, bought, paidIn, ...entry } }
 }
 
 function priceInput(answer: PairPriceAnswer): PriceInput {

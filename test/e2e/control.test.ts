@@ -103,7 +103,14 @@ test('a slot can be triggered outside the schedule, within the limits', async ()
   expect(outputOf('trigger', first.stdout)).toMatchObject({ ok: true })
   await daemon.sees(/filled rare: 25 USDC/)
   const second = await command(rehearsal, ['trigger', 'rare'])
-  expect(outputOf('trigger', second.stdout)).toMatchObject({ ok: true, intents: [] })
+  expect(outputOf('trigger', second.stdout)).toMatchObject({
+    ...{ ok: true, intents: [] },
+    skipped: { reason: 'limit-per-day', detail: expect.stringContaining('25 of 30 USDC is used') },
+  })
+  const third = await run(['trigger', 'rare', '--config', rehearsal.config])
+  expect(third.stdout).toMatch(
+    /^opened slot rare:\d+: no order, because .* \(25 of 30 USDC is used/,
+  )
   await daemon.sees(
     /skipped rare .*limit-per-day.*25 of 30 USDC is used, 25 more asked; it fits again at/,
   )

@@ -124,6 +124,14 @@ const standing = z.strictObject({
   ).describe('spending of the last 24 hours, by token'),
   openSlots: count().describe('slots with orders that are not over'),
   unsold: amount().nullable().describe('what a twap that is over has not sold; null for any other'),
+  entry: z
+    .strictObject({
+      of: text().describe('name of the strategy that buys'),
+      held: amount().describe('what it has bought and nobody has sold'),
+      cost: amount().describe('what that was bought with, on average'),
+    })
+    .nullable()
+    .describe('what a threshold with `entryOf` measures its levels from; null for any other'),
   lastFillAt: time().nullable().describe('null before its first fill'),
   lastSlot: z
     .strictObject({

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SKIP_REASONS } from '../../domain/reason.ts'
 import {
   address,
   amount,
@@ -51,6 +52,13 @@ export const trigger = done({
   intents: list(text()).describe(
     'orders that it wants, STRATEGY:EPOCH_SECONDS:LEG; empty where it wants none',
   ),
+  skipped: z
+    .strictObject({
+      reason: z.enum(SKIP_REASONS).describe('docs/outcomes.md explains them'),
+      detail: text().describe('in words; empty where there are none'),
+    })
+    .nullable()
+    .describe('why it wants none; null where it wants some'),
 })
 export type TriggerData = z.output<typeof trigger>
 

@@ -58,6 +58,17 @@ export type DecisionInputs = {
   readonly prices: Readonly<Record<string, PriceInput>>
   /** What the strategy remembered before. */
   readonly memory: StrategyMemory
+  /** What the strategy that `entryOf` names held of its purchases; older records have none. */
+  readonly entry?: EntryInput | undefined
+}
+
+/** Base units of `bought`, and what they cost in those of `paidIn`. */
+export type EntryInput = {
+  readonly of: string
+  readonly bought: Token
+  readonly amount: bigint
+  readonly paidIn: Token
+  readonly cost: bigint
 }
 
 export type PriceInput =

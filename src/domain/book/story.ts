@@ -1,4 +1,4 @@
-import { amountText, briefText, priceText } from '../amount-text.ts'
+import { amountText, boundText, briefText, priceText, quotedText } from '../amount-text.ts'
 import type { CallIntent, Intent, SwapIntent } from '../intent.ts'
 import type { PermitRecord } from '../permit.ts'
 import { changeFor, reasonText } from '../reason-words.ts'
@@ -115,19 +115,32 @@ function sentencesOf(event: JournalEvent, context: Context): readonly string[] {
 
 function intentSentences(intent: Intent): readonly string[] {
   const words = `Order ${intent.id}: ${bookOf(intent).wordsOf(intent)}`
-  return [`${words}${intent.venue === 'gasless' ? swapBounds(intent) : callBounds(intent)}.`]
+  if (intent.venue !== 'gasless') return [`${words}${callBounds(intent)}.`]
+  return [`${words}${swapBounds(intent)}.`, ...triggerSentences(intent)]
+}
+
+/** What set it off, and whose purchases it sells. */
+function triggerSentences({ trigger, entry, sell }: SwapIntent): readonly string[] {
+  const { symbol } = sell.token
+  const whose =
+    entry === undefined ? [] : [`It sells ${symbol} that ${entry.of} has bought, and no other.`]
+  if (trigger === undefined) return whose
+  const { pair, base, quote, atLeast, atMost, rungs = [] } = trigger
+  const levels = [
+    ...(atLeast === undefined ? [] : [`at least ${quotedText(atLeast, { base, quote })}`]),
+    ...(atMost === undefined ? [] : [`at most ${quotedText(atMost, { base, quote })}`]),
+  ]
+  const what = rungs.length === 0 ? '' : ` ${rungs.join(' and ')}:`
+  return [`Set off by${what} ${pair} ${levels.join(' and ')}.`, ...whose]
 }
 
 function swapBounds({ sell, buy, maxSell, slippageBps, price, size }: SwapIntent): string {
   const most = size.side === 'buy' ? `, for ${amountText(maxSell, sell.token)} at the most` : ''
   const sides = { sell: sell.token, buy: buy.token }
-  const bounds = [
-    ['not below', price.min],
-    ['not above', price.max],
-  ] as const
-  const within = bounds.map(([word, bound]) => {
-    const text = bound === undefined ? undefined : priceText(bound, sides)
-    return text === undefined ? '' : `, ${word} ${text}`
+  const within = (['min', 'max'] as const).map((bound) => {
+    const level = price[bound]
+    const text = level && boundText(bound, level, sides)
+    return text === undefined ? '' : `, ${text}`
   })
   return `${most}, slippage at most ${slippageBps / 100} %${within.join('')}`
 }
@@ -150,7 +163,19 @@ function inputSentences(inputs: DecisionInputs | undefined, tokens: Tokens): rea
   return [
     // Both directions of a pair come from one price.
     ...new Set(told),
+    ...entrySentences(inputs.entry),
     `Looked at block ${blockNumber} of ${formatTimeOfDay(blockTimeSeconds)} UTC${held.length === 0 ? '' : `: free were ${held.join(', ')}`}.`,
+  ]
+}
+
+function entrySentences(entry: DecisionInputs['entry']): readonly string[] {
+  if (entry === undefined) return []
+  const { of, bought, paidIn, amount, cost } = entry
+  const average = priceText({ num: cost, den: amount }, { sell: paidIn, buy: bought })
+  return [
+    average === undefined
+      ? `Entry: ${of} holds no ${bought.symbol} that it has bought.`
+      : `Entry: ${of} holds ${briefText(amount, bought)} that it has bought, at ${average} on average.`,
   ]
 }
 

@@ -69,6 +69,19 @@ describe('slices that come quicker than orders fill', () => {
     },
   )
 
+  test('say right after a start what nobody was there to sell', async () => {
+    const world = new World({ seed: 'gone', strategies: [slow()] })
+    world.start()
+    await world.runFor(15 * MINUTE)
+    world.crash()
+    await world.runFor(3 * HOUR)
+    expect(shortfalls(world)).toEqual([])
+    world.start()
+    await world.runFor(5_000)
+    expect(shortfalls(world)).toEqual([TOTAL - sold(world)])
+    expectSound(world)
+  })
+
   test('say under `drop` what they gave up', async () => {
     const world = new World({ seed: 'quick drop', strategies: [quick('latest', 'drop')] })
     world.start()

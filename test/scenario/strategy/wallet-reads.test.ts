@@ -28,6 +28,21 @@ test('the whole wallet and its feeds are read once a minute, whatever else is du
   expectSound(world)
 })
 
+test('the wallet is looked at for every token of the config, whether or not anything trades it', async () => {
+  const world = new World({ seed: 'idle tokens', strategies: [aCallStrategy()] })
+  world.start()
+  await world.runFor(MINUTE)
+  const looks = world.observations.flatMap((each) =>
+    each.type === 'portfolio' ? [each.holdings] : [],
+  )
+  expect(looks[0]?.map(({ token, value }) => [token, value !== undefined])).toEqual([
+    ['ETH', true],
+    ['USDC', true],
+    ['WETH', true],
+  ])
+  expectSound(world)
+})
+
 test('a feed that breaks every read which asks for it keeps no slot waiting that does not go by it', async () => {
   const broken = { ...WETH_USDC, pair: 'OLD/USDC', feed: `0x${'0b'.repeat(20)}` } as const
   const strategy = aStrategy({ schedule: aSchedule('*/5 * * * *', { maxLatenessMs: 30_000 }) })

@@ -41,7 +41,7 @@ test('an order of it names whose purchases it sells, and holds at its signature 
   const decision = decideThreshold(exiting(), at(2_300))
   expect(decision.tag === 'trade' && decision.intents[0]).toMatchObject({
     entry: { of: 'weekly-eth', paidIn: USDC },
-    trigger: { pair: 'WETH/USDC', atLeast: expect.anything(), atMost: undefined },
+    trigger: { pair: 'WETH/USDC', atLeast: expect.anything(), rungs: ['gain 10%'] },
   })
 })
 

@@ -109,6 +109,38 @@ test('a filled swap is told by its prices, what was checked, what came of it and
   ])
 })
 
+test('what was set off by a price says by what, and whose purchases it sells at which entry', () => {
+  const level = { num: 3_696n, den: 10n ** 12n }
+  const sale: SwapIntent = {
+    ...{ ...intent, sell: intent.buy, buy: intent.sell, maxSell: baseUnits(10n ** 16n) },
+    size: { side: 'sell', amount: baseUnits(10n ** 16n) },
+    price: { min: undefined, max: undefined },
+    trigger: {
+      ...{ pair: 'WETH/USDC', base: weth, quote: usdc, atLeast: level, atMost: undefined },
+      rungs: ['gain 10%'],
+    },
+    entry: { of: 'weekly-eth', paidIn: usdc },
+  }
+  const entry = {
+    ...{ of: 'weekly-eth', bought: weth, amount: 25n * 10n ** 15n },
+    ...{ paidIn: usdc, cost: 84_000_000n },
+  }
+  const told = story([{ ...opened(sale), inputs: { ...INPUTS, entry } }])
+  expect(told.slice(2, 4)).toEqual([
+    '  Set off by gain 10%: WETH/USDC at least 3696.',
+    '  It sells WETH that weekly-eth has bought, and no other.',
+  ])
+  expect(told).toContain(
+    '  Entry: weekly-eth holds 0.025 WETH that it has bought, at 3360 USDC per WETH on average.',
+  )
+  const nothing = { ...INPUTS, entry: { ...entry, amount: 0n, cost: 0n } }
+  expect(story([{ ...opened(sale), inputs: nothing }])).toContain(
+    '  Entry: weekly-eth holds no WETH that it has bought.',
+  )
+  const older = { ...sale, trigger: sale.trigger && { ...sale.trigger, rungs: undefined } }
+  expect(story([opened(older)])).toContain('  Set off by WETH/USDC at least 3696.')
+})
+
 test('ETH is called so where the strategy says it, and an exact output names what it may take', () => {
   const native = { ...intent, sell: { token: weth, native: true }, buy: intent.sell }
   const amount = baseUnits(10n ** 16n)
@@ -117,7 +149,7 @@ test('ETH is called so where the strategy says it, and an exact output names wha
     price: { min: { num: 10n ** 12n, den: 4_200n }, max: undefined },
   }
   expect(story([opened(sale)])[1]).toBe(
-    '  Order weekly-eth:2000:0: sell 0.01 ETH for USDC, slippage at most 0.3 %, not below 4200 USDC per WETH.',
+    '  Order weekly-eth:2000:0: sell 0.01 ETH for USDC, slippage at most 0.3 %, not above 4200 USDC per WETH.',
   )
   const exact: SwapIntent = {
     ...{ ...intent, buy: { token: weth, native: true }, size: { side: 'buy', amount } },

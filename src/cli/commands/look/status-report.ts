@@ -1,7 +1,9 @@
 import type { EndedSlot } from '../../../adapters/page/sightings.ts'
 import type { JournalView } from '../../../adapters/state/journal-file.ts'
+import type { Problem } from '../../../config/yaml/problem.ts'
 import { programKey, unsoldOf } from '../../../decide/twap.ts'
 import { DAY_MS, usedInWindow } from '../../../domain/book/limits.ts'
+import { purchaseOf } from '../../../domain/book/purchases.ts'
 import type { OpenIntent, Pause, StrategyRecord } from '../../../domain/book/state.ts'
 import { deadlineOf } from '../../../domain/book/venues.ts'
 import { nextSlot } from '../../../domain/schedule/calendar.ts'
@@ -26,6 +28,8 @@ export type StatusInput = {
   /** Undefined where the config cannot be read. */
   readonly settings: Settings | undefined
   readonly strategies: readonly Strategy[]
+  /** What is wrong with the files: of some strategies only the state is known then. */
+  readonly problems: readonly Problem[]
   readonly view: JournalView
   readonly lastSlots: ReadonlyMap<string, EndedSlot>
   readonly daemon: Daemon
@@ -37,12 +41,13 @@ type StrategyReport = StatusReport['strategies'][number]
 
 /** Who runs, what is open, and how each strategy stands. Of strategies without a sound file what the state has of them. */
 export function reportOf(input: StatusInput): StatusReport {
-  const { stateDir, settings, strategies, view, daemon } = input
+  const { stateDir, settings, strategies, problems, view, daemon } = input
   const { state } = view
   const holder = holderOf(stateDir)
   const stale = typeof daemon === 'object' ? daemon.stale : undefined
   const files = new Map(strategies.map((each) => [each.name, each]))
-  const names = strategies.length > 0 ? [...files.keys()] : [...state.strategies.keys()]
+  const ofState = problems.length === 0 ? [] : state.strategies.keys()
+  const names = [...new Set([...files.keys(), ...ofState])]
   return {
     mode: settings?.mode ?? state.bound?.mode ?? null,
     stateDir,
@@ -109,6 +114,7 @@ function strategyReport(
     day: dayReport(name, strategy, input),
     openSlots: record?.openSlots.length ?? 0,
     unsold: unsoldReport(strategy, record),
+    entry: entryReport(strategy, view),
     lastFillAt:
       record?.lastFillAtMs === undefined ? null : new Date(record.lastFillAtMs).toISOString(),
     lastSlot:
@@ -169,6 +175,18 @@ function dayReport(
     const most = cap === undefined ? null : amountData(cap, token)
     return [{ used: amountData(used, token), cap: most }]
   })
+}
+
+/** What a strategy with `entryOf` measures its levels from; null for any other. */
+function entryReport(
+  strategy: Strategy | undefined,
+  { state }: JournalView,
+): StrategyReport['entry'] {
+  if (strategy?.kind !== 'threshold' || strategy.entryOf === undefined) return null
+  const { base: bought, quote: paidIn } = strategy.watch
+  const of = strategy.entryOf
+  const { amount, cost } = purchaseOf(state, of, { bought, paidIn })
+  return { of, held: amountData(amount, bought), cost: amountData(cost, paidIn) }
 }
 
 /** What a program of slices that is over has not sold; null for any other. */

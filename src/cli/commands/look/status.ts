@@ -32,7 +32,10 @@ export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<E
     const report = reportOf({ ...reading, lastSlots, daemon, nowMs })
     if (options.json)
       printJson<StatusData>(io, { ok: true, ...report, problems: problemsData(reading.problems) })
-    else io.stdout.write(`${linesOf(report, { nowMs, columns: columnsOf(io) }).join('\n')}\n`)
+    else
+      io.stdout.write(
+        `${linesOf(report, { nowMs, columns: columnsOf(io), isToldBelow: reading.problems.length > 0 }).join('\n')}\n`,
+      )
     return EXIT.done
   })
 }
@@ -46,9 +49,16 @@ async function daemonOf(stateDir: string): Promise<Daemon> {
 
 type StrategyReport = StatusReport['strategies'][number]
 
+type LinesOptions = {
+  readonly nowMs: number
+  readonly columns: number
+  /** What is wrong with the files is told after it. */
+  readonly isToldBelow: boolean
+}
+
 function linesOf(
   report: StatusReport,
-  { nowMs, columns }: { readonly nowMs: number; readonly columns: number },
+  { nowMs, columns, isToldBelow }: LinesOptions,
 ): readonly string[] {
   const ago = (at: string): string => durationText(nowMs - Date.parse(at))
   const { running, openIntents, strategies } = report
@@ -70,7 +80,7 @@ function linesOf(
   const { staleFiles } = report
   if (staleFiles !== null)
     lines.push(
-      `NOT RELOADED for ${ago(staleFiles.refusedAt)}, older files are in force: ${staleFiles.detail}`,
+      `NOT RELOADED for ${ago(staleFiles.refusedAt)}, older files are in force: ${isToldBelow ? 'see what is wrong below' : staleFiles.detail}`,
     )
   for (const open of openIntents) lines.push(`  ${open.intentId}: ${openText(open)}`)
   const table: readonly Column<StrategyReport>[] = [
@@ -118,11 +128,18 @@ function nextText({ enabled, paused, nextSlotAt }: StrategyReport, nowMs: number
 
 /** What does not fit into a row. */
 function noteLines(
-  { name, paused, unsold }: StrategyReport,
+  { name, paused, unsold, entry }: StrategyReport,
   ago: (at: string) => string,
 ): readonly string[] {
   const notes: string[] = []
   if (paused !== null) notes.push(`${name}: PAUSED ${ago(paused.at)} ago: ${paused.detail}`)
   if (unsold !== null) notes.push(`${name}: NOT SOLD ${shortText(unsold)}, it is over`)
+  if (entry !== null) notes.push(`${name}: ${entryText(entry)}`)
   return notes
+}
+
+function entryText({ of, held, cost }: NonNullable<StrategyReport['entry']>): string {
+  return held.amount === '0'
+    ? `${of} holds no ${held.token} that it has bought: there is no entry to measure from`
+    : `its entry is that of ${shortText(held)}, for which ${of} has paid ${shortText(cost)}`
 }

@@ -7,10 +7,11 @@ import { ETHER } from '../../../domain/token.ts'
 import { formatBrief } from '../../../domain/units.ts'
 import { capData } from '../../cap-data.ts'
 import { instantText } from '../../describe.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
 import type { WhyData } from '../../json/look.ts'
 import { type ConfigOptions, problemsData } from '../../load.ts'
 import { type Reading, toldIn, unknownStrategy, whileReading } from '../../reading.ts'
+import { beside } from '../../wrap.ts'
 
 export type WhyOptions = ConfigOptions & { readonly raw?: boolean }
 
@@ -53,7 +54,9 @@ export async function why(
     for await (const each of toldIn(reading, io))
       if (isAbout(each.fact ?? each.record.event, slot)) told.push(each)
     if (told.length === 0)
-      return say(`the journal has nothing about slot ${strategy}:${slotSeconds}`)
+      return say(
+        `the journal has nothing about slot ${strategy}:${slotSeconds}; \`tranched history --strategy ${strategy}\` names its slots`,
+      )
     show(slot, told, { reading, options, io, nowMs })
     return EXIT.done
   })
@@ -93,10 +96,13 @@ function show(slot: Slot, told: readonly Told[], on: On): void {
     })
     return
   }
+  const width = columnsOf(io)
   const lines = [`${slot.strategy}, slot of ${instantText(slot.slotSeconds)}`]
   for (const { atMs, title, sentences } of parts) {
-    lines.push('', `${new Date(atMs).toISOString().slice(11, 23)}  ${title}`)
-    for (const sentence of sentences) lines.push(`              ${sentence}`)
+    const time = `${new Date(atMs).toISOString().slice(11, 23)}  `
+    lines.push('', ...beside(time, title, width))
+    for (const sentence of sentences)
+      lines.push(...beside(' '.repeat(time.length), sentence, width))
   }
   if (caps.length > 0)
     lines.push('', 'Its limits by now:', ...caps.map((use) => `  ${limitText(use)}`))

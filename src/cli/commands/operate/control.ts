@@ -1,5 +1,6 @@
 import type { ControlRequest } from '../../../adapters/control/control-socket.ts'
 import type { JournalKey } from '../../../adapters/keys/journal-key.ts'
+import { reasonText } from '../../../domain/reason-words.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { type Controlled, type InFlight, pause, resume } from '../../../engine/control.ts'
 import type { Triggered } from '../../../engine/tick.ts'
@@ -101,10 +102,10 @@ function printData(
   io: Io,
 ): void {
   if ('slotSeconds' in result) {
-    const { slotSeconds, intents } = result
+    const { slotSeconds, intents, skip } = result
     const slot = `${strategy}:${slotSeconds}`
     const named = { slot, slotSeconds, at: instantText(slotSeconds) }
-    printJson<TriggerData>(io, { ok: true, ...named, intents, problems: [] })
+    printJson<TriggerData>(io, { ok: true, ...named, intents, skipped: skip ?? null, problems: [] })
   } else if ('changes' in result) {
     const { changes, limits } = result
     printJson<ReloadData>(io, { ok: true, changes, limits, problems: [] })
@@ -130,9 +131,7 @@ function textOf(
 ): string {
   if ('slotSeconds' in result) {
     const slot = `${strategy}:${result.slotSeconds}`
-    const orders =
-      result.intents.length === 0 ? 'it wants no order now' : `${result.intents.length} orders`
-    return `opened slot ${slot}: ${orders}; see \`tranched why ${slot}\``
+    return `opened slot ${slot}: ${wantedText(result)}; see \`tranched why ${slot}\``
   }
   if ('changes' in result) {
     const strategies = result.changes.map((each) => `${each.strategy}: ${each.text}`)
@@ -148,6 +147,13 @@ function textOf(
       ? ''
       : `; \`tranched resume${strategy === undefined ? '' : ` ${strategy}`}\` ends it`
   return [`${verb} ${what}${undo}`, ...result.inFlight.map(inFlightText)].join('\n')
+}
+
+function wantedText({ intents, skip }: Extract<Triggered, { ok: true }>): string {
+  if (intents.length > 0) return intents.length === 1 ? '1 order' : `${intents.length} orders`
+  if (skip === undefined) return 'it wants no order now'
+  const { reason, detail } = skip
+  return `no order, because ${reasonText(reason)}${detail === '' ? '' : ` (${detail})`}`
 }
 
 export function inFlightText({ intentId, state, deadlineSeconds }: InFlight): string {
