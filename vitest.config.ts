@@ -9,9 +9,9 @@ export const LONG = [
   'test/scenario/call/call-crash-points.test.ts',
   'test/scenario/machine/{comparison,congestion,first-seen}.test.ts',
   'test/contract/{aggregator/gas-tank,gasless/gasless-described,gasless/gasless-sandbox}.test.ts',
-  'test/contract/sandbox/{sandbox-aggregator-accounts,sandbox-aggregator-trustless}.test.ts',
+  'test/contract/sandbox/{sandbox-aggregator-accounts,sandbox-aggregator-trustless,sandbox-evm,sandbox-keep}.test.ts',
   'test/crash/{call-kill,call-daemon-kill,call-races,daemon-proxy,journal,two-writers}.test.ts',
-  'test/e2e/{accounts,aggregated-calls,aggregator-setup,approvals}.test.ts',
+  'test/e2e/{accounts,aggregated-calls,aggregator-setup,approvals,bad-files}.test.ts',
   'test/e2e/{benchmarks,canaries,control,disbelief,doctor}.test.ts',
   'test/e2e/{dishonest-quotes,embedded,faulty-nodes,halting,interrupted-start}.test.ts',
   'test/e2e/{dry-run,json-outputs,kept-sandbox,kinds,modules,piped,runway,version}.test.ts',
@@ -20,7 +20,7 @@ export const LONG = [
   'test/e2e/{sandbox-settings,service-faults}.test.ts',
   'test/e2e/{settling,settling-calls,state,state-new}.test.ts',
   'test/e2e/{stopping,top-ups}.test.ts',
-  'test/unit/adapters/page/page-large.test.ts',
+  'test/unit/{adapters/page/page-large,cli/init/module-types,sandbox/sandbox-contracts}.test.ts',
 ]
 
 /** What takes longest begins first: what begins last must not be what the run then waits for. */

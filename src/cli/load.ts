@@ -23,7 +23,12 @@ export type Loaded =
       readonly strategies: readonly Strategy[]
       readonly warnings: readonly Problem[]
     }
-  | { readonly ok: false; readonly problems: readonly Problem[] }
+  | {
+      readonly ok: false
+      readonly problems: readonly Problem[]
+      /** Strategies that nothing is wrong with, for whoever only looks. */
+      readonly sound?: readonly Strategy[]
+    }
 
 /** Settings and strategies; all problems of whichever of the two fails first. */
 export function load(options: ConfigOptions, io: Io, sandbox?: unknown): Loaded {

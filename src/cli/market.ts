@@ -6,6 +6,7 @@ import { marketOf, type Wanted } from '../engine/view.ts'
 import type { ChainView } from '../ports.ts'
 import { withClock } from './compose/clock.ts'
 import { composeChain } from './compose/services.ts'
+import { holderOf } from './compose/state.ts'
 import { readWalletAddress } from './compose/wallets.ts'
 import type { Io } from './io.ts'
 
@@ -30,9 +31,16 @@ export async function readMarketNow(
       const reply = await chain.view({ owner, ...asked })
       return reply.ok
         ? { ok: true, view: reply.value, owner }
-        : { ok: false, why: reply.fault.message }
+        : { ok: false, why: unreadText(settings, reply.fault.message) }
     } finally {
       await chain.close()
     }
   })
+}
+
+/** The sandbox of `run` ends with it: that its node does not answer is no fault of it. */
+function unreadText({ mode, stateDir }: Settings, message: string): string {
+  return mode === 'sandbox' && holderOf(stateDir) === undefined
+    ? 'no sandbox runs here; `tranched run` starts one'
+    : message
 }

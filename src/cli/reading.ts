@@ -22,7 +22,7 @@ export type Reading = {
   readonly stateDir: string
   /** Undefined where the config itself cannot be read. */
   readonly settings: Settings | undefined
-  /** None where their files are not sound. */
+  /** Those whose files are sound. */
   readonly strategies: readonly Strategy[]
   readonly problems: readonly Problem[]
   readonly view: JournalView
@@ -58,11 +58,11 @@ function filesOf(options: ConfigOptions, io: Io): Files {
     const { settings, strategies } = loaded
     return { stateDir: settings.stateDir, settings, strategies, problems: [] }
   }
-  const { problems } = loaded
+  const { problems, sound = [] } = loaded
   const found = settingsForReading(options, io)
   if (found.ok) {
     const { settings } = found
-    return { stateDir: settings.stateDir, settings, strategies: [], problems }
+    return { stateDir: settings.stateDir, settings, strategies: sound, problems }
   }
   const typed = options.stateDir ?? (io.env['TRANCHED_STATE_DIR'] || undefined)
   const stateDir = typed ?? findStateDir({ file: options.config, env: io.env })

@@ -120,13 +120,13 @@ const MISTAKES: readonly { what: string; given: Given; says: RegExp; remedy: Reg
   {
     what: 'a directory without strategies',
     given: { strategies: {} },
-    says: /strategies this directory has no strategy files/,
+    says: /strategies: this directory has no strategy files/,
     remedy: /at least one \*\.yaml file/,
   },
   {
     what: 'a strategies directory that is not there',
     given: { config: { strategiesDir: './nowhere' } },
-    says: /nowhere there is no such directory/,
+    says: /nowhere: there is no such directory/,
     remedy: /strategiesDir naming a directory/,
   },
 ]
@@ -143,7 +143,7 @@ for (const { what, given: files, says, remedy } of MISTAKES) {
 test('a config file that is not there is named, with what to do', async () => {
   const { code, stderr } = await given({}).run('run --config nowhere.yaml')
   expect(code).toBe(78)
-  expect(stderr).toMatch(/nowhere\.yaml there is no such file[\s\S]*tranched init/)
+  expect(stderr).toMatch(/nowhere\.yaml: there is no such file[\s\S]*tranched init/)
 })
 
 test('an absent command, flag or sensible value exits with 2 and points at the help', async () => {

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { ROOT, type Running, start } from '../support/process/cli.ts'
+import { ROOT, type Running, run, start } from '../support/process/cli.ts'
 import { descendantsOf, untilGone } from '../support/process/kill.ts'
 import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { exposedFiles, mentionsKey } from './books.ts'
@@ -89,9 +89,12 @@ test('a daemon that is killed takes its local chain with it within three seconds
   await daemon.sees(/opened buy-weth/)
   await daemon.killHard()
   await untilGone(evm, EVM_GONE_WITHIN_MS)
+  const planned = await run(['plan', 'buy-weth'], { cwd: dir })
+  expect(planned.stdout).toContain('no sandbox runs here; `tranched run` starts one')
 
   const again = start(['run', '--http-port', '0', ...LEASH], { cwd: dir })
-  await again.sees(/metrics at/)
+  await again.sees(/a new sandbox: .* what the last run left is in .*data\/sandbox\/previous/)
+  await again.sees(/in another terminal: node \S+tranched\.js status; node /)
   expect((await again.stop()).code).toBe(0)
 }, 60_000)
 

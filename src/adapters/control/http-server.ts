@@ -184,7 +184,8 @@ function listen(server: Server, at: { host: string; port: number }): Promise<voi
 }
 
 function listenError(error: NodeJS.ErrnoException, at: { host: string; port: number }): Error {
-  const remedy = 'set http.host and http.port in the config (port 0 picks a free one)'
+  const remedy =
+    'set http.host and http.port in the config, or give --http-port (0 picks a free one)'
   const where = `http port ${at.port} on ${at.host}`
   if (error.code === 'EADDRINUSE')
     return new PortInUseError(`${where} is in use: stop what holds it, or ${remedy}`)

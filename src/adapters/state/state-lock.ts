@@ -321,7 +321,7 @@ function isStillAt(file: string, fd: number): boolean {
 
 function describe(file: string, claim: LockClaim | undefined): string {
   if (claim === undefined) return `${file}: other processes are trying to take it; try again`
-  return `${file}: held by ${nameOf(claim)}${isFromElsewhere(claim) ? ', in another container or on another machine: its claim is kept fresh' : ''}`
+  return `${file}: held by ${nameOf(claim)}${isFromElsewhere(claim) ? ', in another container or on another machine: its claim is kept fresh' : ''}; stop that one first, or give this one a directory of its own with --state-dir`
 }
 
 function nameOf({ pid, host, startedAtMs, command }: LockClaim): string {

@@ -13,12 +13,14 @@ export type Announcement = {
   readonly agenda: Agenda
   /** Base URL of what is served. */
   readonly servedAt: string
+  /** What is typed to start the program that this is. */
+  readonly program: string
   readonly nowMs: number
 }
 
 /** What a person wants to see right after a start: where things are, what is scheduled, and when it is next due. */
 export function announce(input: Announcement): void {
-  const { log, settings, strategies, agenda, servedAt, nowMs } = input
+  const { log, settings, strategies, agenda, servedAt, program, nowMs } = input
   log.info(`state in ${settings.stateDir}`)
   log.info(
     `gasless service ${new URL(settings.gasless.baseUrl).origin}, chain ${settings.gasless.chain}`,
@@ -34,7 +36,7 @@ export function announce(input: Announcement): void {
   const config =
     settings.file === resolve(DEFAULT_CONFIG) ? '' : ` --config ${relative('', settings.file)}`
   const tries = ['status', `why ${first?.name ?? 'STRATEGY'}`, 'report']
-  const typed = tries.map((words) => `tranched ${words}${config}`)
+  const typed = tries.map((words) => `${program} ${words}${config}`)
   log.info(`in another terminal: ${typed.join('; ')}`, { event: 'next-steps' })
 }
 

@@ -29,6 +29,7 @@ import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
 import type { RunData } from '../json/operate.ts'
 import type { FailureData } from '../json/shapes.ts'
 import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
+import { programName } from '../program-name.ts'
 import { COMMIT, VERSION, VERSION_TEXT } from '../version.ts'
 import { announce } from './announce.ts'
 import { type AttendInput, attend } from './attend.ts'
@@ -308,7 +309,8 @@ async function trade(input: Trading): Promise<Ended> {
         const taken: ReloadInput['taken'] = (files) => input.page?.take(files)
         attended = attend({ ...input, log, observe, registerStrategies, taken, sight }, control)
         const servedAt = input.server.address
-        announce({ log, settings, strategies, agenda, servedAt, nowMs: clock.now() })
+        const program = programName(io, '.')
+        announce({ log, settings, strategies, agenda, servedAt, program, nowMs: clock.now() })
         letHeapGrow()
         input.watch.ready()
         io.signalReady()

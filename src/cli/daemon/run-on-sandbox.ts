@@ -31,7 +31,12 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
   const telling = await openRunLog(checked.settings, options, io)
   const lock = await lockState(stateDir, holder, (line) => telling.log.warn(line))
   try {
-    if (!(await putAside(stateDir))) return reportProblems([foreignState(stateDir)], io, options)
+    const put = await putAside(stateDir)
+    if (put === 'foreign') return reportProblems([foreignState(stateDir)], io, options)
+    if (put !== undefined)
+      telling.log.info(
+        `a new sandbox: chain and books begin again; what the last run left is in ${put}`,
+      )
     const sandbox = await startSandbox({
       anvilBin: io.env['ANVIL_BIN'],
       aggregator: { indexingDelayMs: INDEXING_DELAY_MS },
@@ -67,20 +72,21 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
 }
 
 /**
- * Moves the last sandbox run's files and keys away: its chain is gone, so its state means nothing any more. False when the
- * directory holds the state of something else.
+ * Moves the last sandbox run's files and keys away: its chain is gone, so its state means nothing any more. Gives where they are
+ * now, undefined where there were none, or `foreign` when the directory holds the state of something else.
  */
-async function putAside(stateDir: string): Promise<boolean> {
+async function putAside(stateDir: string): Promise<string | undefined> {
   const names = [...STATE_NAMES, ...KEY_NAMES]
   const present = await Promise.all(names.map((name) => isInState(stateDir, name)))
-  if (!(await isInState(stateDir, SANDBOX_RECORD))) return !present.includes(true)
+  if (!(await isInState(stateDir, SANDBOX_RECORD)))
+    return present.includes(true) ? 'foreign' : undefined
   const previous = join(stateDir, PREVIOUS)
   await rm(previous, { recursive: true, force: true })
   await mkdir(previous, { mode: 0o700 })
   for (const name of [...names, ...SIDE_NAMES, SANDBOX_RECORD]) {
     if (await isInState(stateDir, name)) await rename(join(stateDir, name), join(previous, name))
   }
-  return true
+  return previous
 }
 
 function foreignState(stateDir: string): ReturnType<typeof problemOf> {

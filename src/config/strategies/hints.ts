@@ -36,6 +36,7 @@ const STRANGE_VALUES: Readonly<Record<string, Hint>> = {
   price: ({ text }) =>
     `\`price: { max: "${numberIn(text) ?? '4000'}" }\` for the most that is paid, or \`min\``,
   limits: ({ text }) => `\`limits: { perDay: "${numberIn(text) ?? '100'}" }\``,
+  slippageBps: ({ text = '' }) => (PERCENT.test(text) ? slippage({ text }) : undefined),
   band: percentage,
   rearm: percentage,
   trailing: percentage,
@@ -58,12 +59,16 @@ function hintOf({ path, at }: Fault, tree: Tree): string | undefined {
   const key = path.findLast((part) => typeof part === 'string')
   if (key === undefined) return undefined
   const hints = at === 'key' ? UNKNOWN_KEYS : STRANGE_VALUES
-  if (!Object.hasOwn(hints, key)) return undefined
+  const hint = at !== 'key' && path[0] === 'targets' ? percentage : ownHint(hints, key)
   const [value, name] = [valueAt(tree, path), valueAt(tree, ['name'])]
-  return hints[key]?.({
+  return hint?.({
     text: typeof value === 'string' ? value : undefined,
     name: typeof name === 'string' ? name : 'its name',
   })
+}
+
+function ownHint(hints: Readonly<Record<string, Hint>>, key: string): Hint | undefined {
+  return Object.hasOwn(hints, key) ? hints[key] : undefined
 }
 
 function slippage({ text = '' }: { readonly text: string | undefined }): string {

@@ -25,7 +25,12 @@ export type StrategiesLoaded =
       readonly strategies: readonly Strategy[]
       readonly warnings: readonly Problem[]
     }
-  | { readonly ok: false; readonly problems: readonly Problem[] }
+  | {
+      readonly ok: false
+      readonly problems: readonly Problem[]
+      /** Of the files that nothing is wrong with: for whoever only looks. */
+      readonly sound: readonly Strategy[]
+    }
 
 /** More files than any daemon of this kind can schedule; a directory with more is the wrong one. */
 const FILES_MAX = 20_000
@@ -44,7 +49,7 @@ export function loadStrategies(options: {
 }): StrategiesLoaded {
   const { dir, settings, readFile = readDiskFile, listFiles = listDiskFiles } = options
   const found = findFiles(dir, listFiles)
-  if (!found.ok) return { ok: false, problems: [found.problem] }
+  if (!found.ok) return { ok: false, problems: [found.problem], sound: [] }
   const pricePath = createPricePaths(settings.prices.values())
   const read = found.files.map((file) => readFileOf(file, { settings, readFile, pricePath }))
   const problems = [
@@ -52,7 +57,13 @@ export function loadStrategies(options: {
     ...duplicateNames(read),
     ...strangeEntries(read),
   ]
-  if (problems.length > 0) return { ok: false, problems: problems.sort(byPosition) }
+  if (problems.length > 0) {
+    const wrong = new Set(problems.map(({ file }) => file))
+    const sound = read.flatMap(({ file, strategy }) =>
+      strategy === undefined || wrong.has(file) ? [] : [strategy],
+    )
+    return { ok: false, problems: problems.sort(byPosition), sound }
+  }
   return {
     ok: true,
     strategies: read.flatMap(({ strategy }) => strategy ?? []),
@@ -88,6 +99,7 @@ function findFiles(
 }
 
 type StrategyFile = {
+  readonly file: string
   readonly document: ConfigDocument | undefined
   readonly strategy: Strategy | undefined
   readonly problems: readonly Problem[]
@@ -100,7 +112,10 @@ function readFileOf(
 ): StrategyFile {
   const text = readText(file, given.readFile)
   if (!text.ok)
-    return { document: undefined, strategy: undefined, problems: [text.problem], warnings: [] }
+    return {
+      ...{ file, document: undefined, strategy: undefined },
+      ...{ problems: [text.problem], warnings: [] },
+    }
   const parsed = parseConfigText(file, text.text)
   const { document } = parsed
   const faults: Fault[] = [...parsed.faults, ...privateKeyFaults(document)]
@@ -117,6 +132,7 @@ function readFileOf(
     warn({ path: ['schedule', 'cron'], message, expected: 'nothing, if this is what you mean' })
   const toProblem = (fault: Fault) => locate(document, fault)
   return {
+    file,
     document,
     strategy,
     problems: faults.map(toProblem),

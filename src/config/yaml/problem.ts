@@ -120,7 +120,10 @@ export function renderProblem(
   const { label } = style
   const kind = label === undefined ? '' : `${paint(33, `${label}:`)} `
   const tint = label === undefined ? 31 : 33
-  const rows = [`${kind}${paint(1, place)} ${paint(tint, `${subject}${problem.message}`)}`]
+  const whole = problem.path === '' ? ':' : ''
+  const rows = [
+    `${kind}${paint(1, `${place}${whole}`)} ${paint(tint, `${subject}${problem.message}`)}`,
+  ]
   if (problem.frame !== '') rows.push(problem.frame.replace(/^/gm, '  '))
   rows.push(`  expected: ${problem.expected}`)
   if (problem.suggestion !== undefined)

@@ -10,6 +10,7 @@ import type { Io } from '../../../src/cli/io.ts'
 import type { EntryData } from '../../../src/cli/json/money.ts'
 import type { ConfigOptions } from '../../../src/cli/load.ts'
 import type { Problem } from '../../../src/config/yaml/problem.ts'
+import type { EventOf } from '../../../src/domain/book/journal.ts'
 import { outputOf } from '../../support/output-of.ts'
 import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-story.ts'
 import { edit, STRATEGY as FILE, plain } from '../config/config-fixture.ts'
@@ -66,7 +67,7 @@ const FAULTS: readonly {
   },
   {
     what: 'there is no config at all, and --state-dir says where the state is',
-    says: /config\.yaml there is no such file/,
+    says: /config\.yaml: there is no such file/,
     async place() {
       const place = await aPlace(EVENTS)
       rmSync(place.config)
@@ -132,7 +133,7 @@ test.each(Object.entries(COMMANDS))(
     const { config, stateDir } = await aPlace(EVENTS)
     rmSync(stateDir, { recursive: true })
     const { code, stdout, stderr } = await printed((io) => command({ config }, io))
-    expect(stderr).toContain(`${stateDir} there is no state here yet`)
+    expect(stderr).toContain(`${stateDir}: there is no state here yet`)
     expect(stdout).toBe('')
     expect(code).toBe(1)
   },
@@ -176,4 +177,53 @@ describe('a name that no strategy has', () => {
     expect(stderr).toBe('why: no strategy is called zzzzzzzz; there are: daily-dai, weekly-eth\n')
     expect(code).toBe(1)
   })
+})
+
+const EXIT = `name: exit
+kind: threshold
+schedule: { cron: "0 9 * * 1" }
+sell: WETH
+buy: USDC
+amount: 100%
+entryOf: weekly-eth
+takeProfit: 10%
+`
+
+test('status tells the entry that a strategy measures its levels from', async () => {
+  const place = await aPlace(EVENTS)
+  writeFileSync(join(place.dir, 'strategies', 'exit.yaml'), EXIT)
+  const { stdout } = await printed((io) => status({ config: place.config }, io, NOW_MS))
+  expect(stdout).toContain(
+    'exit: its entry is that of 0.0061 WETH, for which weekly-eth has paid 24.9 USDC',
+  )
+})
+
+test('status knows of one strategy all that there is while the file of another is broken', async () => {
+  const place = await aPlace(EVENTS)
+  writeFileSync(join(place.dir, 'strategies', 'exit.yaml'), edit(EXIT, 'sell:', 'sel:'))
+  const { stdout, stderr } = await printed((io) => status({ config: place.config }, io, NOW_MS))
+  expect(stdout).toMatch(/weekly-eth +filled .* in \d+/)
+  expect(stderr).toContain('did you mean `sell`?')
+})
+
+test('a reason that has no room beside its slot stands below it, all of it', async () => {
+  const detail = 'the order may take 25 USDC, and what is left of the cap of the day is 3 USDC'
+  const skipped: EventOf<'slot-closed'> = {
+    ...{ type: 'slot-closed', strategy: STRATEGY, slotSeconds: SLOT + 60 },
+    ...{ outcome: 'skipped', reason: 'limit-per-day', detail },
+  }
+  const { config } = await aPlace([...EVENTS, skipped])
+  const { stdout } = await printed((io) => history({ config, limit: 10 }, io), 60)
+  expect(stdout.replace(/\n +/g, ' ')).toContain(detail)
+  for (const line of stdout.trimEnd().split('\n'))
+    expect(line.length <= 60 || !line.trim().includes(' '), line).toBe(true)
+})
+
+test('why keeps to the columns of a terminal, and has lines of any length for a pipe', async () => {
+  const { config } = await aPlace(EVENTS)
+  const narrow = await printed((io) => why(STRATEGY, { config }, io, NOW_MS), 70)
+  for (const line of narrow.stdout.split('\n'))
+    expect(line.length <= 70 || !line.trim().includes(' '), line).toBe(true)
+  const piped = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
+  expect(piped.stdout).toMatch(/^.{100,}$/m)
 })

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -96,9 +97,16 @@ test('without a terminal and without a password file, usage is explained', async
   expectNoKey(io)
 })
 
+test('a password that is guessed at once makes no keystore', async () => {
+  const io = recordIo({ answers: ['short', 'short'] })
+  expect(await walletNew({ out, json: true }, io)).toBe(1)
+  expect(io.texts.stdout).toContain('less than 8 characters')
+  expect(existsSync(out)).toBe(false)
+})
+
 test('a wallet file that exists is kept', async () => {
   await writeFile(out, 'precious')
-  const io = recordIo({ answers: ['a', 'a'] })
+  const io = recordIo({ answers: ['long enough', 'long enough'] })
   expect(await walletNew({ out, json: true }, io)).toBe(1)
   expect(outputOf('wallet new', io.texts.stdout)).toMatchObject({
     ok: false,

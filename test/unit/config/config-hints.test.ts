@@ -15,6 +15,7 @@ test.each([
     '`slippageBps: 30` if you mean basis points, `slippageBps: 3000` if you mean 30 %',
   ],
   ['maxSlippage: 1%', 'in basis points it is `slippageBps: 100`'],
+  ['slippageBps: 0.5%', 'in basis points it is `slippageBps: 50`'],
   ['price: 3500', '`price: { max: "3500" }` for the most that is paid, or `min`'],
   ['limits: 100', '`limits: { perDay: "100" }`'],
   ['cron: "0 9 * * 1"', 'it belongs to schedule, as in `schedule: { cron: "0 9 * * 1" }`'],
@@ -36,6 +37,8 @@ test('a schedule that is the pattern alone is shown where the pattern goes', () 
 test('a share without its sign is shown with it, an amount with its token without it', () => {
   const rebalance = `name: a\nkind: rebalance\nschedule: { cron: "0 9 * * 1" }\ntargets: { WETH: 60%, USDC: 40% }\nband: 5\nminTrade: "10"\nquote: USDC\n`
   expect(strategyProblems(rebalance).map(({ hint }) => hint)).toEqual(['with its sign: `5%`'])
+  const weights = rebalance.replace('USDC: 40%', 'USDC: 40').replace('band: 5', 'band: 5%')
+  expect(strategyProblems(weights).map(({ hint }) => hint)).toEqual(['with its sign: `40%`'])
   expect(hints('amount: "25"', 'amount: 25 USDC')).toEqual([
     'the number alone, as in `amount: "25"`: which token it is follows from `sell`',
   ])

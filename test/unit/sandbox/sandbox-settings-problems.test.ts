@@ -21,7 +21,7 @@ describe('a problem', () => {
     expect(problems.map(plain)).toEqual([
       'flag --quote-lifetime gasless.quoteLifetime: this is no whole number of seconds\n' +
         '  expected: a duration of whole seconds such as 30s or 10m, from 1s to 1d',
-      'flag --rate-limit nothing has this name\n' +
+      'flag --rate-limit: nothing has this name\n' +
         '  expected: route=limit/window such as tokens=600/10s, the first word one of: tokens, quote, orders, order\n' +
         '  did you mean `quote`?',
     ])
@@ -70,7 +70,7 @@ describe('a problem', () => {
   test('with a settings file that is not there says what was expected', () => {
     const missing = loadSandboxOptions({ file: '/nowhere/at-all.yaml', typed: [] })
     expect(missing.ok ? [] : missing.problems.map(plain)).toEqual([
-      '/nowhere/at-all.yaml there is no such file\n' +
+      '/nowhere/at-all.yaml: there is no such file\n' +
         '  expected: the path of a settings file; docs/sandbox.md has its keys',
     ])
   })
@@ -130,7 +130,7 @@ describe('faults', () => {
 
   test('in a file that is not there name it', () => {
     expect(problemsOf('{}', ['--faults none.yaml']).map(plain)).toEqual([
-      `${resolve('none.yaml')} there is no such file\n` +
+      `${resolve('none.yaml')}: there is no such file\n` +
         '  expected: the path of a faults file; docs/sandbox.md has its rules',
     ])
   })

@@ -115,6 +115,9 @@ async function givenKey(options: WalletImportOptions, io: WalletIo): Promise<Wal
   }
 }
 
+/** Characters of a password that is typed for a new keystore. */
+const TYPED_MIN = 8
+
 async function newPassword(options: WalletNewOptions, io: WalletIo): Promise<Password> {
   if (options.passwordFile !== undefined)
     return KEYS.readPassword(options.passwordFile, io.readFile)
@@ -122,6 +125,14 @@ async function newPassword(options: WalletNewOptions, io: WalletIo): Promise<Pas
   if (password === undefined) return noTerminal()
   if ((await io.readSecret('The same password again: ')) !== password)
     return { ok: false, message: 'the passwords differ', remedy: 'try again' }
+  if (password.length < TYPED_MIN)
+    return {
+      ...{
+        ok: false,
+        message: `a password of less than ${TYPED_MIN} characters is guessed at once`,
+      },
+      remedy: 'a longer one: it is all that guards the key where the file is copied',
+    }
   return { ok: true, password, from: 'the terminal' }
 }
 

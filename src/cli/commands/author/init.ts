@@ -4,16 +4,10 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
 import type { InitData } from '../../json/author.ts'
+import { programName } from '../../program-name.ts'
 import { type AnswerFlags, type Answers, gatherAnswers } from './init/answers.ts'
 import { type Content, contentsOf } from './init/contents.ts'
-import {
-  cdLines,
-  configSteps,
-  programName,
-  type Steps,
-  sandboxSteps,
-  variablesOf,
-} from './init/next.ts'
+import { cdLines, configSteps, type Steps, sandboxSteps, variablesOf } from './init/next.ts'
 import { strategiesThatAreOn } from './init/on.ts'
 import { type Written, writeFolder } from './init/write.ts'
 

@@ -143,7 +143,7 @@ function ProfitTile({ overview: { profit } }: { overview: Overview }) {
         'what is held has no price'
       ) : (
         <span title={`${fullAmount(unrealised)} ${token}`}>
-          {signedMoney(unrealised)} unrealised
+          {signedMoney(unrealised)} unrealised, at average cost
         </span>
       )}
     </Tile>

@@ -137,7 +137,7 @@ async function answerTo<Value>(
 /** The kinds that a list names, each once, in the order in which they are told. */
 function readKinds(text: string): Read<readonly Kind[]> {
   const known = Object.keys(KINDS) as Kind[]
-  const names = text.split(',').map((name) => name.trim())
+  const names = text.split(/\s*(?:,\s*and\s|,|\sand\s)\s*/).map((name) => name.trim())
   const isAll = names.length === 1 && names[0] === ALL
   const stranger = names.find((name) => !isAll && !known.some((kind) => kind === name))
   if (stranger === undefined)

@@ -1,7 +1,5 @@
-import { realpathSync } from 'node:fs'
-import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path'
+import { resolve } from 'node:path'
 import { shellWord } from '../../../../domain/shell-word.ts'
-import type { Io } from '../../../io.ts'
 
 /** Lines to type one after the other, as they stand, and what is said before. No note stands in a line: not every shell takes one. */
 export type Steps = { readonly said: readonly string[]; readonly lines: readonly string[] }
@@ -44,19 +42,6 @@ export function configSteps(
 export function cdLines(dir: string, workingDirectory: string): readonly string[] {
   if (resolve(workingDirectory, dir) === resolve(workingDirectory)) return []
   return [`cd ${shellWord(dir.startsWith('-') ? `./${dir}` : dir)}`]
-}
-
-/** What is typed in `dir` to start the program that this is, as it was started just now. */
-export function programName(
-  { startedAs, env }: Pick<Io, 'startedAs' | 'env'>,
-  dir: string,
-): string {
-  if (startedAs === undefined) return 'tranched'
-  if (startedAs.endsWith(`${sep}node_modules${sep}.bin${sep}tranched`)) return 'npx tranched'
-  const isOnPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(startedAs))
-  if (basename(startedAs) === 'tranched' && isOnPath) return 'tranched'
-  const fromDir = relative(realpathSync(dir), realpathSync(startedAs))
-  return `node ${shellWord(fromDir.length < startedAs.length ? fromDir : startedAs)}`
 }
 
 /** The variables of the environment that a config takes values from, those of its comments left out. */

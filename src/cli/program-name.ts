@@ -1,0 +1,17 @@
+import { realpathSync } from 'node:fs'
+import { basename, delimiter, dirname, relative, sep } from 'node:path'
+import { shellWord } from '../domain/shell-word.ts'
+import type { Io } from './io.ts'
+
+/** What is typed in `dir` to start the program that this is, as it was started just now. */
+export function programName(
+  { startedAs, env }: Pick<Io, 'startedAs' | 'env'>,
+  dir: string,
+): string {
+  if (startedAs === undefined) return 'tranched'
+  if (startedAs.endsWith(`${sep}node_modules${sep}.bin${sep}tranched`)) return 'npx tranched'
+  const isOnPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(startedAs))
+  if (basename(startedAs) === 'tranched' && isOnPath) return 'tranched'
+  const fromDir = relative(realpathSync(dir), realpathSync(startedAs))
+  return `node ${shellWord(fromDir.length < startedAs.length ? fromDir : startedAs)}`
+}
