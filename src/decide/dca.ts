@@ -17,7 +17,7 @@ export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   const remember = highs === undefined ? {} : { memory: memoryOf(strategy, highs) }
   const size = sizeAt(strategy, ratio, highs?.[0]?.price)
   const maxSell = mostToSell(strategy, size, ratio)
-  const barred = outsideBounds(ratio, price) ?? notCovered(view, sell, maxSell)
+  const barred = outsideBounds(ratio, strategy) ?? notCovered(view, sell, maxSell)
   if (barred !== undefined) return { ...barred, ...remember }
   const intent = swapIntent(strategy, view, { leg: 0, sell, buy, size, maxSell, price })
   return { tag: 'trade', intents: [intent], ...remember }

@@ -1,4 +1,6 @@
+import { brokenText } from '../domain/amount-text.ts'
 import { intentId, type SwapIntent, type Trigger } from '../domain/intent.ts'
+import { brokenBound } from '../domain/price.ts'
 import { latestStartMs } from '../domain/schedule/schedule.ts'
 import type { OrderSize, PriceBounds, SwapStrategy } from '../domain/strategy.ts'
 import { type Asset, ETHER } from '../domain/token.ts'
@@ -6,7 +8,6 @@ import {
   type BaseUnits,
   BPS,
   baseUnits,
-  compareRatio,
   formatAmount,
   maxOf,
   mulDivUp,
@@ -64,14 +65,14 @@ export function mostToSell(strategy: SwapStrategy, size: OrderSize, price: Ratio
 }
 
 /** Why a price, in sell base units per buy base unit, keeps a strategy from trading. */
-export function outsideBounds(price: Ratio, { min, max }: PriceBounds): Skip | undefined {
-  const below = min !== undefined && compareRatio(price, min) < 0
-  const above = max !== undefined && compareRatio(price, max) > 0
-  if (!below && !above) return undefined
-  return skip(
-    'price-outside-bounds',
-    `the price is ${below ? 'below price.min' : 'above price.max'}`,
-  )
+export function outsideBounds(
+  price: Ratio,
+  { price: bounds, sell, buy }: Pick<Wanted, 'price' | 'sell' | 'buy'>,
+): Skip | undefined {
+  const broken = brokenBound(price, bounds)
+  if (broken === undefined) return undefined
+  const text = brokenText(price, broken, { sell: sell.token, buy: buy.token })
+  return skip('price-outside-bounds', `the price is ${text}`)
 }
 
 /** The balance has to be known, and to cover the most that an order may take. */

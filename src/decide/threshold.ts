@@ -37,7 +37,7 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
   const barred =
     amount === 0n
       ? skip('insufficient-balance', 'there is nothing to sell')
-      : (outsideBounds(trade.price.ratio, bounds) ?? notCovered(view, sell, amount))
+      : (outsideBounds(trade.price.ratio, strategy) ?? notCovered(view, sell, amount))
   if (barred !== undefined) return { ...barred, memory }
   const size = { side: 'sell', amount } as const
   const trigger = triggerOf(strategy, firing)

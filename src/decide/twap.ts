@@ -38,7 +38,7 @@ export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
   const slice = index === 'after' ? left : sliceAmount(strategy, index, left)
   const amount = baseUnits(withinOrderCap(view, sell.token, slice))
   if (amount === 0n) return skip('below-minimum', 'this slice comes to no base unit', memory)
-  const barred = outsideBounds(answer.price.ratio, bounds) ?? notCovered(view, sell, amount)
+  const barred = outsideBounds(answer.price.ratio, strategy) ?? notCovered(view, sell, amount)
   if (barred !== undefined) return { ...barred, memory }
   const size = { side: 'sell', amount } as const
   const wanted = { leg: 0, sell, buy, size, maxSell: amount, price: bounds }

@@ -44,6 +44,15 @@ export function boundText(
   return `${(bound === 'max') === up >= down ? 'not above' : 'not below'} ${text}`
 }
 
+/** A price beside the bound that it breaks: `4100 USDC per WETH, and price.max says not above 4000 USDC per WETH`. */
+export function brokenText(
+  price: Ratio,
+  { bound, level }: { bound: 'min' | 'max'; level: Ratio },
+  sides: { sell: Unit; buy: Unit },
+): string {
+  return `${priceText(price, sides) ?? 'none'}, and price.${bound} says ${boundText(bound, level, sides) ?? 'otherwise'}`
+}
+
 /** The two sides of a price in whole tokens. */
 function wholeTokens(
   { num, den }: Ratio,

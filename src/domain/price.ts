@@ -1,5 +1,6 @@
+import type { PriceBounds } from './strategy.ts'
 import type { Pair, Token } from './token.ts'
-import type { BaseUnits, Ratio } from './units.ts'
+import { type BaseUnits, compareRatio, type Ratio } from './units.ts'
 
 /** A configured Chainlink-style feed: price of one whole `base` in whole `quote`. */
 export type PriceFeed = {
@@ -160,4 +161,14 @@ export function againstFeedBps(fill: {
   const more = (received * feed.num - fair) * 1_000_000n
   const parts = more < 0n ? -((-more + fair - 1n) / fair) : more / fair
   return Number.parseInt(parts.toString(), 10) / 100
+}
+
+/** The bound that a price breaks, and its level; undefined where it keeps to both. */
+export function brokenBound(
+  price: Ratio,
+  { min, max }: PriceBounds,
+): { readonly bound: 'min' | 'max'; readonly level: Ratio } | undefined {
+  if (min !== undefined && compareRatio(price, min) < 0) return { bound: 'min', level: min }
+  if (max !== undefined && compareRatio(price, max) > 0) return { bound: 'max', level: max }
+  return undefined
 }

@@ -1,8 +1,8 @@
-import { amountText, briefText } from '../../domain/amount-text.ts'
+import { amountText, briefText, brokenText } from '../../domain/amount-text.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import type { Permit } from '../../domain/permit.ts'
 import { lessBps } from '../../domain/policy.ts'
-import { acceptPath, type PricePath } from '../../domain/price.ts'
+import { acceptPath, brokenBound, type PricePath } from '../../domain/price.ts'
 import type { Quote } from '../../domain/quote.ts'
 import type { RefusalReason } from '../../domain/reason.ts'
 import type { GaslessSettings } from '../../domain/settings.ts'
@@ -10,7 +10,6 @@ import {
   type Address,
   type BaseUnits,
   BPS,
-  compareRatio,
   type Hex,
   mulDivDown,
   mulDivUp,
@@ -177,17 +176,17 @@ function checkPrice(input: VerifyInput, permit: Permit): void {
   // Of an exact output the service may name more than it promises: what was asked for is what counts.
   const bought = intent.size.side === 'buy' ? intent.size.amount : quote.buyAmount
   const implied: Ratio = { num: permit.amount, den: bought }
-  const { min, max } = intent.price
   check(
-    intent.priceCheck === 'feed' || max !== undefined,
+    intent.priceCheck === 'feed' || intent.price.max !== undefined,
     'price-missing',
     'neither a feed nor a price.max bounds the price',
   )
-  check(
-    (min === undefined || compareRatio(implied, min) >= 0) &&
-      (max === undefined || compareRatio(implied, max) <= 0),
+  const broken = brokenBound(implied, intent.price)
+  if (broken === undefined) return
+  const sides = { sell: intent.sell.token, buy: intent.buy.token }
+  throw new Refused(
     'price-outside-bounds',
-    "the quote's price lies outside the strategy's bounds",
+    `the quote's price is ${brokenText(implied, broken, sides)}`,
   )
 }
 

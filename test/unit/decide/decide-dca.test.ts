@@ -62,6 +62,9 @@ describe('dollar-cost averaging', () => {
     expect(reasonOf(between(2_500, 2_500), aMarket())).toBe('trade')
     expect(reasonOf(between(2_501, 3_000), aMarket())).toBe('price-outside-bounds')
     expect(reasonOf(between(2_000, 2_499), aMarket())).toBe('price-outside-bounds')
+    expect(decideDca(between(2_000, 2_499), aMarket())).toMatchObject({
+      detail: 'the price is 2500 USDC per WETH, and price.max says not above 2499 USDC per WETH',
+    })
   })
 
   test('skips a slot without a price it can trust, for the reason given', () => {

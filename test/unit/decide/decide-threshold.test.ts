@@ -201,6 +201,12 @@ describe('before an order is made', () => {
     const price = { min: undefined, max: { num: den, den: num } }
     const decision = decideThreshold(aThreshold({ price }), aMarket(low))
     expect(reasonOf(decision)).toBe('price-outside-bounds')
+    // A sale's own price is in WETH per USDC, of which the highest is the lowest the other way round.
+    expect(decision).toMatchObject({
+      detail: expect.stringMatching(
+        /USDC per WETH, and price\.max says not below 2100 USDC per WETH$/,
+      ),
+    })
   })
 })
 

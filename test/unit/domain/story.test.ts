@@ -187,15 +187,16 @@ test('a call is told by what it calls and carries, what it takes, where it execu
 })
 
 describe('a slot without an order', () => {
+  const DETAIL = 'the price is 4100 USDC per WETH, and price.max says not above 4000 USDC per WETH'
   const skipped: EventOf<'slot-closed'> = {
     ...{ type: 'slot-closed', strategy: STRATEGY, slotSeconds: SLOT, outcome: 'skipped' },
-    ...{ reason: 'price-outside-bounds', detail: 'the price is above price.max', inputs: INPUTS },
+    ...{ reason: 'price-outside-bounds', detail: DETAIL, inputs: INPUTS },
   }
 
   test('says why, what would have to change, and what was seen', () => {
     expect(story([skipped], [usdc, weth])).toEqual([
       'skipped: price-outside-bounds',
-      '  The price is outside its bounds: the price is above price.max.',
+      `  The price is outside its bounds: ${DETAIL}.`,
       '  For another outcome: the price has to come back, or price.min and price.max have to change.',
       '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
       '  Looked at block 77 of 00:33:10 UTC: free were 1000 USDC, 0.3 ETH.',
