@@ -35,23 +35,27 @@ export function tableLines<Row>(
     .map((column) => filledColumn(column, rows))
     .filter(({ isEmpty }) => !isEmpty)
   const last = filled.at(-1)
-  if (last?.column.below === true && fitted(filled, room) === undefined)
-    return withBelow(filled.slice(0, -1), last, room)
-  const parts = folded(fitted(filled, room) ?? squeezed(filled, room), room)
-  return ['', ...rows].flatMap((_, at) => parts.map((part, below) => lineOf(part, { at, below })))
+  const below = last?.column.below === true && fitted(filled, room) === undefined ? last : undefined
+  const beside = below === undefined ? filled : filled.slice(0, -1)
+  const parts = folded(fitted(beside, room) ?? squeezed(beside, room), room)
+  return ['', ...rows].flatMap((_, at) => {
+    const lines = parts
+      .map((part, line) => lineOf(part, { at, below: line }))
+      .filter((line, index) => index === 0 || line !== '')
+    return withText(lines, below?.texts[at] ?? '', { isTitle: at === 0, room })
+  })
 }
 
-/** Rows of the other columns, each with its text below, that of the heading beside the other titles. */
-function withBelow<Row>(
-  others: readonly Filled<Row>[],
-  { texts }: Filled<Row>,
-  room: number,
+/** Lines of a row with the text that stands below them; that of a title beside the others where it has room. */
+function withText(
+  lines: readonly string[],
+  text: string,
+  { isTitle, room }: { readonly isTitle: boolean; readonly room: number },
 ): readonly string[] {
-  return texts.flatMap((text, at) => {
-    const line = lineOf(others, { at, below: 0 })
-    if (at === 0) return [`${line}${' '.repeat(GAP)}${text}`]
-    return text === '' ? [line] : [line, ...wrapped([`${INDENT}${text}`], room)]
-  })
+  if (text === '') return lines
+  const end = `${lines.at(-1) ?? ''}${' '.repeat(GAP)}${text}`
+  if (isTitle && end.length <= room) return [...lines.slice(0, -1), end]
+  return [...lines, ...wrapped([`${INDENT}${text}`], room)]
 }
 
 function lineOf<Row>(

@@ -56,6 +56,15 @@ test('what may stand below does so where the whole is too wide, all of it, betwe
   expect(tableLines([NAME, below], ROWS, 60)).toEqual(['NAME    NOTE', 'a       first', 'longer'])
 })
 
+test('a row without anything in a line below has none', () => {
+  const lines = tableLines(
+    [NAME, AMOUNT, NOTE],
+    [...WIDE, { name: 'b', amount: '2', note: '' }],
+    60,
+  )
+  expect(lines.slice(-2)).toEqual([`  ${'n'.repeat(30)}`, `b${' '.repeat(50)}2`])
+})
+
 test('columns that do not fit beside each other go on in a line below, their titles too', () => {
   expect(tableLines([NAME, AMOUNT, NOTE], WIDE, 60)).toEqual([
     `NAME${' '.repeat(28)}${'AMOUNT'.padStart(20)}`,

@@ -91,10 +91,7 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     cell: ({ trade }) => (trade === undefined ? '' : `${trade.fills}`),
     right: true,
   },
-  {
-    title: 'SOLD',
-    cell: ({ trade, group }) => (trade === undefined ? otherText(group) : shortText(trade.sold)),
-  },
+  { title: 'SOLD', cell: ({ trade }) => (trade === undefined ? '' : shortText(trade.sold)) },
   { title: 'BOUGHT', cell: ({ trade }) => (trade === undefined ? '' : shortText(trade.bought)) },
   {
     title: 'AVERAGE',
@@ -110,11 +107,19 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
         : briefDecimal(realised.fifo.amount),
     right: true,
   },
+  {
+    title: 'CALLS AND GAS',
+    cell: ({ group, isFirst }) => (isFirst ? otherText(group) : ''),
+    below: true,
+  },
 ]
 
 function otherText({ calls, charged, gas }: FiguresData): string {
-  if (calls === 0) return `gas ${shortText(gas)}`
-  return `${calls === 1 ? '1 call' : `${calls} calls`}, ${shortText(charged)}`
+  const texts = [
+    ...(calls === 0 ? [] : [`${calls === 1 ? '1 call' : `${calls} calls`}, ${shortText(charged)}`]),
+    ...(gas.amount === '0' ? [] : [`gas ${shortText(gas)}`]),
+  ]
+  return texts.join(', ')
 }
 
 function groupLines(data: ReportData, columns: number): readonly string[] {
@@ -129,7 +134,7 @@ function legendLines({ total, valueToken }: ReportData, by: How['by']): readonly
   return [
     ...(trades.every(({ vsFeedBps }) => vsFeedBps === null)
       ? []
-      : ['BPS: basis points above (below: -) the price of the feeds at signing']),
+      : ['BPS: basis points better (worse: -) than the feeds at signing']),
     ...(!isGrouped || realised === null || valueToken === null
       ? []
       : [`PROFIT: realised by FIFO, in ${valueToken}`]),

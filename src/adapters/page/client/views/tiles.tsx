@@ -137,13 +137,17 @@ function ProfitTile({ overview: { profit } }: { overview: Overview }) {
     <Tile
       title={`Realised, ${token}`}
       href={viewHash('holdings')}
-      figure={<span title={`${fullAmount(realised)} ${token}`}>{signedMoney(realised)}</span>}
+      figure={
+        <span title={`${fullAmount(realised)} ${token}, by the average cost`}>
+          {signedMoney(realised)}
+        </span>
+      }
     >
       {unrealised === null ? (
         'what is held has no price'
       ) : (
-        <span title={`${fullAmount(unrealised)} ${token}`}>
-          {signedMoney(unrealised)} unrealised, at average cost
+        <span title={`${fullAmount(unrealised)} ${token}, by the average cost`}>
+          {signedMoney(unrealised)} unrealised
         </span>
       )}
     </Tile>
