@@ -105,15 +105,7 @@ function baseUnitsOf({ amount, token }: Amount): bigint {
   return units
 }
 
-type Transaction = { readonly value: string; readonly input: string }
 type Receipt = Readonly<Record<'status' | 'gasUsed' | 'effectiveGasPrice', string>>
-
-/** ETH into WETH by a transaction of our own, as the chain has it; below zero for the other way. */
-async function wrappedIn({ rehearsal: { report } }: Operator, { what, txHash }: EntryData) {
-  const transaction = await nodeCall<Transaction>(report, 'eth_getTransactionByHash', [txHash])
-  if (what === 'wrap') return BigInt(transaction.value)
-  return what === 'unwrap' ? -BigInt(`0x${transaction.input.slice(10)}`) : 0n
-}
 
 /** On the chain of the calls; all else is on that of the swaps. */
 function isOfAccount({ type, what }: EntryData): boolean {
@@ -136,14 +128,14 @@ async function holdingsOf({ rehearsal, account, sepolia, data }: Operator) {
   }
 }
 
-/** What trades, gas, wraps and unwraps have moved of the trader's, by the report and the export. */
-async function movedBy(operator: Operator, { total }: ReportData, gas: readonly EntryData[]) {
+/** What the entries have moved of the trader's, wraps and unwraps too. */
+function movedBy(entries: readonly EntryData[]): Sums {
   const moved = new Sums()
-  for (const { sold, bought } of total.trades)
-    moved.add(sold.token, -baseUnitsOf(sold)).add(bought.token, baseUnitsOf(bought))
-  for (const each of gas) {
-    const wrapped = await wrappedIn(operator, each)
-    moved.add('WETH', wrapped).add('ETH', -wrapped - costOf(each))
+  for (const each of entries) {
+    const { sold, bought } = each
+    if (sold !== null) moved.add(sold.token, -baseUnitsOf(sold))
+    if (bought !== null) moved.add(bought.token, baseUnitsOf(bought))
+    moved.add('ETH', -costOf(each))
   }
   return moved
 }
@@ -157,10 +149,11 @@ function sumsOf(entries: readonly EntryData[]): Sums {
   const sums = new Sums()
   for (const each of entries) {
     const { type, sold, bought } = each
+    sums.add(`${type} cost`, costOf(each))
+    if (type === 'gas') continue
     if (sold !== null) sums.add(`${type} -${sold.token}`, baseUnitsOf(sold))
     if (bought !== null) sums.add(`${type} +${bought.token}`, baseUnitsOf(bought))
-    sums.add(`${type} cost`, costOf(each))
-    if (type !== 'gas') sums.add(type, 1n)
+    sums.add(type, 1n)
   }
   return sums
 }
@@ -203,9 +196,9 @@ test(
     expect(total).toMatchObject({ callsWithoutCharge: 0, unproven: { orders: 0, amounts: [] } })
 
     const gas = entries.filter(({ type }) => type === 'gas')
-    const ofTrader = gas.filter((each) => !isOfAccount(each))
+    const ofTrader = entries.filter((each) => !isOfAccount(each))
     expect(ofTrader.map(({ what }) => what)).toEqual(expect.arrayContaining(['wrap', 'unwrap']))
-    const moved = await movedBy(operator, report, ofTrader)
+    const moved = movedBy(ofTrader)
     for (const [symbol, balance] of after.trader)
       expect([symbol, (before.trader.get(symbol) ?? 0n) + moved.of(symbol)]).toEqual([
         symbol,

@@ -112,7 +112,9 @@ export const entry = z.strictObject({
   paper: flag().describe('dry-run booked it: nothing moved'),
   strategy: text().nullable().describe('null for what belongs to none'),
   intentId: text().nullable().describe('STRATEGY:EPOCH_SECONDS:LEG; null for what belongs to none'),
-  sold: amount().nullable().describe('null where nothing was'),
+  sold: amount()
+    .nullable()
+    .describe('null where nothing was; of a wrap or unwrap what was turned into `bought`'),
   bought: amount().nullable().describe('null where nothing was, or it is not known'),
   cost: amount()
     .nullable()

@@ -219,6 +219,8 @@ export type Fact =
       readonly hash: Hex | undefined
       /** Wei that the chain took for it; undefined before it is in a block, and where nobody said. */
       readonly fee?: bigint | undefined
+      /** Of a wrap or unwrap that was mined: as much of the one as of the other. */
+      readonly exchanged?: { readonly sell: Token; readonly buy: Token; readonly amount: bigint }
     }
   | {
       /** The service can use it. Wei. */

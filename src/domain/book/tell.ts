@@ -2,6 +2,7 @@ import { InvariantError } from '../errors.ts'
 import { clientOrderId } from '../intent.ts'
 import { againstFeedBps } from '../price.ts'
 import { isFailureReason, isRefusalReason } from '../reason.ts'
+import { ETHER, type Token } from '../token.ts'
 import { baseUnits } from '../units.ts'
 import { wordIn } from '../word.ts'
 import { openCall } from './calls.ts'
@@ -9,7 +10,13 @@ import { minedDeposit } from './deposits.ts'
 import type { Fact, OrderFact } from './fact.ts'
 import { emptyState } from './fields.ts'
 import { applyEvent } from './fold.ts'
-import type { EventOf, JournalEvent, JournalRecord, PauseCause } from './journal.ts'
+import type {
+  EventOf,
+  JournalEvent,
+  JournalRecord,
+  PauseCause,
+  TransactionRecord,
+} from './journal.ts'
 import { type Moved, openIntent, openTransaction, unfinalFill } from './orders.ts'
 import { NOT_SCHEDULED } from './slots.ts'
 import type { DaemonState, OpenIntent } from './state.ts'
@@ -175,13 +182,37 @@ const TELLINGS: {
     return { type: 'transaction', intentId, purpose, status: 'signed', hash }
   },
   'transaction-ended': ({ id, status, hash, fee }, { state }) => {
-    const { intentId, purpose } = openTransaction(state, id).record
-    return { type: 'transaction', intentId, purpose, status, hash, fee }
+    const { record } = openTransaction(state, id)
+    const { intentId, purpose } = record
+    const exchanged = status === 'mined' ? exchangedBy(record) : undefined
+    const own = { type: 'transaction', intentId, purpose, status, hash, fee } as const
+    return exchanged === undefined ? own : { ...own, exchanged }
   },
   'deposit-indexed': ({ type, id }, { state }) => ({
     type,
     amount: minedDeposit(state, id).amount,
   }),
+}
+
+/** `withdraw(uint256)` with its amount. */
+const WITHDRAWAL = /^0x[0-9a-f]{8}([0-9a-f]{64})$/i
+
+/** The ether that a wrap turned into its token, or an unwrap back; undefined for anything else. */
+function exchangedBy({
+  purpose,
+  to: address,
+  chainId,
+  value,
+  data,
+  isCancelling,
+}: TransactionRecord) {
+  if (isCancelling === true) return undefined
+  const wrapped: Token = { ...ETHER, symbol: 'WETH', chainId, address }
+  if (purpose === 'wrap') return { sell: ETHER, buy: wrapped, amount: value }
+  const amount = purpose === 'unwrap' ? WITHDRAWAL.exec(data)?.[1] : undefined
+  return amount === undefined
+    ? undefined
+    : { sell: wrapped, buy: ETHER, amount: BigInt(`0x${amount}`) }
 }
 
 function paperSwapOf({ paid, received, feed, fee }: EventOf<'paper-filled'>, open: OpenIntent) {

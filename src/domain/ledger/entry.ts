@@ -48,7 +48,10 @@ export type GasEntry = {
   readonly intentId: IntentId | undefined
   readonly strategy: string | undefined
   readonly purpose: TransactionPurpose
-  readonly fee: bigint
+  /** Undefined where no node told it. */
+  readonly fee: bigint | undefined
+  /** Of a wrap or unwrap: as much of the one as of the other, in wei. It is worth the same, so nothing is gained by it. */
+  readonly exchanged?: { readonly sell: Token; readonly buy: Token; readonly amount: bigint }
   readonly txHash: Hex | undefined
 }
 
@@ -90,10 +93,11 @@ export function postingOf(fact: Fact, atMs: number): Posting {
     case 'fill-reopened':
       return { tag: 'undone', intentId: fact.intentId }
     case 'transaction': {
-      const { fee, intentId, purpose, hash: txHash } = fact
-      if (fee === undefined) return undefined
+      const { fee, intentId, purpose, hash: txHash, exchanged } = fact
+      if (fee === undefined && exchanged === undefined) return undefined
       const strategy = intentId?.split(':')[0]
-      return entry({ type: 'gas', atMs, intentId, strategy, purpose, fee, txHash })
+      const paid = { type: 'gas', atMs, intentId, strategy, purpose, fee, txHash } as const
+      return entry(exchanged === undefined ? paid : { ...paid, exchanged })
     }
     case 'order-settled': {
       const { strategy, intentId, token, booked } = fact

@@ -117,7 +117,7 @@ function addTo(figures: Figures, entry: Entry, realised: Realised | undefined): 
       if (entry.charged === undefined && !entry.paper) figures.uncharged += 1
       return
     case 'gas':
-      figures.gas += entry.fee
+      figures.gas += entry.fee ?? 0n
       return
     case 'unproven': {
       const { token, booked } = entry

@@ -4,6 +4,7 @@ import { emptyState } from '../../../src/domain/book/fields.ts'
 import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import { applyAndTell, isAbout, tell } from '../../../src/domain/book/tell.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
+import { ETHER } from '../../../src/domain/token.ts'
 import {
   BOUND,
   bytes32,
@@ -177,8 +178,41 @@ test('a transaction is recorded first, then replaced under its own id, then ende
   expect(facts).toEqual([
     { ...whose, status: 'recorded', hash: bytes32(1) },
     { ...whose, status: 'replaced', hash: bytes32(2) },
-    { ...whose, status: 'mined', hash: bytes32(2) },
+    {
+      ...{ ...whose, status: 'mined', hash: bytes32(2) },
+      exchanged: {
+        ...{ sell: ETHER, amount: 1n },
+        buy: { ...ETHER, symbol: 'WETH', chainId: 8453, address: transaction.to },
+      },
+    },
   ])
+})
+
+test('an unwrap that was mined turned its token into as much ether; what was reverted, or cancelled, nothing', () => {
+  const id = `${intent.id}:unwrap`
+  const data = `0x2e1a7d4d${123n.toString(16).padStart(64, '0')}` as const
+  const unwrap: TransactionRecord = {
+    ...{ id, purpose: 'unwrap', intentId: intent.id, chainId: 8453, from: intent.owner, nonce: 3 },
+    ...{ to: intent.buy.token.address, data, value: 0n, gas: 1n, hash: bytes32(1) },
+    ...{ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n },
+  }
+  const ended = (transaction: TransactionRecord, status: 'mined' | 'reverted') =>
+    told(...[scheduled(), opened(intent), { type: 'transaction-recorded', transaction } as const], {
+      type: 'transaction-ended',
+      id,
+      status,
+      hash: bytes32(1),
+      blockNumber: 5n,
+    }).at(-1)
+  expect(ended(unwrap, 'mined')).toMatchObject({
+    exchanged: { sell: { symbol: 'WETH' }, buy: ETHER, amount: 123n },
+  })
+  for (const none of [
+    ended(unwrap, 'reverted'),
+    ended({ ...unwrap, data: '0x', isCancelling: true }, 'mined'),
+    ended({ ...unwrap, data: '0x2e1a7d4d' }, 'mined'),
+  ])
+    expect(none).not.toHaveProperty('exchanged')
 })
 
 test('a deposit that the service shows is told with its amount, and one that is not on chain by nobody', () => {

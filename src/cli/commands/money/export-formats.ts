@@ -28,8 +28,12 @@ export function entryData(entry: Entry): EntryData {
       }
     }
     case 'gas': {
-      const { fee, purpose, txHash = null } = entry
-      return { ...own, cost: amountData(fee, ETHER), what: purpose, txHash }
+      const { fee, purpose, exchanged, txHash = null } = entry
+      const moved = exchanged && {
+        sold: amountData(exchanged.amount, exchanged.sell),
+        bought: amountData(exchanged.amount, exchanged.buy),
+      }
+      return { ...own, ...moved, cost: amountOrNull(fee, ETHER), what: purpose, txHash }
     }
     case 'unproven':
       return { ...own, sold: amountData(entry.booked, entry.token), txHash: null }

@@ -9,6 +9,7 @@ import {
 import type { EntryData } from '../../../../src/cli/json/money.ts'
 import type { JournalEvent } from '../../../../src/domain/book/journal.ts'
 import type { Entry } from '../../../../src/domain/ledger/entry.ts'
+import { ETHER } from '../../../../src/domain/token.ts'
 import { baseUnits } from '../../../../src/domain/units.ts'
 import { outputOf } from '../../../support/output-of.ts'
 import {
@@ -98,6 +99,19 @@ test('CoinTracking reads its own columns, all of them quoted, and days as it wri
     ],
     ['Other Fee', '', '', '0.000021', 'ETH', '', '', ...from, `wrap ${id}`, date, gas],
     ['Spend', '', '', '25', 'USDC', '', '', ...from, `not proven ${id}`, date, ''],
+  ])
+})
+
+test('a wrap is an exchange of ether for as much of its token, so that both balances come out right', () => {
+  const weth = { ...ETHER, symbol: 'WETH' }
+  const amount = 2n * 10n ** 15n
+  const wrap = someGas({ atMs: AT_MS, fee: 21_000n, exchanged: { sell: ETHER, buy: weth, amount } })
+  const [, koinly = []] = read(csvText(koinlyRows([wrap])))
+  expect(koinly.slice(1, 7)).toEqual(['0.002', 'ETH', '0.002', 'WETH', '0.000000000000021', 'ETH'])
+  expect(koinly[9]).toBe('')
+  const [, tracking = []] = read(csvText(trackingRows([wrap])))
+  expect(tracking.slice(0, 7)).toEqual([
+    ...['Trade', '0.002', 'WETH', '0.002', 'ETH', '0.000000000000021', 'ETH'],
   ])
 })
 

@@ -9,7 +9,7 @@ import type {
 } from '../../../../src/domain/book/journal.ts'
 import { applyAndTell } from '../../../../src/domain/book/tell.ts'
 import type { CallIntent } from '../../../../src/domain/intent.ts'
-import { Ledger } from '../../../../src/domain/ledger/entry.ts'
+import { type GasEntry, Ledger } from '../../../../src/domain/ledger/entry.ts'
 import { accountOf } from '../../../../src/domain/ledger/figures.ts'
 import { baseUnits } from '../../../../src/domain/units.ts'
 import {
@@ -247,9 +247,12 @@ describe('gas', () => {
   test('of a wrap, an approval, an unwrap or a deposit is an entry of its own, once it is in a block', () => {
     for (const purpose of ['wrap', 'approve', 'unwrap'] as const) {
       const { entries } = booked(opened(intent), ...transaction({ id: `t:${purpose}`, purpose }))
-      expect(entries).toEqual([
-        { type: 'gas', atMs: 4, ...order, purpose, fee: 21n, txHash: bytes32(77) },
-      ])
+      const { exchanged, ...rest } = entries[0] as GasEntry
+      expect(rest).toEqual({
+        ...{ type: 'gas', atMs: 4, ...order, purpose, fee: 21n, txHash: bytes32(77) },
+      })
+      expect(entries).toHaveLength(1)
+      expect(exchanged?.amount).toBe(purpose === 'wrap' ? 5n : undefined)
     }
     const deposit = { id: 'deposit:0x01:3', purpose: 'deposit', intentId: undefined } as const
     expect(booked(...transaction(deposit)).entries).toMatchObject([
@@ -263,9 +266,15 @@ describe('gas', () => {
     expect(entries).toMatchObject([{ type: 'gas', fee: 21n }])
   })
 
-  test('that no node told is no entry', () => {
+  test('that no node told is no entry, and that of a wrap is not known', () => {
+    const approve = { id: 't:approve', purpose: 'approve' } as const
+    const none = { fee: undefined }
+    expect(booked(opened(intent), ...transaction(approve, none)).entries).toEqual([])
     const wrap = { id: 't:wrap', purpose: 'wrap' } as const
-    expect(booked(opened(intent), ...transaction(wrap, { fee: undefined })).entries).toEqual([])
+    const { entries } = booked(opened(intent), ...transaction(wrap, none))
+    expect(entries).toMatchObject([{ type: 'gas', fee: undefined, exchanged: { amount: 5n } }])
+    const { total } = accountOf(entries, { valueToken: undefined, timezone: 'UTC' })
+    expect(total.gas).toBe(0n)
   })
 })
 
