@@ -45,6 +45,16 @@ test('on a terminal it asks for folder, kinds and mode, and Enter takes what is 
   expect(filesIn(other)).toEqual(filesIn(usual))
 })
 
+test.each(['dca, threshold and twap', 'dca,threshold, and twap', 'dca and threshold,twap'])(
+  'kinds are understood as people list them: %s',
+  async (kinds) => {
+    const [listed, plain] = [temporaryDirectory(), temporaryDirectory()]
+    expect((await initFor({ dir: listed, kinds, yes: true })).code).toBe(0)
+    await initFor({ dir: plain, kinds: 'dca,threshold,twap', yes: true })
+    expect(strategiesOf(listed)).toEqual(strategiesOf(plain))
+  },
+)
+
 test('it asks only what no flag answers, and nothing with --yes or --json', async () => {
   const ask = async (options: Parameters<typeof initFor>[0]) =>
     (await initFor({ dir: temporaryDirectory(), ...options }, { answers: ['', '', ''] })).questions
