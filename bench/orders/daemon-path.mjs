@@ -195,7 +195,8 @@ async function main() {
   letHeapGrow()
 
   const one = async (worker) => {
-    for (const id of await slotOf(worker)) await executeIntent(context, id)
+    const { intents } = await slotOf(worker)
+    for (const id of intents) await executeIntent(context, id)
   }
   const result = await runWorkload({ concurrency, warmup, orders, one })
 
