@@ -149,11 +149,19 @@ async function step(deps: AdminDeps, { steps }: z.infer<typeof stepSchema>): Pro
   await deps.stepMarket()
 }
 
+/** In 10^-18 dollars. Feeds have eight decimals: of less they would show nothing. */
+const LEAST_PRICE = 10n ** 10n
+
 function setPrice(deps: AdminDeps, { token, usd }: z.infer<typeof priceSchema>): void {
   if (!deps.deployment.tokens.some(({ symbol }) => symbol === token)) {
     throw new AdminError(`no token ${token}`)
   }
-  deps.market.setUsdPrice(token, BigInt(usd))
+  const price = BigInt(usd)
+  if (price < LEAST_PRICE)
+    throw new AdminError(
+      `usd is in 10^-18 dollars, and no feed can show ${usd} of them: 3000 dollars are 3000000000000000000000`,
+    )
+  deps.market.setUsdPrice(token, price)
 }
 
 async function setFeedRound(deps: AdminDeps, asked: z.infer<typeof feedSchema>): Promise<void> {

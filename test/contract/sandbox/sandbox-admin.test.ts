@@ -94,6 +94,7 @@ describe('the admin port', () => {
     ['POST', '/fund', { address: '0x12', token: 'USDC', amount: '1' }, 400],
     ['POST', '/fund', { address: THIEF, token: 'XYZ', amount: '1' }, 400],
     ['PUT', '/market/price', { token: 'XYZ', usd: '1' }, 400],
+    ['PUT', '/market/price', { token: 'WETH', usd: '3060' }, 400],
     ['PUT', '/feed', { feed: THIEF, answer: '1', startedAt: 1, updatedAt: 1 }, 400],
     ['GET', '/nothing', undefined, 404],
   ])('%s %s with %j is %i', async (method, path, body, status) => {

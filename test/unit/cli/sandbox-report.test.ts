@@ -53,7 +53,11 @@ const SANDBOX = {
 
 const CONFIG = '/home/me/config/sandbox-live.yaml'
 const text = (config: string | undefined = CONFIG) =>
-  sandboxText(sandboxReport(SANDBOX, { config }), { workingDirectory: '/home/me', obstacles: [] })
+  sandboxText(sandboxReport(SANDBOX, { config }), {
+    workingDirectory: '/home/me',
+    obstacles: [],
+    program: 'tranched',
+  })
 
 test('a person is told every address and the next commands, in aligned lines of at most 100 columns', () => {
   const lines = text().split('\n')
@@ -82,6 +86,7 @@ test('without a config it says how to get one', () => {
   const bare = sandboxText(sandboxReport(SANDBOX, {}), {
     workingDirectory: '/home/me',
     obstacles: [],
+    program: 'tranched',
   })
   expect(bare).toContain('tranched sandbox --config-out config/sandbox-live.yaml')
   expect(bare).not.toContain('gastank')
@@ -93,6 +98,7 @@ test('of one that is kept it says where, and how it goes on', () => {
     sandboxText(sandboxReport(SANDBOX, { ...written, isResumed }), {
       workingDirectory: '/home/me',
       obstacles: [],
+      program: 'tranched',
     })
   expect(told(false)).toMatch(/^Two chains and two services are up; .* Ctrl-C stops and keeps them/)
   expect(told(false)).toMatch(/^ {2}kept in +config\/chain$/m)

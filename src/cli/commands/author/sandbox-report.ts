@@ -45,7 +45,12 @@ const DEPOSIT = '0.05'
  */
 export function sandboxText(
   report: SandboxReport,
-  from: { readonly workingDirectory: string; readonly obstacles: readonly string[] },
+  from: {
+    readonly workingDirectory: string
+    readonly obstacles: readonly string[]
+    /** What is typed to start the program that this is. */
+    readonly program: string
+  },
 ): string {
   const config = report.config === null ? undefined : shortest(report.config, from.workingDirectory)
   const keptIn = report.keptIn === null ? undefined : shortest(report.keptIn, from.workingDirectory)
@@ -67,7 +72,9 @@ export function sandboxText(
     ...aligned(rows),
     '',
     ...obstacleLines(from.obstacles),
-    ...(config === undefined ? WITHOUT_CONFIG : nextSteps(config, report)),
+    ...(config === undefined
+      ? withoutConfig(from.program)
+      : nextSteps(report, { config, program: from.program })),
     '',
   ].join('\n')
 }
@@ -90,25 +97,29 @@ function obstacleLines(obstacles: readonly string[]): readonly string[] {
   return ['Before anything else:', '', ...obstacles.map((text) => `  ${text}`), '']
 }
 
-const WITHOUT_CONFIG = [
-  'Next: point a client at the addresses above, or start again with a config for the daemon:',
-  '',
-  '  tranched sandbox --config-out config/sandbox-live.yaml',
-]
+function withoutConfig(program: string): readonly string[] {
+  return [
+    'Next: point a client at the addresses above, or start again with a config for the daemon:',
+    '',
+    `  ${program} sandbox --config-out config/sandbox-live.yaml`,
+  ]
+}
 
-function nextSteps(config: string, { isResumed }: SandboxReport): readonly string[] {
-  if (isResumed) return ['Next, in another terminal:', '', ...command('run', config)]
+type Typed = { readonly config: string; readonly program: string }
+
+function nextSteps({ isResumed }: SandboxReport, typed: Typed): readonly string[] {
+  if (isResumed) return ['Next, in another terminal:', '', ...command('run', typed)]
   const steps = [`gastank deposit ${DEPOSIT} --yes`, 'delegation set', 'run']
   return [
     'Next, in another terminal (the first two only for strategies that call contracts):',
     '',
-    ...steps.flatMap((step) => command(step, config)),
+    ...steps.flatMap((step) => command(step, typed)),
   ]
 }
 
 /** A command that can be copied; a long one is continued on a line of its own. */
-function command(words: string, config: string): readonly string[] {
-  const start = `  tranched ${words}`
+function command(words: string, { config, program }: Typed): readonly string[] {
+  const start = `  ${program} ${words}`
   const file = `--config ${shellWord(config)}`
   const whole = `${start} ${file}`
   return whole.length <= COLUMNS ? [whole] : [`${start} \\`, `    ${file}`]

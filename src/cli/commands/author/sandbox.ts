@@ -18,6 +18,7 @@ import { isUsed, lockDirectory } from '../../compose/state.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
 import type { SandboxData } from '../../json/author.ts'
 import { reportProblems } from '../../load.ts'
+import { programName } from '../../program-name.ts'
 import { partingText, sandboxReport, sandboxText } from './sandbox-report.ts'
 
 export type SandboxCommandOptions = {
@@ -99,7 +100,8 @@ async function serve(
     else {
       const isFresh = written !== undefined && former === undefined
       const obstacles = isFresh ? await obstaclesOf(options) : []
-      io.stdout.write(sandboxText(report, { workingDirectory: process.cwd(), obstacles }))
+      const program = programName(io, '.')
+      io.stdout.write(sandboxText(report, { workingDirectory: process.cwd(), obstacles, program }))
     }
     io.signalReady()
     await untilStopped(options.forMs, io)
