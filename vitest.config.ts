@@ -67,8 +67,8 @@ export default defineConfig({
     execArgv: ['--max-semi-space-size=64'],
     // Modules are loaded once a worker: nothing in src keeps state of its own, and loading took a fifth of the run.
     isolate: false,
-    // More than cores: the longest files mostly wait for chains, clocks and processes.
-    maxWorkers: 7,
+    // More than cores, as some files mostly wait; each more loads all modules once more, which costs what the waiting saves.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     testTimeout: 20_000,
     hookTimeout: 20_000,
