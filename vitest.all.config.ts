@@ -2,4 +2,4 @@ import { defineConfig } from 'vitest/config'
 import main from './vitest.config.ts'
 
 /** What `npm test` runs and what it leaves out, in one run: modules are loaded once, and there is one end to wait for. */
-export default defineConfig({ test: { ...main.test, exclude: [], maxWorkers: 5 } })
+export default defineConfig({ test: { ...main.test, exclude: [], maxWorkers: 7 } })

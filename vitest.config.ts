@@ -32,6 +32,7 @@ const LONGEST_FIRST = [
   'stack/package',
   'property/simulated-faults',
   'property/simulated-year',
+  'page/page-large',
   'e2e/reconciled',
   'e2e/aggregator-setup',
   'e2e/benchmarks',

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { badHours, liveYear } from '../support/worlds/year.ts'
 
 /** Of a year. `npm run worlds -- --kind year --seeds 1` lives through a whole one in a minute. */
-const DAYS = 60
+const DAYS = 30
 
-test('sixty days of six strategies with a few bad hours each day break no promise', async () => {
+test('thirty days of six strategies with a few bad hours each day break no promise', async () => {
   const { wrongs, tally } = await liveYear(1, DAYS)
   expect(wrongs).toEqual([])
   expect(tally.get('settlements')).toBeGreaterThan(200)
