@@ -204,11 +204,18 @@ test('the commands that are printed at the start work as they stand', async () =
   const running: Running = start(['sandbox', ...LEASH, '--http-port', '0', ...args], { cwd: dir })
   await running.sees(/tranched\.js run .*\n/)
   // How long a line gets depends on where the project lies, but for the name of its program.
-  const lines = running.output().replaceAll(/node \S+\.js/g, 'tranched').split('\n')
+  const lines = running
+    .output()
+    .replaceAll(/node \S+\.js/g, 'tranched')
+    .split('\n')
   expect(lines.filter((line) => line.length > 100)).toEqual([])
   // A command that is too long for a line goes on after a backslash: what a shell is given is both.
   const commands = running.output().match(/^ {2}node (?:.*\\\n)*.*$/gm) ?? []
-  expect(commands.map((line) => /\.js (\w+)/.exec(line)?.[1])).toEqual(['gastank', 'delegation', 'run'])
+  expect(commands.map((line) => /\.js (\w+)/.exec(line)?.[1])).toEqual([
+    'gastank',
+    'delegation',
+    'run',
+  ])
   for (const command of commands) {
     const leash = command.includes('.js run ') ? ' --for 1s' : ''
     // Rejects, with what was printed, where a command fails.
