@@ -21,8 +21,9 @@ import { Enrolment } from './enrolment.ts'
 import { createErrands } from './errands.ts'
 import { createFinalityWatch } from './finality.ts'
 import { keepGasTank } from './gas-tank.ts'
-import { type Agenda, createAgenda, type Triggered } from './tick.ts'
+import { type Agenda, createAgenda } from './tick.ts'
 import { createTokenWatch } from './token-watch.ts'
+import type { Triggered } from './trigger.ts'
 
 /** A context without what a running daemon alone can say: when it ends, and what it has seen of the service's list. */
 export type Foundations = Omit<

@@ -1,0 +1,76 @@
+import { strangerText } from '../domain/nearest.ts'
+import { staleHead } from '../domain/policy.ts'
+import type { SlotSeconds } from '../domain/schedule/schedule.ts'
+import { makesCalls } from '../domain/strategy.ts'
+import { haltedNow } from '../execute/close.ts'
+import type { OrderContext } from '../execute/context.ts'
+import type { Asking } from './asking.ts'
+import { headOf, headsOf } from './enrolment.ts'
+import { comparedHead, readMarket } from './market.ts'
+import type { Taken } from './slot.ts'
+import { isEntered, type Upcoming } from './upcoming.ts'
+import { marketOf, wantedBy } from './view.ts'
+
+export type Triggering = { readonly done: Promise<Triggered> }
+
+export type Triggered =
+  | (Taken & { readonly ok: true; readonly slotSeconds: SlotSeconds })
+  | { readonly ok: false; readonly detail: string }
+
+/** Opens a slot outside the schedule, by the market as it is now; see `Agenda.trigger`. */
+export async function trigger(
+  agenda: {
+    readonly context: OrderContext
+    readonly upcoming: Upcoming
+    readonly asking: Asking
+  },
+  name: string,
+): Promise<Triggering> {
+  const { context, upcoming, asking } = agenda
+  const refused = (detail: string): Triggering => ({ done: Promise.resolve({ ok: false, detail }) })
+  const { clock, journal } = context.ports
+  const strategy = upcoming.strategies.find((each) => each.name === name)
+  if (strategy === undefined) return refused(notEnabledText(context, upcoming, name))
+  const stopped = stoppedText(context, name)
+  if (stopped !== undefined) return refused(stopped)
+  const view = await readMarket(context, marketOf(wantedBy([strategy]), context.pricePath))
+  const calls = makesCalls(strategy) ? await comparedHead(context) : undefined
+  const head = headOf(headsOf(context, { swaps: view?.blockTimeSeconds, calls }), strategy)
+  if (context.closing.aborted) return refused('the daemon is stopping')
+  if (head === undefined) return refused('the market could not be read')
+  const nowMs = clock.now()
+  // By a clock that runs ahead it would use up every slot until then.
+  const stale = staleHead(nowMs, head)
+  if (stale !== undefined) return refused(stale)
+  const record = journal.state.strategies.get(name)
+  if (!isEntered(record, strategy))
+    return refused(`the slots of ${name} do not count yet: its clocks disagree`)
+  // The second after one that is accounted for, where both are this one.
+  const slotSeconds = Math.max(Math.floor(nowMs / 1000), record.lastSlotSeconds + 1)
+  const owedSlot = upcoming.nextOf(name)
+  const isAhead = slotSeconds * 1000 - nowMs > 1_000
+  const isOwed = owedSlot !== undefined && owedSlot <= slotSeconds
+  if (isAhead || isOwed || asking.has(name))
+    return refused(`${name} has a slot of its own at this very moment`)
+  const taken = asking.take({ context, strategy, slotSeconds, view, nowMs })
+  return { done: taken.then((slot) => ({ ok: true, slotSeconds, ...slot })) }
+}
+
+function notEnabledText({ ports }: OrderContext, { strategies }: Upcoming, name: string): string {
+  return ports.journal.state.strategies.has(name)
+    ? `no enabled strategy is called ${name}: its file is gone, or says enabled: false`
+    : strangerText(
+        name,
+        strategies.map((each) => each.name),
+      )
+}
+
+/** Why nothing would be decided: a pause or a halt, and what ends it. */
+function stoppedText(context: OrderContext, name: string): string | undefined {
+  const halted = haltedNow(context)
+  if (halted !== undefined)
+    return `everything is halted (${halted.detail}): \`tranched resume\` lifts it`
+  const paused = context.ports.journal.state.strategies.get(name)?.paused
+  if (paused === undefined) return undefined
+  return `${name} is paused (${paused.detail}): \`tranched resume ${name}\` ends it`
+}
