@@ -1,4 +1,4 @@
-import type { JournalView } from '../adapters/state/journal-file.ts'
+import type { JournalView } from '../adapters/state/journal-view.ts'
 import { findStateDir } from '../config/settings/find-state-dir.ts'
 import type { Problem } from '../config/yaml/problem.ts'
 import type { JournalRecord } from '../domain/book/journal.ts'

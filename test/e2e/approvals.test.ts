@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import type { ApprovalsListData } from '../../src/cli/json/account.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import type { Fill, JournalEvent, TransactionPurpose } from '../../src/domain/book/journal.ts'
 import { hasLiveAuthorization } from '../../src/domain/order.ts'
 import type { PermitRecord } from '../../src/domain/permit.ts'

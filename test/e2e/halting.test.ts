@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import { outputOf } from '../support/output-of.ts'
 import { type Ended, run } from '../support/process/cli.ts'
 import { collect, temporaryDirectory } from '../support/state/state-directory.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { encodeFunctionData, type Hex, type Log } from 'viem'
 import { parse, stringify } from 'yaml'
-import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import type { AmountData } from '../../src/cli/json/shapes.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { formatAmount } from '../../src/domain/units.ts'

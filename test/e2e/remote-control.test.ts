@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { readJournal } from '../../src/adapters/state/journal-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { type Running, run } from '../support/process/cli.ts'
 import { filesBelow, processList } from '../support/process/traces.ts'

@@ -7,7 +7,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exactParse, exactStringify } from '../../src/adapters/state/exact-json.ts'
 import { encodeRecords, GENESIS } from '../../src/adapters/state/journal-codec.ts'
-import { openJournal, readJournal } from '../../src/adapters/state/journal-file.ts'
+import { openJournal } from '../../src/adapters/state/journal-file.ts'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import {
   emptyState,
   imageOf,

@@ -12,7 +12,7 @@ import { createFile, ensureDirectory, removeLeftovers, truncateFile } from './du
 import { upgradeFormer } from './former-format.ts'
 import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
 import { decodeRecords, encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
-import { type MissingRecords, readRecords, segmentsSince } from './journal-reader.ts'
+import { readRecords, segmentsSince } from './journal-reader.ts'
 import { type Recovered, recover, requireSameAuthor, warningsOf } from './journal-recovery.ts'
 import { SEGMENT_BYTES, SegmentLog } from './segment-log.ts'
 import { listSegments, type Segment, segmentFile, withArchive } from './segments.ts'
@@ -152,42 +152,6 @@ function unprovenWarnings(
       (seq) =>
         `record ${seq}, up to which an anchor says that this state was signed with, is not in ${journal} (moved to an archive?): that it is the same is taken from the length of the journal alone`,
     )
-}
-
-/** A journal as it is on disk now, for commands that only look. */
-export type JournalView = FoundState & {
-  readonly warnings: readonly string[]
-  /** Those of an archive too, where one is named. Without `onMissing`, records that are in no file are a fault. */
-  records(
-    onMissing?: (missing: MissingRecords) => void,
-    archive?: string | undefined,
-  ): AsyncIterable<JournalRecord>
-}
-
-/**
- * Reads beside a running daemon: takes no lock, writes nothing, and needs no key: who wrote the records is not checked.
- * Throws StateCorruptError.
- */
-export async function readJournal(
-  dir: string,
-  positions?: readonly number[],
-): Promise<JournalView> {
-  const sight = await lookAt(dir)
-  const recovered = await recover(sight, { positions })
-  const { state, head, hashes, provenFrom, end } = recovered
-  const { segments, genesis: start } = sight
-  const { bytes = 0 } = end ?? {}
-  return {
-    state,
-    head,
-    hashes,
-    provenFrom,
-    warnings: warningsOf(sight, recovered),
-    async *records(onMissing, archive) {
-      const all = await withArchive(segments, archive)
-      yield* readRecords(all, { start, bytes, onMissing })
-    },
-  }
 }
 
 /** The file to write on, with nothing in it but complete appends. */

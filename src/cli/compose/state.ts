@@ -13,12 +13,11 @@ import {
 } from '../../adapters/state/halt-file.ts'
 import {
   type JournalOptions,
-  type JournalView,
   type OpenedJournal,
   openJournal,
-  readJournal,
 } from '../../adapters/state/journal-file.ts'
 import { severJournal } from '../../adapters/state/journal-recovery.ts'
+import { type JournalView, readJournal } from '../../adapters/state/journal-view.ts'
 import type { Standing } from '../../adapters/state/lock-claims.ts'
 import { holdsState } from '../../adapters/state/state-files.ts'
 import { acquireLock, type HeldLock, readLock } from '../../adapters/state/state-lock.ts'

@@ -1,5 +1,5 @@
 import type { EndedSlot } from '../../../adapters/page/sightings.ts'
-import type { JournalView } from '../../../adapters/state/journal-file.ts'
+import type { JournalView } from '../../../adapters/state/journal-view.ts'
 import type { Problem } from '../../../config/yaml/problem.ts'
 import { programKey, unsoldOf } from '../../../decide/twap.ts'
 import { DAY_MS, usedInWindow } from '../../../domain/book/limits.ts'

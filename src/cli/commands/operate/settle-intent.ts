@@ -1,4 +1,4 @@
-import type { JournalView } from '../../../adapters/state/journal-file.ts'
+import type { JournalView } from '../../../adapters/state/journal-view.ts'
 import type { CloseReason } from '../../../domain/book/journal.ts'
 import type { IntentId, Outcome } from '../../../domain/intent.ts'
 import { nearest } from '../../../domain/nearest.ts'

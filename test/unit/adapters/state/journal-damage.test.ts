@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { encodeRecords, GENESIS } from '../../../../src/adapters/state/journal-codec.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-file.ts'
+import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
 import { StateCorruptError } from '../../../../src/domain/errors.ts'
 import {
   BOUND,

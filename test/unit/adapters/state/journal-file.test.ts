@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openLogFile } from '../../../../src/adapters/state/group-commit.ts'
-import { readJournal } from '../../../../src/adapters/state/journal-file.ts'
+import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
 import { emptyState } from '../../../../src/domain/book/fields.ts'
 import type { Observation } from '../../../../src/domain/observation.ts'
 import {
