@@ -35,8 +35,8 @@ shift 3
 root=$place/root
 mkdir -p "$root"
 if [ -n "$upper" ]; then
-  mkdir -p "$place/work/$(basename "$upper")"
-  mount -t overlay -o "lowerdir=$layers,upperdir=$upper,workdir=$place/work/$(basename "$upper")" image "$root"
+  mkdir -p "$place/scratch/$(basename "$upper")"
+  mount -t overlay -o "lowerdir=$layers,upperdir=$upper,workdir=$place/scratch/$(basename "$upper")" image "$root"
 else
   mount -t overlay -o "ro,lowerdir=$layers" image "$root"
 fi
