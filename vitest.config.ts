@@ -23,6 +23,12 @@ export const LONG = [
   'test/unit/{adapters/page/page-large,cli/init/module-types,sandbox/sandbox-contracts}.test.ts',
 ]
 
+/**
+ * For runs of the long stories: many of them mostly wait. What keeps a test that hangs from hanging for ever is wide there,
+ * as one that counts for two seconds alone was seen to take twenty beside six others.
+ */
+export const SIDE_BY_SIDE = { maxWorkers: 7, testTimeout: 60_000, hookTimeout: 60_000 }
+
 /** What takes longest begins first: what begins last must not be what the run then waits for. */
 const LONGEST_FIRST = [
   'stack/pm2',
