@@ -28,11 +28,39 @@ const DAY = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z?)?$/
 export function since(text: string): number {
   const ago = durationMs(text)
   if (ago !== undefined) return Date.now() - ago
-  const utc = text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
-  const atMs = DAY.test(text) ? Date.parse(utc) : Number.NaN
+  const atMs = momentMs(text)
   if (Number.isNaN(atMs))
     throw wrong('this is neither a day nor a duration', 'a day such as 2026-01-31, or 30d')
   return atMs
+}
+
+/** Epoch ms of a day or a moment, both UTC. */
+export function moment(text: string): number {
+  const atMs = momentMs(text)
+  if (Number.isNaN(atMs))
+    throw wrong('this is no day', 'a day such as 2025-01-01, or 2025-01-01T09:30')
+  return atMs
+}
+
+function momentMs(text: string): number {
+  const utc = text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
+  return DAY.test(text) ? Date.parse(utc) : Number.NaN
+}
+
+const NUMBER = /^\d+(?:\.\d+)?$/
+
+/** A share in percent, with the sign or without: from 0 on. */
+export function percentage(text: string): number {
+  const number = text.replace(/%$/, '')
+  if (!NUMBER.test(number)) throw wrong('this is no share', 'a percentage such as 0.5%')
+  return Number.parseFloat(number)
+}
+
+/** Basis points: from 0 to 10,000, with two places. */
+export function points(text: string): number {
+  const number = NUMBER.test(text) ? Number.parseFloat(text) : Number.NaN
+  if (!(number <= 10_000)) throw wrong('these are no basis points', 'a number from 0 to 10000')
+  return number
 }
 
 /** Worded as what is wrong in a file is. */

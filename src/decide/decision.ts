@@ -53,6 +53,8 @@ export type Skip = {
   readonly memory?: StrategyMemory
   /** Of a slot that a cap keeps from trading, the cap. */
   readonly hit?: LimitHit
+  /** Of a cooldown, when it is over, epoch ms. */
+  readonly freesAtMs?: number
 }
 
 /** Where a view keeps what is available of an asset. */

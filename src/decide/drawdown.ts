@@ -45,6 +45,12 @@ export function drawdownOf(
   return { tag: 'tripped', detail }
 }
 
+/** The highest value that is remembered, in base units of what it is valued in; undefined where there is none. */
+export function peakIn(memory: StrategyMemory): bigint | undefined {
+  const peak = memory[PEAK]
+  return peak === undefined ? undefined : BigInt(peak)
+}
+
 function keeping(peak: string | undefined, since: string): StrategyMemory {
   return peak === undefined ? {} : { [PEAK]: peak, [SINCE]: since }
 }

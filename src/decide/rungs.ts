@@ -21,7 +21,7 @@ export type Watched = {
 }
 
 /** Which way a rung looks: `up` fires when the price has risen to its level, `down` when it has fallen to it. */
-type Direction = 'up' | 'down'
+export type Direction = 'up' | 'down'
 
 /** Every rung against a price, as base units of the watched quote per base unit of the watched base. */
 export function watchRungs(
@@ -171,7 +171,7 @@ function triggerNow({ trigger }: Rung, entry: Purchase | undefined): TriggerNow 
 }
 
 /** A trailing stop that sells what is watched follows its highest price down; one that buys it its lowest up. */
-function directionOf({ sell, watch }: ThresholdStrategy, { trigger }: Rung): Direction {
+export function directionOf({ sell, watch }: ThresholdStrategy, { trigger }: Rung): Direction {
   if (trigger.type === 'above' || trigger.type === 'gain') return 'up'
   if (trigger.type === 'below' || trigger.type === 'loss') return 'down'
   return sell.token.address === watch.base.address ? 'down' : 'up'

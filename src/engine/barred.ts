@@ -38,9 +38,10 @@ function crowded({ state, strategy, account }: Question): Skip | undefined {
 
 function cooling({ state, strategy, account, nowMs }: Question): Skip | undefined {
   const own = coolsForMs(strategy.limits.cooldownMs, nowMs, () => lastStartMs(state, strategy.name))
-  if (own > 0) return skip('cooldown', freeAgain(own))
+  if (own > 0) return { ...skip('cooldown', freeAgain(own)), freesAtMs: nowMs + own }
   const all = coolsForMs(account.cooldownMs, nowMs, () => lastStartMs(state, undefined))
-  return all > 0 ? skip('account-cooldown', freeAgain(all)) : undefined
+  if (all <= 0) return undefined
+  return { ...skip('account-cooldown', freeAgain(all)), freesAtMs: nowMs + all }
 }
 
 /** What is left of a cooldown; nothing of one that is not set, wherever the clock stands. */

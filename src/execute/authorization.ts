@@ -4,7 +4,7 @@ import type { OpenIntent } from '../domain/book/state.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import type { BaseUnits } from '../domain/units.ts'
 import type { Sight } from '../ports.ts'
-import { type Closing, capped, strategyRemoved } from './close.ts'
+import { type Closing, type ClosingContext, capped, strategyRemoved } from './close.ts'
 import type { OrderContext } from './context.ts'
 import type { Doubted } from './doubt.ts'
 
@@ -30,7 +30,7 @@ export type SubmitReply =
 
 /** The cap that an order would pass if it took `amount` (base units of what the intent spends). */
 export function capHit(
-  context: OrderContext,
+  context: ClosingContext,
   { intent }: OpenIntent,
   { amount, nowMs }: { readonly amount: BaseUnits; readonly nowMs: number },
 ): Closing | undefined {

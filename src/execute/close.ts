@@ -11,7 +11,7 @@ import {
   type SkipReason,
 } from '../domain/reason.ts'
 import { wordText } from '../domain/word.ts'
-import type { Signature } from '../ports.ts'
+import type { Ports, Signature } from '../ports.ts'
 import { CHANGED_TERMS, isByTerms } from './authority/terms.ts'
 import type { OrderContext, SendingContext } from './context.ts'
 import { stopsAfter } from './streak.ts'
@@ -76,6 +76,15 @@ export function settledEnd({ settled }: OpenIntent): Closing | undefined {
   return settled && failure('settled', `an operator says: ${wordText(settled)}`)
 }
 
+/** What says whether an attempt may begin. */
+export type StartContext = Pick<OrderContext, 'strategies' | 'policy'> & {
+  readonly ports: {
+    readonly clock: Pick<Ports['clock'], 'now'>
+    readonly journal: Pick<Ports['journal'], 'state'>
+    readonly modules: Pick<Ports['modules'], 'versionOf'>
+  }
+}
+
 const UNPROVEN = 'its nonce was used, and what used it did not fill it'
 
 const IN_LOSS = 'it was open when a loss was accepted: what is lost may have executed it'
@@ -85,7 +94,7 @@ const IN_LOSS = 'it was open when a loss was accepted: what is lost may have exe
  * waits for anything, and around the record that a signature needs. A pause bars it as it bars a slot: what is signed goes
  * on, what is not never is. What bars it outside of the books, the signer asks when the record is on disk.
  */
-export function mayNotStart(context: OrderContext, open: OpenIntent): Closing | undefined {
+export function mayNotStart(context: StartContext, open: OpenIntent): Closing | undefined {
   const { intent } = open
   if (open.reopened)
     return open.died === 'cancelled'
@@ -127,18 +136,31 @@ export type End = {
 export async function closeIntent(
   context: OrderContext,
   open: OpenIntent,
-  { outcome, reason, detail }: End,
+  end: End,
 ): Promise<void> {
+  await context.ports.journal.append(...endOf(context, open, end))
+}
+
+/** What the books of a closing intent are made of. */
+export type ClosingContext = Pick<OrderContext, 'strategies' | 'account'> & {
+  readonly ports: { readonly journal: Pick<Ports['journal'], 'state'> }
+}
+
+/** What is journaled of the end of an intent, and of its slot with the last of it. */
+export function endOf(
+  context: ClosingContext,
+  open: OpenIntent,
+  { outcome, reason, detail }: End,
+): readonly JournalEvent[] {
   const { id: intentId } = open.intent
   const closed: JournalEvent = { type: 'intent-closed', intentId, outcome, reason, detail }
-  const slot = isLastOfSlot(context, open)
-    ? slotEnds(context, open, { outcome, reason, detail })
-    : []
-  await context.ports.journal.append(closed, ...slot)
+  return isLastOfSlot(context, open)
+    ? [closed, ...slotEnds(context, open, { outcome, reason, detail })]
+    : [closed]
 }
 
 /** The slot ends as the worst of its intents did, and may stop its strategy, or everything. */
-function slotEnds(context: OrderContext, { intent }: OpenIntent, end: End): JournalEvent[] {
+function slotEnds(context: ClosingContext, { intent }: OpenIntent, end: End): JournalEvent[] {
   const { strategies, account, ports } = context
   const { state } = ports.journal
   const { strategy, slotSeconds } = intent
@@ -150,7 +172,7 @@ function slotEnds(context: OrderContext, { intent }: OpenIntent, end: End): Jour
   return [{ type: 'slot-closed', strategy, slotSeconds, ...worst }, ...stops]
 }
 
-function isLastOfSlot(context: OrderContext, open: OpenIntent): boolean {
+function isLastOfSlot(context: ClosingContext, open: OpenIntent): boolean {
   for (const other of context.ports.journal.state.intents.values()) {
     if (other === open) continue
     const { strategy, slotSeconds } = other.intent

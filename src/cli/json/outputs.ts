@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import * as account from './account.ts'
 import * as author from './author.ts'
+import * as played from './backtest-report.ts'
 import * as look from './look.ts'
 import * as money from './money.ts'
 import * as operate from './operate.ts'
@@ -56,6 +57,7 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
   why: prints(look.why),
   report: prints(money.report),
   export: prints(money.entry, { lines: true, note: LINES }),
+  backtest: prints(played.backtestReport),
   init: prints(author.init),
   sandbox: prints(author.sandbox, { note: IS_FIRST }),
   'wallet new': withFailure(account.wallet),

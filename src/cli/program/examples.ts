@@ -45,6 +45,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tranched export > trades.csv',
     'tranched export --format koinly --since 2026-01-01 > koinly.csv',
   ],
+  backtest: [
+    'tranched backtest --from 2025-01-01 --to 2026-01-01 --balance USDC=1000 --prices prices',
+    'tranched backtest weekly-eth --from 2025-01-01 --balance USDC=1000 --market 7 --spread 15 --latency 30s',
+    "tranched backtest ladder --from 2025-01-01 --balance USDC=1000 --market 7 --expect 'drawdown<30%' --expect 'skipped<5%'",
+  ],
   init: [
     'tranched init my-trades',
     'tranched init my-trades --kinds dca,threshold --mode dry-run --yes',

@@ -3,6 +3,7 @@ import { flagError } from '../flag-errors.ts'
 import { VERSION_TEXT } from '../version.ts'
 import { addAccounts } from './account.ts'
 import { addAuthoring } from './author.ts'
+import { addBacktest } from './backtest.ts'
 import { addCompletion } from './completion.ts'
 import { addExamples } from './examples.ts'
 import { addLooking } from './look.ts'
@@ -25,6 +26,7 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
   addOperating(program)
   addLooking(program)
   addMoney(program)
+  addBacktest(program)
   addAuthoring(program)
   addAccounts(program)
   addState(program)

@@ -30,7 +30,8 @@ export function nearestMatch(
   return time === undefined ? undefined : otherDay * DAY_SECONDS + time
 }
 
-function matchesDay(pattern: CronPattern, day: number): boolean {
+/** Whether a day (days since the epoch, on the wall) is one of the pattern's. */
+export function matchesDay(pattern: CronPattern, day: number): boolean {
   const date = civilDate(day)
   if (!pattern.months.includes(date.month)) return false
   const inMonth = pattern.daysOfMonth.includes(date.day)

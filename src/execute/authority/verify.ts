@@ -49,6 +49,12 @@ class Refused extends Error {
   }
 }
 
+/** What a failed check says; anything else is thrown on. */
+function refusalIn(error: unknown): Extract<Verdict, { ok: false }> {
+  if (error instanceof Refused) return { ok: false, reason: error.reason, detail: error.message }
+  throw error
+}
+
 function check(condition: boolean, reason: RefusalReason, detail: string): void {
   if (!condition) throw new Refused(reason, detail)
 }
@@ -72,8 +78,7 @@ export function verify(input: VerifyInput): Verdict {
     )
     return { ok: true, permit, digest }
   } catch (error) {
-    if (error instanceof Refused) return { ok: false, reason: error.reason, detail: error.message }
-    throw error
+    return refusalIn(error)
   }
 }
 
@@ -169,8 +174,26 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
   )
 }
 
+/** What the price of a quote is judged by. */
+export type PriceInput = Pick<VerifyInput, 'intent' | 'view' | 'path' | 'maxDeviationBps'> & {
+  readonly quote: Pick<Quote, 'sellAmount' | 'buyAmount'>
+}
+
+/** Why a quote's price is not accepted, of a permit for `amount`; undefined where it is. */
+export function priceRefusal(
+  input: PriceInput,
+  amount: BaseUnits,
+): Extract<Verdict, { ok: false }> | undefined {
+  try {
+    checkPrice(input, { amount })
+    return undefined
+  } catch (error) {
+    return refusalIn(error)
+  }
+}
+
 /** The quote against an independent feed, in both directions, and against the strategy's own bounds. */
-function checkPrice(input: VerifyInput, permit: Permit): void {
+function checkPrice(input: PriceInput, permit: Pick<Permit, 'amount'>): void {
   const { intent, quote } = input
   if (intent.priceCheck === 'feed') checkAgainstFeed(input)
   // Of an exact output the service may name more than it promises: what was asked for is what counts.
@@ -190,7 +213,7 @@ function checkPrice(input: VerifyInput, permit: Permit): void {
   )
 }
 
-function checkAgainstFeed(input: VerifyInput): void {
+function checkAgainstFeed(input: PriceInput): void {
   const { intent, path, view } = input
   const accepted = acceptPath(path, view.readings, view.blockTimeSeconds)
   if (!accepted.ok)
@@ -204,7 +227,7 @@ function checkAgainstFeed(input: VerifyInput): void {
 }
 
 /** Exact input: what the whole decided amount should bring at the feed's price, whatever part the quote takes. */
-function checkSellPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): void {
+function checkSellPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void {
   const fairOut = mulDivDown(amount, fair.den, fair.num)
   const { buyAmount } = input.quote
   const { token } = input.intent.buy
@@ -217,7 +240,7 @@ function checkSellPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): voi
 }
 
 /** Exact output: the permit's amount is the most that may be paid, so slippage widens the band on this side. */
-function checkBuyPrice(input: VerifyInput, fair: Ratio, amount: BaseUnits): void {
+function checkBuyPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void {
   const fairIn = mulDivUp(amount, fair.num, fair.den)
   const band = BigInt(input.maxDeviationBps + input.intent.slippageBps)
   const { sellAmount } = input.quote

@@ -11,7 +11,7 @@ import { type Closing, skipped } from '../close.ts'
  */
 export function tooCostly(
   intent: SwapIntent,
-  quote: Quote,
+  quote: Pick<Quote, 'sellAmount' | 'buyAmount'>,
   market: { readonly view: ChainView; readonly path: PricePath | undefined },
 ): Closing | undefined {
   const { maxCostBps } = intent

@@ -62,7 +62,7 @@ test('a time at a whole minute has its seconds all the same, without which no re
 })
 
 /** Numbers that are no counts have their unit in their name; epoch seconds are the name of a slot, beside its time. */
-const UNITS = /(Seconds|Ms|Bps|Bytes|Id|PerDay)$/
+const UNITS = /(Seconds|Ms|Bps|[Pp]ercent|Bytes|Id|PerDay)$/
 
 test('what may be a fraction or negative says in its name in what it is', () => {
   for (const { path, name, schema } of FIELDS) {

@@ -1,0 +1,78 @@
+import type { DrawdownResult } from './result.ts'
+
+/** Values over time, as doubles; undefined where something had no price. */
+export type Curve = readonly (number | undefined)[]
+
+export function instant(seconds: number): string {
+  return new Date(seconds * 1000).toISOString()
+}
+
+/** The deepest fall from the highest value before it, at the times of `atSeconds`. */
+export function drawdownOf(values: Curve, atSeconds: readonly number[]): DrawdownResult {
+  let peak = 0
+  let peakAt = 0
+  let worst = { share: 0, peak: 0, peakAt: 0, at: 0 }
+  for (const [index, value] of values.entries()) {
+    const at = atSeconds[index] ?? 0
+    if (value === undefined) continue
+    if (value >= peak) {
+      peak = value
+      peakAt = at
+    } else if (1 - value / peak > worst.share) worst = { share: 1 - value / peak, peak, peakAt, at }
+  }
+  if (worst.share === 0)
+    return { percent: 0, fromAt: null, deepestAt: null, recoveredAt: null, seconds: 0 }
+  const back = values.findIndex(
+    (value, index) =>
+      value !== undefined && value >= worst.peak && (atSeconds[index] ?? 0) > worst.at,
+  )
+  const endAt = atSeconds[back < 0 ? atSeconds.length - 1 : back] ?? worst.at
+  return {
+    percent: percent(worst.share),
+    fromAt: instant(worst.peakAt),
+    deepestAt: instant(worst.at),
+    recoveredAt: back < 0 ? null : instant(endAt),
+    seconds: endAt - worst.peakAt,
+  }
+}
+
+/** How far each value lies below the highest before it, in percent. */
+export function fallsOf(values: Curve): Curve {
+  let peak = 0
+  return values.map((value) => {
+    if (value === undefined) return undefined
+    peak = Math.max(peak, value)
+    return peak === 0 ? 0 : percent(1 - value / peak)
+  })
+}
+
+/** A share as percent, to the hundredth of a basis point. */
+export function percent(share: number): number {
+  return rounded(share * 100, 4)
+}
+
+export function rounded(value: number, places: number): number {
+  const scale = 10 ** places
+  return Math.round(value * scale) / scale
+}
+
+/** Ten significant digits: as much as a chart or a person can use. */
+export function brief(value: number): number {
+  return Number.parseFloat(value.toPrecision(10))
+}
+
+/** Indexes of at most `most` of `count` points: the first, the last, and those between as evenly as whole steps allow. */
+export function thinned(count: number, most: number): readonly number[] {
+  if (count <= most) return Array.from({ length: count }, (_, index) => index)
+  const step = (count - 1) / (most - 1)
+  return Array.from({ length: most }, (_, index) => Math.round(index * step))
+}
+
+/** The same as decimal text, for prices. */
+export function decimal(value: number): string {
+  if (!Number.isFinite(value)) return '0'
+  const [digits = '', power = '0'] = value.toExponential(9).split('e')
+  const places = Math.max(0, 9 - Number.parseInt(power, 10))
+  const text = Number.parseFloat(`${digits}e${power}`).toFixed(Math.min(places, 100))
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+}

@@ -1,0 +1,297 @@
+import { usedInWindow, WINDOWS } from '../../domain/book/limits.ts'
+import type { Walked } from '../../domain/schedule/slot-walk.ts'
+import { assetsOf, type Strategy } from '../../domain/strategy.ts'
+import { type Asset, ETHER, NATIVE_TOKEN, type Token } from '../../domain/token.ts'
+import type { Address } from '../../domain/units.ts'
+import type { Filled } from '../desk.ts'
+import { PPM } from '../model.ts'
+import type { Ears } from '../play.ts'
+import type { World, WorldInput } from '../world.ts'
+
+/** Rows of one run that are kept, so that no length of time takes more memory. */
+const ROWS_MAX = 20_000
+const FILLS_MAX = 20_000
+
+/** Slots of a strategy that ended alike, one after the other. */
+export type SlotRow = {
+  readonly strategy: string
+  readonly outcome: string
+  readonly reason: string
+  readonly detail: string | undefined
+  readonly fromSeconds: number
+  untilSeconds: number
+  count: number
+}
+
+/** What a strategy has sold of one token for another. */
+export type Trades = {
+  readonly sell: Asset
+  readonly buy: Asset
+  sold: bigint
+  bought: bigint
+  fills: number
+}
+
+/** Of one strategy, base units and counts. */
+export type StrategyTally = {
+  readonly strategy: Strategy
+  /** By outcome and reason. */
+  readonly outcomes: Map<string, { outcome: string; reason: string; count: number }>
+  readonly trades: Map<string, Trades>
+  calls: number
+  stopped: string | undefined
+  lastRow: SlotRow | undefined
+}
+
+/** What was true at one moment, for curves: doubles, in whole tokens. */
+export type Samples = {
+  readonly atSeconds: number[]
+  /** Base units of the value token; undefined where something has no price. */
+  readonly values: (bigint | undefined)[]
+  /** By token, what one is worth. */
+  readonly worths: ReadonlyMap<Address, (number | undefined)[]>
+  readonly holdings: ReadonlyMap<Address, number[]>
+  /** How full caps are; 1 is full. */
+  readonly caps: ReadonlyMap<string, number[]>
+  /** Slots skipped by reason since the sample before. */
+  readonly skips: Map<string, number[]>
+}
+
+/** Base units of the value token, but for gas and charges, which are wei. */
+export type CostTally = {
+  spread: bigint
+  fee: bigint
+  impact: bigint
+  gasWei: bigint
+  callsWei: bigint
+}
+
+type CapWatch = { readonly name: string; usedShare(world: World): number }
+
+/** Collects what a run comes to. Its memory does not grow with the number of prices. */
+export class Tally implements Ears {
+  readonly strategies: ReadonlyMap<string, StrategyTally>
+  readonly rows: SlotRow[] = []
+  rowsLeftOut = 0
+  readonly fills: Filled[] = []
+  fillsLeftOut = 0
+  readonly samples: Samples
+  readonly costs: CostTally = { spread: 0n, fee: 0n, impact: 0n, gasWei: 0n, callsWei: 0n }
+  /** Value of all that was sold. */
+  turnover = 0n
+  /** All that may be held: what is traded, what there was at the beginning, and the chain's own coin. */
+  readonly tokens: readonly Token[]
+  readonly #world: () => World
+  readonly #input: WorldInput
+  readonly #caps: readonly CapWatch[]
+  readonly #skips = new Map<string, number>()
+
+  constructor(input: WorldInput, tokens: readonly Token[], world: () => World) {
+    this.#input = input
+    this.#world = world
+    this.tokens = tokens
+    this.strategies = new Map(input.strategies.map((each) => [each.name, emptyTally(each)]))
+    this.#caps = capsOf(input)
+    this.samples = {
+      atSeconds: [],
+      values: [],
+      worths: new Map(tokens.map(({ address }) => [address, []])),
+      holdings: new Map(tokens.map(({ address }) => [address, []])),
+      caps: new Map(this.#caps.map(({ name }) => [name, []])),
+      skips: new Map(),
+    }
+  }
+
+  opened(): void {
+    // A slot counts once its last order is done.
+  }
+
+  skipped(
+    { name }: Strategy,
+    { count, first, last }: Walked,
+    { reason, detail }: { readonly reason: string; readonly detail: string },
+  ): void {
+    this.#skips.set(reason, (this.#skips.get(reason) ?? 0) + count)
+    this.#note(name, { outcome: 'skipped', reason, detail, first, last, count })
+  }
+
+  missed(
+    { name }: Strategy,
+    run: { firstSeconds: number; lastSeconds: number; count: number | undefined },
+  ): void {
+    const { firstSeconds: first, lastSeconds: last, count = 0 } = run
+    this.#note(name, { outcome: 'missed', reason: 'missed', detail: undefined, first, last, count })
+  }
+
+  closed(slot: Parameters<Ears['closed']>[0]): void {
+    const { strategy, slotSeconds, outcome, reason, detail } = slot
+    this.#note(strategy, {
+      ...{ outcome, reason, detail },
+      ...{ first: slotSeconds, last: slotSeconds, count: 1 },
+    })
+  }
+
+  paused(event: Parameters<Ears['paused']>[0]): void {
+    if (event.type === 'halted')
+      for (const tally of this.strategies.values()) tally.stopped ??= `halted: ${event.detail}`
+    else {
+      const tally = this.strategies.get(event.strategy)
+      if (tally !== undefined) tally.stopped ??= `paused: ${event.detail}`
+    }
+  }
+
+  filled(fill: Filled): void {
+    const { intent, paid, received, price, costs } = fill
+    const { sell, buy, strategy } = intent
+    const key = `${nameOf(sell)} ${nameOf(buy)}`
+    const trades = this.strategies.get(strategy)?.trades
+    const known = trades?.get(key) ?? { sell, buy, sold: 0n, bought: 0n, fills: 0 }
+    known.sold += paid
+    known.bought += received
+    known.fills += 1
+    trades?.set(key, known)
+    const world = this.#world()
+    // What was paid, and of an exact output what it would have been worth, is what costs are parts of.
+    const value = world.worth(sell.token, paid) ?? 0n
+    this.turnover += value
+    this.costs.spread += (value * costs.spreadPpm) / PPM
+    this.costs.fee += (value * costs.feePpm) / PPM
+    this.costs.impact += (value * costs.impactPpm) / PPM
+    if (this.fills.length < FILLS_MAX) this.fills.push({ ...fill, price })
+    else this.fillsLeftOut += 1
+  }
+
+  called({ strategy, charged }: { readonly strategy: string; readonly charged: bigint }): void {
+    const tally = this.strategies.get(strategy)
+    if (tally !== undefined) tally.calls += 1
+    this.costs.callsWei += charged
+  }
+
+  gas(wei: bigint): void {
+    this.costs.gasWei += wei
+  }
+
+  sample(world: World): void {
+    const { samples } = this
+    const atSeconds = world.nowSeconds
+    // The end may fall on a sample.
+    if (samples.atSeconds.at(-1) === atSeconds) this.#forgetLast()
+    samples.atSeconds.push(atSeconds)
+    let value: bigint | undefined = 0n
+    for (const token of this.tokens) {
+      const { address, decimals } = token
+      const held = world.wallet.of(address)
+      samples.holdings.get(address)?.push(Number(held) / 10 ** decimals)
+      samples.worths.get(address)?.push(worthOf(world, token))
+      const worth = held === 0n ? 0n : world.worth(pricedAs(token, this.#input), held)
+      value = worth === undefined || value === undefined ? undefined : value + worth
+    }
+    samples.values.push(value)
+    for (const { name, usedShare } of this.#caps) samples.caps.get(name)?.push(usedShare(world))
+    this.#sampleSkips()
+  }
+
+  #sampleSkips(): void {
+    const { skips, atSeconds } = this.samples
+    for (const reason of this.#skips.keys())
+      if (!skips.has(reason)) skips.set(reason, new Array(atSeconds.length - 1).fill(0))
+    for (const [reason, counts] of skips) counts.push(this.#skips.get(reason) ?? 0)
+    this.#skips.clear()
+  }
+
+  #forgetLast(): void {
+    const { samples } = this
+    const lists = [samples.worths, samples.holdings, samples.caps].flatMap((map): unknown[][] => [
+      ...map.values(),
+    ])
+    for (const list of [samples.atSeconds, samples.values, ...lists]) list.pop()
+    for (const [reason, counts] of samples.skips)
+      this.#skips.set(reason, (this.#skips.get(reason) ?? 0) + (counts.pop() ?? 0))
+  }
+
+  #note(strategy: string, ended: Pick<SlotRow, 'outcome' | 'reason' | 'detail'> & Walked): void {
+    const tally = this.strategies.get(strategy)
+    if (tally === undefined) return
+    const { outcome, reason, detail, count, first, last } = ended
+    const key = `${outcome} ${reason}`
+    const known = tally.outcomes.get(key)
+    if (known === undefined) tally.outcomes.set(key, { outcome, reason, count })
+    else known.count += count
+    const row = tally.lastRow
+    if (row?.outcome === outcome && row.reason === reason && outcome !== 'filled') {
+      row.untilSeconds = last
+      row.count += count
+      return
+    }
+    const fresh: SlotRow = {
+      ...{ strategy, outcome, reason, detail, count },
+      ...{ fromSeconds: first, untilSeconds: last },
+    }
+    tally.lastRow = fresh
+    if (this.rows.length < ROWS_MAX) this.rows.push(fresh)
+    else this.rowsLeftOut += 1
+  }
+}
+
+function emptyTally(strategy: Strategy): StrategyTally {
+  return {
+    strategy,
+    outcomes: new Map(),
+    trades: new Map(),
+    calls: 0,
+    stopped: undefined,
+    lastRow: undefined,
+  }
+}
+
+export function nameOf({ token, native }: Asset): string {
+  return native ? ETHER.symbol : token.symbol
+}
+
+/** The chain's own coin is worth what it is wrapped into. */
+function pricedAs(token: Token, { strategies, feeds }: WorldInput): Token {
+  if (token.address !== NATIVE_TOKEN) return token
+  const wrapped = strategies.flatMap(assetsOf).find(({ native }) => native)?.token
+  if (wrapped !== undefined) return wrapped
+  for (const { base, quote } of feeds.values())
+    for (const each of [base, quote]) if (each.symbol === 'WETH') return each
+  return token
+}
+
+/** Whole value tokens for one whole token. */
+function worthOf(world: World, token: Token): number | undefined {
+  const { valueToken, pricePath } = world.input
+  if (valueToken === undefined) return undefined
+  const priced = pricedAs(token, world.input)
+  return world.board.worth(pricePath(valueToken, priced), priced, valueToken)
+}
+
+/** Caps by window, of strategies and of the account, for as many as a chart can show. */
+const CAPS_MAX = 8
+
+function capsOf({ strategies, account }: WorldInput): readonly CapWatch[] {
+  const owners = [
+    ...strategies.map(({ name, limits }) => ({ name: `${name} `, strategy: name, caps: limits })),
+    { name: '', strategy: undefined, caps: account },
+  ]
+  const watches = owners.flatMap(({ name, strategy, caps }) =>
+    WINDOWS.flatMap((window) =>
+      [...caps[window.cap]].map(
+        ([token, cap]): CapWatch => ({
+          name: `${name}${window.cap} ${symbolOf(token, strategies)}`,
+          usedShare({ state, nowMs }) {
+            const used = usedInWindow(state, { token, strategy }, nowMs - window.ms)
+            return cap === 0n ? 1 : Number(used) / Number(cap)
+          },
+        }),
+      ),
+    ),
+  )
+  return watches.slice(0, CAPS_MAX)
+}
+
+function symbolOf(address: Address, strategies: readonly Strategy[]): string {
+  if (address === NATIVE_TOKEN) return ETHER.symbol
+  const found = strategies.flatMap(assetsOf).find(({ token }) => token.address === address)
+  return found?.token.symbol ?? address
+}

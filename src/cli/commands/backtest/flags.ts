@@ -1,0 +1,144 @@
+import type { FillModel } from '../../../backtest/model.ts'
+import { type Expectation, parseExpectation } from '../../../backtest/report/expect.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { ETHER, type Token } from '../../../domain/token.ts'
+import { type Address, parseAmount } from '../../../domain/units.ts'
+import type { ConfigOptions } from '../../load.ts'
+
+/** What is typed behind `tranched backtest`, as far as words can be judged without the config. */
+export type BacktestOptions = ConfigOptions & {
+  /** Epoch ms. */
+  readonly from?: number
+  readonly to?: number
+  readonly balance?: readonly string[]
+  readonly prices?: string
+  readonly market?: string
+  readonly volatility?: number
+  readonly start?: readonly string[]
+  readonly model?: 'default' | 'from-journal'
+  /** Basis points. */
+  readonly spread?: number
+  readonly fee?: number
+  readonly depth?: string
+  /** Percent. */
+  readonly failureRate?: number
+  /** Milliseconds from the signature to the fill. */
+  readonly latency?: number
+  readonly wrapGas?: string
+  readonly callCharge?: string
+  readonly gasTank?: string
+  readonly seed?: string
+  readonly html?: string
+  readonly vary?: boolean
+  readonly expect?: readonly string[]
+}
+
+/** A flag that cannot be taken, in words for a person. */
+export class FlagFault extends Error {
+  constructor(flag: string, message: string, expected: string) {
+    super(`--${flag}: ${message}\n  expected: ${expected}`)
+  }
+}
+
+const NAMED = /^([^=\s]+)=(\S+)$/
+
+/** `USDC=1000`, once for each token. Base units; the chain's own coin as ETH. */
+export function balancesOf(
+  texts: readonly string[],
+  { tokens, paper, gasless }: Pick<Settings, 'tokens' | 'paper' | 'gasless'>,
+): ReadonlyMap<Address, bigint> {
+  if (texts.length === 0 && paper !== undefined) return paper
+  const known = [...tokens.values()].filter(({ chain }) => chain === gasless.chain).concat(ETHER)
+  if (texts.length === 0)
+    throw new FlagFault(
+      'balance',
+      'what the wallet holds at the beginning is not said',
+      `an amount for each token, such as --balance ${exampleOf(known)}=1000`,
+    )
+  const balances = new Map<Address, bigint>()
+  for (const text of texts) {
+    const [, symbol = '', amount = ''] = NAMED.exec(text) ?? []
+    const token = known.find((each) => each.symbol === symbol)
+    if (symbol === '')
+      throw new FlagFault(
+        'balance',
+        `\`${text}\` is no balance`,
+        `such as ${exampleOf(known)}=1000`,
+      )
+    if (token === undefined)
+      throw new FlagFault(
+        'balance',
+        `the config has no token ${symbol}`,
+        `one of ${known.map((each) => each.symbol).join(', ')}`,
+      )
+    const { address } = token
+    if (balances.has(address))
+      throw new FlagFault('balance', `${symbol} is given twice`, 'each token once')
+    balances.set(address, amountOf('balance', amount, token))
+  }
+  return balances
+}
+
+function exampleOf(tokens: readonly Token[]): string {
+  return (tokens.find(({ symbol }) => symbol.startsWith('USD')) ?? tokens[0] ?? ETHER).symbol
+}
+
+function amountOf(flag: string, text: string, { decimals, symbol }: Token): bigint {
+  const amount = parseAmount(text, decimals)
+  if (amount === undefined)
+    throw new FlagFault(
+      flag,
+      `\`${text}\` is no amount of ${symbol}`,
+      `a decimal number with at most ${decimals} places`,
+    )
+  return amount
+}
+
+/** The model as flags change it, and whether they do. */
+export function modelOf(
+  options: BacktestOptions,
+  { base, valueToken }: { readonly base: FillModel; readonly valueToken: Token | undefined },
+): { readonly model: FillModel; readonly isChanged: boolean } {
+  const { spread, fee, depth, failureRate, latency, wrapGas, callCharge, gasTank, seed } = options
+  const changes: Partial<FillModel> = {
+    ...(spread === undefined ? {} : { spreadPpm: Math.round(spread * 100) }),
+    ...(fee === undefined ? {} : { feePpm: Math.round(fee * 100) }),
+    ...(depth === undefined ? {} : { depth: depthOf(depth, valueToken) }),
+    ...(failureRate === undefined ? {} : { failurePpm: Math.round(failureRate * 10_000) }),
+    ...(latency === undefined ? {} : { fillSeconds: Math.round(latency / 1000) }),
+    ...(wrapGas === undefined ? {} : { wrapWei: amountOf('wrap-gas', wrapGas, ETHER) }),
+    ...(callCharge === undefined ? {} : { callWei: amountOf('call-charge', callCharge, ETHER) }),
+    ...(gasTank === undefined ? {} : { tankWei: amountOf('gas-tank', gasTank, ETHER) }),
+    ...(seed === undefined ? {} : { seed }),
+  }
+  return { model: { ...base, ...changes }, isChanged: Object.keys(changes).length > 0 }
+}
+
+function depthOf(text: string, valueToken: Token | undefined): bigint {
+  if (valueToken === undefined)
+    throw new FlagFault('depth', 'no feed says what anything is worth', 'a config with price feeds')
+  const depth = amountOf('depth', text, valueToken)
+  if (depth === 0n) throw new FlagFault('depth', 'it is nothing', 'a value above 0')
+  return depth
+}
+
+export function expectationsOf(texts: readonly string[]): readonly Expectation[] {
+  return texts.map((text) => {
+    const parsed = parseExpectation(text)
+    if ('message' in parsed) throw new FlagFault('expect', parsed.message, parsed.expected)
+    return parsed
+  })
+}
+
+/** `WETH=2500`: prices that a random market begins with. */
+export function startsOf(texts: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(
+    texts.map((text) => {
+      const [, symbol = '', price = ''] = NAMED.exec(text) ?? []
+      const number = Number.parseFloat(price)
+      if (symbol === '' || !(number > 0))
+        throw new FlagFault('start', `\`${text}\` is no price`, 'a token and a number: WETH=2500')
+      return [symbol, number] as const
+    }),
+  )
+}

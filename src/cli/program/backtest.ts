@@ -1,0 +1,57 @@
+import { Option } from 'commander'
+import { duration, moment, percentage, points } from '../arguments.ts'
+import { configured, type Program } from './program.ts'
+
+const collected = (text: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  text,
+]
+
+/** What strategy files would have done. */
+export function addBacktest({ root, io, does }: Program): void {
+  configured(root.command('backtest').argument('[strategy...]'))
+    .description('play strategy files over past prices, and say what they would have come to')
+    .option('--from <when>', 'begin of the period: a day such as 2025-01-01, UTC', moment)
+    .option('--to <when>', 'its end; now where it is left out', moment)
+    .option(
+      '--balance <token=amount>',
+      'what the wallet holds at the beginning; may be repeated',
+      collected,
+    )
+    .option('--prices <dir>', 'directory with a CSV file of each feed')
+    .option('--market <seed>', 'a random market instead of past prices')
+    .option('--volatility <percent>', "of a random market's year", percentage)
+    .option(
+      '--start <token=price>',
+      'price that a random market begins with; may be repeated',
+      collected,
+    )
+    .addOption(
+      new Option('--model <name>', 'where what is assumed of fills comes from').choices([
+        'default',
+        'from-journal',
+      ]),
+    )
+    .option('--spread <bps>', "what a swap costs against the feed's price", points)
+    .option('--fee <bps>', 'what the service takes on top', points)
+    .option('--depth <value>', 'value of an order that moves the price by 1%')
+    .option('--failure-rate <percent>', 'orders that come to nothing', percentage)
+    .option('--latency <duration>', 'from the signature to the fill', duration)
+    .option('--wrap-gas <ether>', 'gas of a wrapping or unwrapping')
+    .option('--call-charge <ether>', 'what the GasTank is charged for a call')
+    .option('--gas-tank <ether>', 'its funds at the beginning; no end of them where it is left out')
+    .option('--seed <text>', 'another one lets other orders fail')
+    .option('--no-vary', 'do not run it again with other assumptions')
+    .option(
+      '--expect <condition>',
+      "such as 'drawdown<30%': exit code 1 where it does not hold; may be repeated",
+      collected,
+    )
+    .action((strategies, options) =>
+      does(
+        import('../commands/backtest/backtest.ts').then(({ runBacktest }) =>
+          runBacktest(strategies, options, io, Date.now()),
+        ),
+      ),
+    )
+}

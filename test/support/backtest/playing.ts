@@ -1,0 +1,153 @@
+import { DEFAULT_MODEL, type FillModel } from '../../../src/backtest/model.ts'
+import { type Ears, Play, type PlayInput } from '../../../src/backtest/play.ts'
+import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
+import { createPricePaths, type PriceFeed } from '../../../src/domain/price.ts'
+import type { Strategy } from '../../../src/domain/strategy.ts'
+import { RoundsPacker, type Tape } from '../../../src/domain/tape.ts'
+import { NATIVE_TOKEN, type Pair } from '../../../src/domain/token.ts'
+import type { Address } from '../../../src/domain/units.ts'
+import type { Modules } from '../../../src/ports.ts'
+import { ACCOUNT, USDC, WALLET, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
+
+export const YEAR_BEGINS = Date.UTC(2025, 0, 1) / 1000
+export const DAY = 86_400
+
+/** Nothing costs anything, and every order fills at once. */
+export const FREE: FillModel = {
+  ...DEFAULT_MODEL,
+  spreadPpm: 0,
+  failurePpm: 0,
+  quoteSeconds: 0,
+  fillSeconds: 0,
+  wrapWei: 0n,
+  callWei: 0n,
+}
+
+/** A tape of a feed's prices in whole quote tokens, as decimal text or whole numbers. */
+export function aTape(
+  rounds: Iterable<readonly [atSeconds: number, price: number]>,
+  pair: Pair = WETH_USDC.pair,
+  piece = 7,
+): Tape {
+  const all = [...rounds]
+  return {
+    pair,
+    decimals: 8,
+    source: 'a test',
+    *rounds() {
+      const packer = new RoundsPacker()
+      for (const [atSeconds, price] of all) {
+        packer.add(atSeconds, BigInt(Math.round(price * 1e8)))
+        if (packer.size >= piece) yield packer.take()
+      }
+      if (packer.size > 0) yield packer.take()
+    },
+  }
+}
+
+export const NO_MODULES: Modules = {
+  versionOf: () => undefined,
+  decide: () => Promise.resolve({ ok: false, detail: 'there is none' }),
+}
+
+/** All that is heard of a run, in order, as lines that can be compared. */
+export type Heard = {
+  readonly lines: readonly string[]
+  readonly play: Play
+}
+
+/** One line a thing; skipped slots of one reason in a row are one, however they were walked over. */
+export function recording(): { readonly ears: Ears; readonly lines: () => readonly string[] } {
+  const lines: string[] = []
+  const runs = new Map<string, { reason: string; from: number; count: number; last: number }>()
+  const flush = (name: string): void => {
+    const run = runs.get(name)
+    if (run === undefined) return
+    lines.push(`${name} ${run.from}-${run.last} ${run.count} skipped ${run.reason}`)
+    runs.delete(name)
+  }
+  const say = (name: string, text: string): void => {
+    flush(name)
+    lines.push(`${name} ${text}`)
+  }
+  const ears: Ears = {
+    opened({ name }, slotSeconds, { decision }) {
+      if (decision.tag !== 'trade') return
+      const orders = decision.intents.map((intent) =>
+        intent.venue === 'gasless'
+          ? `${intent.sell.token.symbol}>${intent.buy.token.symbol} ${intent.size.amount}`
+          : intent.label,
+      )
+      say(name, `${slotSeconds} opened ${orders.join(' + ')}`)
+    },
+    skipped({ name }, { count, first, last }, { reason }) {
+      const run = runs.get(name)
+      if (run?.reason === reason) {
+        run.count += count
+        run.last = last
+        return
+      }
+      flush(name)
+      runs.set(name, { reason, from: first, count, last })
+    },
+    missed: ({ name }, run) => say(name, `missed ${run.firstSeconds}-${run.lastSeconds}`),
+    paused: (event) => say('strategy' in event ? event.strategy : 'all', `paused ${event.cause}`),
+    filled: ({ intent, atSeconds, paid, received }) =>
+      say(intent.strategy, `${atSeconds} filled ${paid} for ${received}`),
+    called: ({ strategy, charged }) => say(strategy, `called, charged ${charged}`),
+    gas: (wei) => lines.push(`gas ${wei}`),
+    closed: ({ strategy, outcome, reason }) => say(strategy, `${outcome} ${reason}`),
+    sample: () => undefined,
+  }
+  return {
+    ears,
+    lines() {
+      for (const name of [...runs.keys()]) flush(name)
+      return lines
+    },
+  }
+}
+
+export type Playing = Partial<Omit<PlayInput, 'strategies' | 'ears'>> & {
+  readonly strategies: readonly Strategy[]
+  readonly feedList?: readonly PriceFeed[]
+  readonly usdc?: bigint
+  readonly weth?: bigint
+  readonly eth?: bigint
+}
+
+/** Plays strategies and gives what was heard. */
+export async function played(playing: Playing): Promise<Heard> {
+  const { ears, lines } = recording()
+  const play = new Play(inputOf(playing, ears))
+  await play.run()
+  return { lines: lines(), play }
+}
+
+export function inputOf(playing: Playing, ears: Ears): PlayInput {
+  const { feedList = [WETH_USDC], usdc = 1_000_000_000n, weth = 0n, eth = 0n, ...rest } = playing
+  const balances = new Map<Address, bigint>([
+    [USDC.address, usdc],
+    [WETH.address, weth],
+    [NATIVE_TOKEN, eth],
+  ])
+  return {
+    account: ACCOUNT,
+    feeds: new Map(feedList.map((feed) => [feed.pair, feed])),
+    pricePath: createPricePaths(feedList),
+    tapes: [],
+    balances,
+    fromSeconds: YEAR_BEGINS,
+    untilSeconds: YEAR_BEGINS + 30 * DAY,
+    model: FREE,
+    policy: DEFAULT_POLICY,
+    owner: WALLET,
+    caller: WALLET,
+    valueToken: USDC,
+    modules: NO_MODULES,
+    sampleSeconds: 3_600,
+    leaps: true,
+    ...rest,
+    ears,
+  }
+}

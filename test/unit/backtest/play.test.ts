@@ -1,0 +1,232 @@
+import { expect, test } from 'vitest'
+import { ACCOUNT, USDC, WETH } from '../../../src/simulate/stage.ts'
+import { aTape, FREE, played, YEAR_BEGINS } from '../../support/backtest/playing.ts'
+import {
+  aCall,
+  aSchedule,
+  aStrategy,
+  BUY_WETH,
+  capOf,
+  ETH,
+  milliWeth,
+  OPEN,
+  SELL_USDC,
+  usdc,
+} from '../../support/builders.ts'
+import { above, aThreshold, aTwap } from '../decide/decide-fixture.ts'
+
+const HOUR = 3_600
+const hourly = (count: number, priceOf: (hour: number) => number) =>
+  aTape(
+    Array.from({ length: count }, (_, hour) => [YEAR_BEGINS + hour * HOUR, priceOf(hour)] as const),
+  )
+const until = (hours: number): number => YEAR_BEGINS + hours * HOUR
+
+test('a DCA buys at every slot until its money is gone, the first and the last second included', async () => {
+  const { lines, play } = await played({
+    strategies: [aStrategy()],
+    tapes: [hourly(5, () => 2_000)],
+    untilSeconds: until(4),
+    usdc: usdc(60),
+  })
+  expect(lines).toEqual([
+    `hourly ${YEAR_BEGINS} opened USDC>WETH 25000000`,
+    `hourly ${YEAR_BEGINS} filled 25000000 for 12500000000000000`,
+    'hourly filled filled',
+    `hourly ${until(1)} opened USDC>WETH 25000000`,
+    `hourly ${until(1)} filled 25000000 for 12500000000000000`,
+    'hourly filled filled',
+    `hourly ${until(2)}-${until(4)} 3 skipped insufficient-balance`,
+  ])
+  expect(play.world.wallet.of(USDC.address)).toBe(usdc(10))
+  expect(play.world.wallet.of(WETH.address)).toBe(milliWeth(25))
+})
+
+test('a slot sees the round of its own second, and none of a second later', async () => {
+  const early = await played({
+    strategies: [aStrategy()],
+    tapes: [
+      aTape([
+        [YEAR_BEGINS, 2_000],
+        [until(1), 1_000],
+        [until(2) + 1, 500],
+      ]),
+    ],
+    untilSeconds: until(2),
+    usdc: usdc(75),
+  })
+  const bought = early.lines.filter((line) => line.includes(' filled 2'))
+  expect(bought.map((line) => line.split(' for ')[1])).toEqual([
+    '12500000000000000',
+    '25000000000000000',
+    '25000000000000000',
+  ])
+})
+
+test('a gap in the prices is a stale price, and no price at all is a missing one', async () => {
+  const { lines } = await played({
+    strategies: [aStrategy()],
+    tapes: [
+      aTape([
+        [until(1), 2_000],
+        [until(4), 2_000],
+      ]),
+    ],
+    untilSeconds: until(4),
+  })
+  expect(lines.filter((line) => line.includes('skipped'))).toEqual([
+    `hourly ${YEAR_BEGINS}-${YEAR_BEGINS} 1 skipped price-missing`,
+    `hourly ${until(3)}-${until(3)} 1 skipped price-stale`,
+  ])
+  expect(lines.filter((line) => line.includes('opened'))).toHaveLength(3)
+})
+
+test('caps hold in virtual time: a slot that would pass one is skipped until there is room again', async () => {
+  const limits = { ...OPEN, perDay: capOf(USDC, usdc(50)) }
+  const { lines } = await played({
+    strategies: [aStrategy({ limits })],
+    tapes: [hourly(60, () => 2_000)],
+    untilSeconds: until(49),
+  })
+  // A used permit counts from its deadline, two minutes after the slot.
+  expect(lines.filter((line) => line.includes('skipped') || line.includes('opened'))).toEqual([
+    `hourly ${YEAR_BEGINS} opened USDC>WETH 25000000`,
+    `hourly ${until(1)} opened USDC>WETH 25000000`,
+    `hourly ${until(2)}-${until(24)} 23 skipped limit-per-day`,
+    `hourly ${until(25)} opened USDC>WETH 25000000`,
+    `hourly ${until(26)} opened USDC>WETH 25000000`,
+    `hourly ${until(27)}-${until(49)} 23 skipped limit-per-day`,
+  ])
+})
+
+test('an order that the market has run away from is not filled, tried again, and ends as expired', async () => {
+  const { lines } = await played({
+    strategies: [aStrategy({ schedule: aSchedule('0 * * * *', { maxLatenessMs: 400_000 }) })],
+    tapes: [
+      aTape(
+        Array.from(
+          { length: 40 },
+          (_, index) => [YEAR_BEGINS + index * 60, 1_000 + index * 20] as const,
+        ),
+      ),
+    ],
+    untilSeconds: until(0.5),
+    model: { ...FREE, fillSeconds: 60 },
+  })
+  expect(lines).toEqual([
+    `hourly ${YEAR_BEGINS} opened USDC>WETH 25000000`,
+    'hourly expired order-expired',
+  ])
+})
+
+test('the spread is paid at every fill, and a quote too far from the feed is refused', async () => {
+  const playing = {
+    strategies: [aStrategy()],
+    tapes: [hourly(1, () => 2_000)],
+    untilSeconds: until(0),
+  }
+  const cheap = await played({ ...playing, model: { ...FREE, spreadPpm: 10_000 } })
+  expect(cheap.lines).toEqual([
+    `hourly ${YEAR_BEGINS} opened USDC>WETH 25000000`,
+    `hourly ${YEAR_BEGINS} filled 25000000 for 12375000000000000`,
+    'hourly filled filled',
+  ])
+  const dear = await played({ ...playing, model: { ...FREE, spreadPpm: 30_000 } })
+  expect(dear.lines.at(-1)).toBe('hourly refused price-deviation')
+})
+
+test('a large order moves its own price by the depth', async () => {
+  const { lines } = await played({
+    strategies: [aStrategy()],
+    tapes: [hourly(1, () => 2_000)],
+    untilSeconds: until(0),
+    // 25 USDC of 2,500 that move the price by 1 %: a hundredth of a percent.
+    model: { ...FREE, depth: usdc(2_500) },
+  })
+  expect(lines[1]).toBe(`hourly ${YEAR_BEGINS} filled 25000000 for 12498750000000000`)
+})
+
+test('a strategy that sells ETH wraps it and pays for that', async () => {
+  const { lines, play } = await played({
+    strategies: [
+      aStrategy({ sell: ETH, buy: SELL_USDC, size: { side: 'sell', amount: milliWeth(10) } }),
+    ],
+    tapes: [hourly(1, () => 2_000)],
+    untilSeconds: until(0),
+    eth: milliWeth(20),
+    model: { ...FREE, wrapWei: 1_000n },
+  })
+  expect(lines).toContain('gas 1000')
+  expect(play.world.wallet.nativeBalance).toBe(milliWeth(10) - 1_000n)
+  expect(play.world.wallet.of(WETH.address)).toBe(0n)
+})
+
+test('failures in a row pause a strategy as they do live', async () => {
+  const { lines } = await played({
+    strategies: [
+      aStrategy({
+        limits: { ...OPEN, maxFailures: 2 },
+        schedule: aSchedule('0 * * * *', { maxLatenessMs: 60_000 }),
+      }),
+    ],
+    tapes: [hourly(6, () => 2_000)],
+    untilSeconds: until(5),
+    model: { ...FREE, failurePpm: 1_000_000 },
+  })
+  expect(lines.filter((line) => !line.includes('opened'))).toEqual([
+    'hourly expired too-late',
+    'hourly expired too-late',
+    'hourly paused failure-streak',
+    `hourly ${until(2)}-${until(5)} 4 skipped paused`,
+  ])
+})
+
+test('calls are charged to the GasTank until that is empty', async () => {
+  const { lines } = await played({
+    strategies: [aCall({ schedule: aSchedule('0 * * * *') })],
+    untilSeconds: until(3),
+    model: { ...FREE, callWei: 40n, tankWei: 100n },
+  })
+  expect(lines.filter((line) => line.includes('charged') || line.includes('failed'))).toEqual([
+    'poke called, charged 40',
+    'poke called, charged 40',
+    'poke failed call-reverts',
+    'poke failed call-reverts',
+  ])
+})
+
+test('a TWAP that begins when it is first seen begins with the period, and sells its total', async () => {
+  const { play, lines } = await played({
+    strategies: [aTwap({}, { startSeconds: undefined, count: 7 })],
+    tapes: [hourly(8, () => 2_000)],
+    account: { ...ACCOUNT, perOrder: new Map(), perDay: new Map() },
+    untilSeconds: until(8),
+    usdc: usdc(5_000),
+  })
+  expect(play.world.wallet.of(USDC.address)).toBe(usdc(2_600))
+  expect(lines.filter((line) => line.includes('opened'))).toHaveLength(7)
+})
+
+test('gains are measured from what another strategy has bought', async () => {
+  const gain = { ...above(0), id: 'gain 10%', trigger: { type: 'gain', bps: 1_000 } } as const
+  const { lines } = await played({
+    strategies: [
+      aStrategy({ name: 'buyer', schedule: aSchedule('0 0 * * *') }),
+      aThreshold({
+        ...{ name: 'profit', sell: BUY_WETH, buy: SELL_USDC, entryOf: 'buyer' },
+        schedule: aSchedule('30 * * * *'),
+        rungs: [{ ...gain, size: { type: 'share', bps: 10_000 } }],
+      }),
+    ],
+    tapes: [hourly(5, (hour) => 2_000 + hour * 60)],
+    untilSeconds: until(5),
+    usdc: usdc(25),
+    weth: milliWeth(500),
+  })
+  expect(lines.filter((line) => line.startsWith('profit'))).toEqual([
+    `profit ${YEAR_BEGINS + 1_800}-${until(3.5)} 4 skipped not-triggered`,
+    `profit ${until(4.5)} opened WETH>USDC 12500000000000000`,
+    `profit ${until(4.5)} filled 12500000000000000 for 28000000`,
+    'profit filled filled',
+  ])
+})
