@@ -216,6 +216,7 @@ async function openSlot(
     slotSeconds,
     intents: intents.map((intent) => ({ ...intent, terms })),
     inputs,
+    decidedAtMs: input.nowMs,
     memory: changed(input, memory),
     memoryOnFill,
   })
@@ -237,6 +238,7 @@ async function skipSlot(
       reason,
       detail,
       inputs,
+      decidedAtMs: input.nowMs,
       memory: changed(input, memory),
     },
     ...alongside,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { OUTPUTS } from '../../src/cli/json/outputs.ts'
-import { failureOf, outputOf } from '../support/output-of.ts'
+import { commandOf, failureOf, outputOf } from '../support/output-of.ts'
 import { type Ended, run } from '../support/process/cli.ts'
 import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
@@ -18,8 +18,7 @@ function talkingTo({ dir, config }: Rehearsal) {
     run([...line.split(' '), '--json', ...at], { cwd: dir })
   const take = (line: string, stdout: string): unknown => {
     const data = outputOf<{ readonly ok?: boolean }>(line, stdout)
-    const words = Object.keys(OUTPUTS).find((each) => `${line} `.startsWith(`${each} `))
-    seen.add(words ?? line)
+    seen.add(commandOf(line) ?? line)
     return data
   }
   const says = async (line: string, at?: readonly string[]): Promise<unknown> => {
@@ -75,6 +74,10 @@ test('whatever a command prints beside a daemon and without one is what its sche
   expect(code).toBe(0)
   take('run', stdout)
 
+  await all([
+    'backtest --from 2026-01-01 --to 2026-01-02 --balance USDC=1000 --market 7',
+    'backtest replay',
+  ])
   await all(['validate', 'doctor', 'approvals list', 'gastank status', 'delegation status'])
   await says('approvals revoke --all --yes')
   await says('resume')

@@ -35,7 +35,8 @@ export function complete(
   const argument = command.registeredArguments[given] ?? lastVariadic(command)
   if (argument !== undefined) {
     const { argChoices: choices } = argument
-    return matching(valuesOf({ name: argument.name(), choices }, named), current)
+    const completion = valuesOf({ name: argument.name(), choices }, named)
+    return matching(given === 0 ? withWords(completion, commandsOf(command)) : completion, current)
   }
   return matching(ofWords(given === 0 ? commandsOf(command) : []), current)
 }
@@ -110,6 +111,12 @@ function optionsOf(command: Command): readonly Candidate[] {
     .createHelp()
     .visibleOptions(command)
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }))
+}
+
+/** Some commands have arguments, and commands below them, too. */
+function withWords(completion: Completion, more: readonly Candidate[]): Completion {
+  if (completion.kind !== 'words') return completion
+  return ofWords([...completion.candidates, ...more])
 }
 
 function ofWords(candidates: readonly Candidate[]): Completion {

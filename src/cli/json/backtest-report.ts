@@ -168,3 +168,23 @@ export const backtestReport = judged({
   ).describe('what `--expect` asked for'),
 })
 export type BacktestData = z.output<typeof backtestReport>
+
+export const replayReport = judged({
+  message: text().describe('what came of it, in a sentence'),
+  strategies: list(
+    z.strictObject({
+      strategy: text().describe('its name'),
+      slots: count().describe('decisions that were taken again'),
+    }),
+  ).describe('those that the journal has decisions of'),
+  others: count().describe('decisions of files that are gone or say otherwise by now'),
+  differences: list(
+    z.strictObject({
+      slot: text().describe('`strategy:seconds`'),
+      was: text().describe('what the journal has'),
+      is: text().describe('what is decided now'),
+    }),
+  ).describe('at most 20 of them'),
+  differencesLeftOut: count().describe('beyond those'),
+})
+export type ReplayData = z.output<typeof replayReport>

@@ -9,7 +9,8 @@ const collected = (text: string, before: readonly string[] = []): readonly strin
 
 /** What strategy files would have done. */
 export function addBacktest({ root, io, does }: Program): void {
-  configured(root.command('backtest').argument('[strategy...]'))
+  const command = configured(root.command('backtest').argument('[strategy...]'))
+    .enablePositionalOptions()
     .description('play strategy files over past prices, and say what they would have come to')
     .option('--from <when>', 'begin of the period: a day such as 2025-01-01, UTC', moment)
     .option('--to <when>', 'its end; now where it is left out', moment)
@@ -51,6 +52,17 @@ export function addBacktest({ root, io, does }: Program): void {
       does(
         import('../commands/backtest/backtest.ts').then(({ runBacktest }) =>
           runBacktest(strategies, options, io, Date.now()),
+        ),
+      ),
+    )
+  configured(command.command('replay').argument('[strategy...]'))
+    .description(
+      'take the decisions of the journal again, from the prices and balances that they were made from',
+    )
+    .action((strategies, options) =>
+      does(
+        import('../commands/backtest/replay.ts').then(({ runReplay }) =>
+          runReplay(strategies, options, io),
         ),
       ),
     )

@@ -50,6 +50,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tranched backtest weekly-eth --from 2025-01-01 --balance USDC=1000 --market 7 --spread 15 --latency 30s',
     "tranched backtest ladder --from 2025-01-01 --balance USDC=1000 --market 7 --expect 'drawdown<30%' --expect 'skipped<5%'",
   ],
+  'backtest replay': ['tranched backtest replay', 'tranched backtest replay weekly-eth --json'],
   init: [
     'tranched init my-trades',
     'tranched init my-trades --kinds dca,threshold --mode dry-run --yes',

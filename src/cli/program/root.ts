@@ -20,6 +20,7 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
     )
     .version(VERSION_TEXT)
     .exitOverride()
+    .enablePositionalOptions()
     .showHelpAfterError('(--help lists the options)')
     .configureOutput({ outputError: (text, write) => write(flagError(text)) })
   const program = { ...shared, root }

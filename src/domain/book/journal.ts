@@ -182,6 +182,8 @@ export type JournalEvent =
       readonly slotSeconds: number
       readonly intents: readonly Intent[]
       readonly inputs?: DecisionInputs | undefined
+      /** The time by which it was decided; older records have none. */
+      readonly decidedAtMs?: number | undefined
       /** Replaces what the strategy remembers, at once. */
       readonly memory?: StrategyMemory | undefined
       /** Replaces what it remembers if the slot ends filled. */
@@ -195,6 +197,8 @@ export type JournalEvent =
       readonly reason: CloseReason
       readonly detail?: string | undefined
       readonly inputs?: DecisionInputs | undefined
+      /** As of one that was opened, where it was skipped at once. */
+      readonly decidedAtMs?: number | undefined
       readonly memory?: StrategyMemory | undefined
     }
   | {

@@ -33,6 +33,12 @@ test.each(['trigger', 'pause', 'plan', 'why', 'settle', 'history --strategy', 'p
   },
 )
 
+test('where a command has strategies and commands below it, both are offered as its first word', () => {
+  expect(completed('backtest ')).toEqual([...NAMES, 'replay'])
+  expect(completed('backtest weekly-eth ')).toEqual(NAMES)
+  expect(completed('backtest replay ')).toEqual(NAMES)
+})
+
 test('the names are looked for where the line says that the strategies are', () => {
   const asked: unknown[] = []
   const words = ['trigger', '--config', 'a.yaml', '--json', '--strategies-dir', 'mine', '']

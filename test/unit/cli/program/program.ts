@@ -16,8 +16,9 @@ export function leaves(
 ): readonly (readonly [words: string, command: Command])[] {
   const shown = command.createHelp().visibleCommands(command)
   const own = shown.filter((each) => each.name() !== 'help')
-  if (own.length === 0) return [[path.join(' '), command]]
-  return own.flatMap((each) => leaves(each, [...path, each.name()]))
+  const below = own.flatMap((each) => leaves(each, [...path, each.name()]))
+  const doesIt = own.length === 0 || command.registeredArguments.length > 0
+  return doesIt ? [[path.join(' '), command], ...below] : below
 }
 
 /** What `--help` prints. */

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest'
+import { type Replayed, replay } from '../../src/backtest/replay.ts'
+import type { JournalRecord } from '../../src/domain/book/journal.ts'
+import type { AccountLimits } from '../../src/domain/settings.ts'
+import type { Strategy } from '../../src/domain/strategy.ts'
+import { isByTerms } from '../../src/execute/authority/terms.ts'
+import type { SimulatedModule } from '../../src/simulate/modules.ts'
+import { USDC, WETH } from '../../src/simulate/stage.ts'
+import { World } from '../../src/simulate/world.ts'
+import {
+  aCall,
+  aCustomStrategy,
+  aSchedule,
+  aStrategy,
+  BUY_WETH,
+  capOf,
+  HOUR,
+  MINUTE,
+  milliWeth,
+  OPEN,
+  SELL_USDC,
+  usdc,
+} from '../support/builders.ts'
+import { aRebalance, aThreshold, aTwap, usdcPerWeth } from '../support/market-view.ts'
+import { answered } from '../support/settling.ts'
+import { liveYear } from '../support/worlds/year.ts'
+
+const part = (milli: number) => ({ type: 'amount', amount: milliWeth(milli) }) as const
+
+const contrary: SimulatedModule = ({ slotSeconds, balances, memory }) => {
+  const turn = Number(memory['turn'] ?? '0')
+  if (turn % 5 === 4) return { skip: 'every fifth turn', memory: { turn: `${turn + 1}` } }
+  const amount = (balances['USDC']?.amount ?? 0n) > 0n ? BigInt(1_000_000 + (slotSeconds % 7)) : 0n
+  return { orders: [{ sell: 'USDC', buy: 'WETH', amount }], memory: { turn: `${turn + 1}` } }
+}
+const MODULES = { own: contrary }
+
+const STRATEGIES: readonly Strategy[] = [
+  aStrategy({
+    name: 'dips',
+    schedule: aSchedule('*/5 * * * *'),
+    size: { side: 'sell', amount: usdc(2) },
+    dips: [
+      { dropBps: 100, amount: usdc(5) },
+      { dropBps: 30, amount: usdc(3) },
+    ],
+    dipWindowMs: 6 * HOUR,
+    limits: { ...OPEN, perHour: capOf(USDC, usdc(20)), perDay: capOf(USDC, usdc(200)) },
+  }),
+  aStrategy({
+    name: 'exact',
+    schedule: aSchedule('*/10 * * * *', { jitterMs: 2 * MINUTE }),
+    size: { side: 'buy', amount: milliWeth(1) },
+    limits: { ...OPEN, cooldownMs: 25 * MINUTE },
+  }),
+  aThreshold(
+    [
+      { id: 'above', trigger: { type: 'above', level: usdcPerWeth(250_300n) }, size: part(2) },
+      { id: 'below', trigger: { type: 'below', level: usdcPerWeth(249_700n) }, size: part(2) },
+      { id: 'trailing', trigger: { type: 'trailing', bps: 40 }, size: part(1) },
+    ],
+    {
+      schedule: aSchedule('*/2 * * * *', { overlap: 'skip' }),
+      rearmBps: 10,
+      limits: { ...OPEN, drawdownBps: 600, perDay: capOf(WETH, milliWeth(30)) },
+    },
+  ),
+  aThreshold(
+    [{ id: 'gain', trigger: { type: 'gain', bps: 20 }, size: { type: 'share', bps: 5_000 } }],
+    {
+      name: 'gains',
+      schedule: aSchedule('7,37 * * * *'),
+      sell: BUY_WETH,
+      buy: SELL_USDC,
+      entryOf: 'dips',
+    },
+  ),
+  aRebalance({ schedule: aSchedule('*/20 * * * *'), bandBps: 50, minTrade: usdc(1) }),
+  aTwap({
+    total: usdc(200),
+    schedule: {
+      ...aTwap().schedule,
+      type: 'interval',
+      everySeconds: 1_800,
+      count: 40,
+      startSeconds: undefined,
+    },
+  }),
+  aCall({ schedule: aSchedule('*/30 * * * *') }),
+  aCustomStrategy({ schedule: aSchedule('*/6 * * * *', { overlap: 'skip' }) }),
+]
+
+const ACCOUNT: Partial<AccountLimits> = {
+  perOrder: capOf(USDC, usdc(5_000)),
+  perDay: capOf(USDC, usdc(20_000)),
+  perHour: capOf(USDC, usdc(3_000)),
+}
+
+type Past = Pick<World, 'disk' | 'strategies' | 'account'>
+
+function viewed({ disk, strategies, account }: World): Past {
+  return { disk, strategies, account }
+}
+
+function textOf(files: unknown): string {
+  return JSON.stringify(files, (_key, value: unknown) => {
+    if (typeof value === 'bigint') return `${value}`
+    return value instanceof Map ? [...value] : value
+  })
+}
+
+function replayed(
+  world: Past,
+  modules: Readonly<Record<string, SimulatedModule>>,
+  records: readonly JournalRecord[] = world.disk.records(),
+): Promise<Replayed> {
+  const versionOf = ({ name }: Strategy): string | undefined => modules[name]?.toString()
+  return replay(records, {
+    strategies: world.strategies,
+    account: world.account,
+    modules: {
+      versionOf,
+      decide: ({ name }, view) => {
+        try {
+          return Promise.resolve({ ok: true, value: modules[name]?.(structuredClone(view)) })
+        } catch (error) {
+          return Promise.resolve({ ok: false, detail: String(error) })
+        }
+      },
+    },
+    isByTerms: (intent, strategy) => isByTerms(intent, strategy, versionOf),
+  })
+}
+
+/** As of a disk that takes its time: slots that trade nothing are written long after they were decided. */
+function writtenLate(records: readonly JournalRecord[]): readonly JournalRecord[] {
+  return records.map((record) => {
+    const { event, atMs } = record
+    return event.type === 'slot-closed' && event.outcome === 'skipped'
+      ? { ...record, atMs: atMs + 15 * MINUTE }
+      : record
+  })
+}
+
+/** As of a version that did not write when it decided. */
+function untimed(records: readonly JournalRecord[]): readonly JournalRecord[] {
+  return records.map((record) => {
+    const { event } = record
+    if (event.type !== 'slot-closed' && event.type !== 'slot-opened') return record
+    return { ...record, event: { ...event, decidedAtMs: undefined } }
+  })
+}
+
+const countOf = ({ slots }: Replayed): number => [...slots.values()].reduce((a, b) => a + b, 0)
+
+describe('what a journal has decided is decided again from what it recorded', () => {
+  test('over two thousand slots of every kind, with caps, dips, rungs, pauses and a module', async () => {
+    const world = new World({
+      seed: 'parity',
+      strategies: STRATEGIES,
+      account: ACCOUNT,
+      modules: MODULES,
+    })
+    world.start()
+    await world.runFor(12 * HOUR)
+    await answered(world, world.control.pause('dips'))
+    await world.runFor(3 * HOUR)
+    await answered(world, world.control.resume('dips'))
+    world.crash()
+    await world.runFor(20 * MINUTE)
+    world.start()
+    await world.runFor(22 * HOUR)
+    const { slots, differences, others } = await replayed(world, MODULES)
+    expect(differences.slice(0, 3)).toEqual([])
+    expect(others).toBe(0)
+    expect(countOf({ slots, differences, others })).toBeGreaterThan(2_000)
+    expect([...slots.keys()].toSorted()).toEqual(STRATEGIES.map(({ name }) => name).toSorted())
+    const reasons = new Set(
+      world.disk.events().flatMap((event) => (event.type === 'slot-closed' ? event.reason : [])),
+    )
+    for (const reason of [
+      'paused',
+      'cooldown',
+      'limit-per-hour',
+      'not-triggered',
+      'module-skipped',
+      'filled',
+    ])
+      expect(reasons).toContain(reason)
+  })
+
+  test('decisions count by the time at which they were made, not by that of their record', async () => {
+    const world = new World({
+      seed: 'late',
+      strategies: STRATEGIES.filter(({ name }) => name === 'exact'),
+      account: ACCOUNT,
+    })
+    world.start()
+    await world.runFor(6 * HOUR)
+    const records = world.disk.records()
+    const late = writtenLate(records)
+    expect((await replayed(world, {}, late)).differences).toEqual([])
+    expect((await replayed(world, {}, untimed(records))).differences).toEqual([])
+    expect((await replayed(world, {}, untimed(late))).differences).not.toEqual([])
+  })
+
+  test('through bad hours of every kind, by one of the versions of the files that there were', async () => {
+    let slots = 0
+    for (const seed of [1, 3, 4]) {
+      const { world } = await liveYear(seed, 12)
+      const versions = new Map(world.filesEver.map((files) => [textOf(files), files]))
+      let unexplained: ReadonlySet<string> | undefined
+      for (const files of versions.values()) {
+        const again = await replayed({ ...viewed(world), ...files }, {})
+        const differing = again.differences.map(
+          ({ strategy, slotSeconds }) => `${strategy}:${slotSeconds}`,
+        )
+        unexplained = new Set(differing.filter((slot) => unexplained?.has(slot) ?? true))
+        slots = Math.max(slots, countOf(again))
+      }
+      expect([...(unexplained ?? [])]).toEqual([])
+    }
+    expect(slots).toBeGreaterThan(100)
+  })
+})
