@@ -16,6 +16,7 @@ const { values } = parseArgs({
   },
 })
 const entry = resolve(values.entry)
+const main = join(root, 'src/cli/main.ts')
 const out = resolve(values.out)
 if (!existsSync(entry)) {
   console.error(`build: no entry file ${entry}`)
@@ -48,7 +49,11 @@ const startedAt = performance.now()
 const fresh = `${out}.new-${process.pid}`
 try {
   const { metafile } = await build({
-    entryPoints: { tranched: entry },
+    // Threads of a sweep run a part of the program by itself.
+    entryPoints: {
+      tranched: entry,
+      ...(entry === main ? { 'sweep-worker': join(root, 'src/cli/sweep-worker.ts') } : {}),
+    },
     outdir: fresh,
     bundle: true,
     splitting: true,

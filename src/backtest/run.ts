@@ -2,6 +2,7 @@ import { assetsOf } from '../domain/strategy.ts'
 import { ETHER, NATIVE_TOKEN, type Token } from '../domain/token.ts'
 import type { FillModel } from './model.ts'
 import { Play } from './play.ts'
+import { heldTape } from './prices/held.ts'
 import { resultOf } from './report/assemble.ts'
 import type { BacktestResult, ModelResult, SensitivityResult } from './report/result.ts'
 import { Tally } from './report/tally.ts'
@@ -24,7 +25,8 @@ const HOUR_SECONDS = 3_600
 const SAMPLES_MIN = 500
 
 /** Plays the strategies over the past and says what they came to. Undefined where it was stopped. */
-export async function backtest(input: BacktestInput): Promise<BacktestResult | undefined> {
+export async function backtest(given: BacktestInput): Promise<BacktestResult | undefined> {
+  const input = given.varies ? { ...given, tapes: given.tapes.map(heldTape) } : given
   const runs = input.varies ? VARIATIONS.length + 1 : 1
   const progress = (run: number) => (share: number) =>
     input.progress?.((run + share) / runs) ?? false
@@ -95,7 +97,11 @@ async function playOnce(
     },
   })
   world = play.world
-  await play.run()
+  try {
+    await play.run()
+  } finally {
+    world.board.close()
+  }
   return isStopped ? undefined : { tally, world }
 }
 

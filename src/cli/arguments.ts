@@ -15,6 +15,16 @@ export function count(text: string): number {
   return Number.parseInt(text, 10)
 }
 
+const PARTS_MAX = 20
+
+/** Parts that something is cut into. */
+export function parts(text: string): number {
+  const number = /^\d{1,2}$/.test(text) ? Number.parseInt(text, 10) : Number.NaN
+  if (!(number >= 2 && number <= PARTS_MAX))
+    throw wrong('this is no number of parts', `a whole number from 2 to ${PARTS_MAX}`)
+  return number
+}
+
 /** A TCP port, or 0 for any free one. */
 export function port(text: string): number {
   const number = /^(0|[1-9]\d{0,4})$/.test(text) ? Number.parseInt(text, 10) : Number.NaN

@@ -31,7 +31,7 @@ export type Loaded =
     }
 
 /** Settings and strategies; all problems of whichever of the two fails first. */
-export function load(options: ConfigOptions, io: Io, sandbox?: unknown): Loaded {
+export function load(options: ConfigOptions, io: Pick<Io, 'env'>, sandbox?: unknown): Loaded {
   const loaded = loadSettings({ file: options.config, env: io.env, overrides: options, sandbox })
   if (!loaded.ok) return loaded
   const { settings } = loaded
@@ -73,7 +73,7 @@ export async function startModules(loaded: Loaded, modules: ModuleHost): Promise
  * Settings and strategies for a command that only reads state. A sandbox file is completed with what its last run left
  * in the state directory.
  */
-export function loadForReading(options: ConfigOptions, io: Io): Loaded {
+export function loadForReading(options: ConfigOptions, io: Pick<Io, 'env'>): Loaded {
   const found = settingsForReading(options, io)
   if (!found.ok) return found
   const { mode, stateDir } = found.settings
@@ -84,7 +84,7 @@ export function loadForReading(options: ConfigOptions, io: Io): Loaded {
 /** The config file alone, for a command that has to work whatever the strategy files say. */
 export function settingsForReading(
   options: ConfigOptions,
-  io: Io,
+  io: Pick<Io, 'env'>,
 ): ReturnType<typeof loadSettings> {
   const { config: file } = options
   const mode = peekMode({ file })

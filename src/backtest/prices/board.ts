@@ -32,6 +32,11 @@ export class Board {
     }
   }
 
+  /** Lets go of the tapes. */
+  close(): void {
+    for (const reel of this.#reels) reel.close()
+  }
+
   reelOf(pair: Pair): Reel | undefined {
     return this.#byPair.get(pair)
   }

@@ -110,6 +110,12 @@ export class Reel {
     return ends <= untilSeconds ? ends : undefined
   }
 
+  /** Reads no more of the tape, which may hold a file open. */
+  close(): void {
+    this.#isOver = true
+    this.#pieces.return?.()
+  }
+
   /** Goes over to the first round of the piece that follows, if that was on chain by then. */
   #begins(seconds: number): boolean {
     const following = this.#peek()

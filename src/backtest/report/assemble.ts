@@ -89,6 +89,7 @@ export function resultOf(
     })),
     slotsLeftOut: tally.rowsLeftOut,
     notes: notesOf(tally, world),
+    sweep: null,
   }
 }
 

@@ -1,3 +1,5 @@
+import type { SweepResult } from './sweep-result.ts'
+
 /**
  * What a backtest comes to, as it is printed, drawn and compared. Amounts are decimal text with their token, times ISO 8601 in UTC,
  * shares percent. Figures that only describe are doubles.
@@ -27,6 +29,8 @@ export type BacktestResult = {
   readonly slotsLeftOut: number
   /** What is worth to know of how it was found, in sentences. */
   readonly notes: readonly string[]
+  /** What other values would have come to; null unless a sweep was asked for. */
+  readonly sweep: SweepResult | null
 }
 
 export type AmountResult = { readonly amount: string; readonly token: string }

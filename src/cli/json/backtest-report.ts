@@ -35,6 +35,43 @@ const curve = z.strictObject({
   ),
 })
 
+const sweep = z.strictObject({
+  axes: list(
+    z.strictObject({
+      key: text().describe('as it was given'),
+      values: list(text()).describe('in their order'),
+    }),
+  ).describe('what was varied'),
+  metric: z.enum(['returnPercent', 'drawdownPercent']).describe('what the best is the best by'),
+  points: list(
+    z.strictObject({
+      values: list(text()).describe('one of each axis'),
+      returnPercent: percent().nullable().describe('gain of the value'),
+      drawdownPercent: percent().nullable().describe('worst'),
+      fills: count().describe('orders that were filled'),
+    }),
+  ).describe('every combination, the last axis running fastest'),
+  best: count().nullable().describe('index of the best point; null where none has the figure'),
+  isLonely: flag().describe('whether the points beside the best come to far less'),
+  walkForward: z
+    .strictObject({
+      folds: list(
+        z.strictObject({
+          searchFromAt: time().describe('begin of the part that was searched'),
+          searchUntilAt: time().describe('its end'),
+          tryFromAt: time().describe('begin of the part after it'),
+          tryUntilAt: time().describe('its end'),
+          values: list(text()).describe('best where it was searched; empty where none was'),
+          searchReturnPercent: percent().nullable().describe('what they gained there'),
+          tryReturnPercent: percent().nullable().describe('and in the part after it'),
+        }),
+      ).describe('one after the other'),
+      unseenReturnPercent: percent().nullable().describe('all parts after, one after the other'),
+    })
+    .nullable()
+    .describe('null unless `--walk-forward` was given'),
+})
+
 const trades = z.strictObject({
   sold: amount().describe('all of it'),
   bought: amount().describe('all of it'),
@@ -159,6 +196,7 @@ export const backtestReport = judged({
   ).describe('in order'),
   slotsLeftOut: count().describe('rows beyond those'),
   notes: list(text()).describe('what is worth to know of how it was found'),
+  sweep: sweep.nullable().describe('null unless `--sweep` was given'),
   expected: list(
     z.strictObject({
       text: text().describe('as it was given'),

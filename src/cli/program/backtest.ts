@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { duration, moment, percentage, points } from '../arguments.ts'
+import { count, duration, moment, parts, percentage, points } from '../arguments.ts'
 import { configured, type Program } from './program.ts'
 
 const collected = (text: string, before: readonly string[] = []): readonly string[] => [
@@ -48,6 +48,22 @@ export function addBacktest({ root, io, does }: Program): void {
       "such as 'drawdown<30%': exit code 1 where it does not hold; may be repeated",
       collected,
     )
+    .option(
+      '--sweep <key=values>',
+      "play every value of a field of a file: 'band=1%..10%:1%' or 'amount=10,25'; may be repeated",
+      collected,
+    )
+    .option(
+      '--walk-forward [parts]',
+      'choose the best of the sweep in each part of the period, and try it in the next; 4 parts',
+      parts,
+    )
+    .addOption(
+      new Option('--best-by <figure>', 'what the best of a sweep is the best by')
+        .choices(['return', 'drawdown'])
+        .default('return'),
+    )
+    .option('--jobs <n>', 'backtests of a sweep at once; as many as there are processors', count)
     .action((strategies, options) =>
       does(
         import('../commands/backtest/backtest.ts').then(({ runBacktest }) =>

@@ -5,7 +5,7 @@ import { cronWarnings } from '../../domain/schedule/cron.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import { privateKeyFaults } from '../settings/private-keys.ts'
-import { type ConfigDocument, type Fault, locate, valueAt } from '../yaml/document.ts'
+import { type ConfigDocument, type Fault, locate, valueAt, withText } from '../yaml/document.ts'
 import {
   codeOf,
   type ListFiles,
@@ -14,7 +14,7 @@ import {
   readDiskFile,
   readText,
 } from '../yaml/files.ts'
-import { byPosition, type Problem, problemOf } from '../yaml/problem.ts'
+import { byPosition, type Path, type Problem, problemOf } from '../yaml/problem.ts'
 import { parseConfigText } from '../yaml/tree.ts'
 import type { StrategyContext } from './fields.ts'
 import { readStrategy } from './schema.ts'
@@ -32,6 +32,16 @@ export type StrategiesLoaded =
       readonly sound: readonly Strategy[]
     }
 
+/** A text in place of what a strategy's file says somewhere. */
+export type StrategyPut = {
+  /** The strategy's name. */
+  readonly strategy: string
+  readonly path: Path
+  readonly text: string
+  /** What told it, for what may be wrong with it. */
+  readonly origin: string
+}
+
 /** More files than any daemon of this kind can schedule; a directory with more is the wrong one. */
 const FILES_MAX = 20_000
 /** Editors keep half-written copies under hidden names. */
@@ -46,12 +56,13 @@ export function loadStrategies(options: {
   settings: Settings
   readFile?: ReadFile
   listFiles?: ListFiles
+  puts?: readonly StrategyPut[]
 }): StrategiesLoaded {
-  const { dir, settings, readFile = readDiskFile, listFiles = listDiskFiles } = options
+  const { dir, settings, readFile = readDiskFile, listFiles = listDiskFiles, puts = [] } = options
   const found = findFiles(dir, listFiles)
   if (!found.ok) return { ok: false, problems: [found.problem], sound: [] }
   const pricePath = createPricePaths(settings.prices.values())
-  const read = found.files.map((file) => readFileOf(file, { settings, readFile, pricePath }))
+  const read = found.files.map((file) => readFileOf(file, { settings, readFile, pricePath, puts }))
   const problems = [
     ...read.flatMap((one) => one.problems),
     ...duplicateNames(read),
@@ -108,7 +119,10 @@ type StrategyFile = {
 
 function readFileOf(
   file: string,
-  given: Pick<StrategyContext, 'settings' | 'pricePath'> & { readFile: ReadFile },
+  given: Pick<StrategyContext, 'settings' | 'pricePath'> & {
+    readonly readFile: ReadFile
+    readonly puts: readonly StrategyPut[]
+  },
 ): StrategyFile {
   const text = readText(file, given.readFile)
   if (!text.ok)
@@ -117,8 +131,8 @@ function readFileOf(
       ...{ problems: [text.problem], warnings: [] },
     }
   const parsed = parseConfigText(file, text.text)
-  const { document } = parsed
-  const faults: Fault[] = [...parsed.faults, ...privateKeyFaults(document)]
+  const { document, strange } = withPuts(parsed.document, given.puts)
+  const faults: Fault[] = [...parsed.faults, ...strange, ...privateKeyFaults(document)]
   const warnings: Fault[] = []
   const report = (fault: Fault) => faults.push(fault)
   const warn = (fault: Fault) => warnings.push(fault)
@@ -138,6 +152,23 @@ function readFileOf(
     problems: faults.map(toProblem),
     warnings: warnings.map(toProblem),
   }
+}
+
+/** Puts texts where they belong; those that the file has no place for are faults. */
+function withPuts(
+  before: ConfigDocument,
+  puts: readonly StrategyPut[],
+): { readonly document: ConfigDocument; readonly strange: readonly Fault[] } {
+  const name = valueAt(before.tree, ['name'])
+  const own = puts.filter(({ strategy }) => strategy === name)
+  const document = own.reduce((changed, put) => withText(changed, put), before)
+  const strange = own
+    .filter(({ path, text }) => valueAt(document.tree, path) !== text)
+    .map(({ path }): Fault => {
+      const expected = 'a key of a map, or an item of a list that has it'
+      return { path, message: 'the file has no such place', expected }
+    })
+  return { document, strange }
 }
 
 /** An entry is that of a strategy that is there, and buys what is sold with what the price is in. */

@@ -63,7 +63,7 @@ export function valueAt(tree: Tree, path: Path): Tree | undefined {
 
 /**
  * The document with a text put before what the file says at a path, and the name of where the text came from. Where the file
- * has something else than a map on the way, the file is at fault and stays as it is.
+ * has something else than a map on the way, or a list that is too short, the file is at fault and stays as it is.
  */
 export function withText(
   document: ConfigDocument,
@@ -77,7 +77,9 @@ function withValue(tree: Tree | undefined, path: Path, value: string): Tree {
   const [key, ...rest] = path
   if (key === undefined) return value
   if (tree === undefined) return { [key]: withValue(undefined, rest, value) }
-  if (tree === null || typeof tree === 'string' || Array.isArray(tree)) return tree
+  if (Array.isArray(tree))
+    return tree.map((item, index) => (index === key ? withValue(item, rest, value) : item))
+  if (tree === null || typeof tree === 'string') return tree
   const map = tree as { readonly [key: string]: Tree }
   return { ...map, [key]: withValue(map[key], rest, value) }
 }

@@ -1,5 +1,5 @@
 import { type LoadSettingsOptions, loadSettings } from '../../../src/config/settings/load.ts'
-import { loadStrategies } from '../../../src/config/strategies/load.ts'
+import { loadStrategies, type StrategyPut } from '../../../src/config/strategies/load.ts'
 import type { Problem } from '../../../src/config/yaml/problem.ts'
 import { renderProblem } from '../../../src/config/yaml/problem.ts'
 import type { Settings } from '../../../src/domain/settings.ts'
@@ -59,10 +59,15 @@ export function problemsOf(text: string, rest: Rest = {}): readonly Problem[] {
 }
 
 /** Loads strategies from texts by file name. */
-export function loadTexts(texts: Readonly<Record<string, string>>, settings = settingsOf()) {
+export function loadTexts(
+  texts: Readonly<Record<string, string>>,
+  settings = settingsOf(),
+  puts: readonly StrategyPut[] = [],
+) {
   return loadStrategies({
     dir: 'strategies',
     settings,
+    puts,
     listFiles: () => Object.keys(texts),
     readFile: (path) => texts[path.replace('strategies/', '')] ?? '',
   })

@@ -31,6 +31,11 @@ export type BacktestOptions = ConfigOptions & {
   readonly html?: string
   readonly vary?: boolean
   readonly expect?: readonly string[]
+  readonly sweep?: readonly string[]
+  /** Parts of the period; true where none are said. */
+  readonly walkForward?: number | true
+  readonly bestBy?: 'return' | 'drawdown'
+  readonly jobs?: number
 }
 
 /** A flag that cannot be taken, in words for a person. */

@@ -4,6 +4,7 @@ import type { BacktestData } from '../../json/backtest-report.ts'
 import { type Column, tableLines } from '../../table.ts'
 import { wrapped } from '../../wrap.ts'
 import { sparkline } from '../money/sparkline.ts'
+import { sweepLines } from './sweep-text.ts'
 
 type StrategyData = BacktestData['strategies'][number]
 type Row = readonly string[]
@@ -26,6 +27,7 @@ export function backtestLines(data: BacktestData, columns: number): readonly str
     strategies.flatMap((each) => strategyLines(each, columns)),
     costLines(data),
     variedLines(data, columns),
+    data.sweep === null ? [] : sweepLines(data.sweep, columns),
     modelLines(data),
     data.prices.map(({ pair, source, rounds }) => `prices  ${pair}: ${rounds} rounds of ${source}`),
     notes,

@@ -1,0 +1,99 @@
+import { instant } from '../report/curves.ts'
+import type {
+  FoldResult,
+  SweepMetric,
+  SweepResult,
+  WalkForwardResult,
+} from '../report/sweep-result.ts'
+import { pointsOf, type SweepAxis, valuesAt } from './axes.ts'
+import { bestOf, type SweepFigures, standsAlone } from './judge.ts'
+
+/** One backtest of a sweep: of these values, over these seconds. */
+export type SweepJob = Period & { readonly values: readonly string[] }
+
+export type SweepPlan = Period & {
+  readonly axes: readonly SweepAxis[]
+  readonly metric: SweepMetric
+  /** Parts of the period for walking forward; undefined where that was not asked for. */
+  readonly parts: number | undefined
+}
+
+type Period = { readonly fromSeconds: number; readonly untilSeconds: number }
+
+/** Plays jobs, many at once, and gives what each came to, in their order. */
+export type PlayAll = (jobs: readonly SweepJob[]) => Promise<readonly SweepFigures[]>
+
+/** Backtests that a plan takes. */
+export function jobsOf({ axes, parts = 1 }: SweepPlan): number {
+  const points = pointsOf(axes)
+  return points * parts + (parts === 1 ? 0 : parts - 1)
+}
+
+/** Plays all combinations over the whole period, and where parts are asked for, over each of them but the last. */
+export async function sweep(plan: SweepPlan, playAll: PlayAll): Promise<SweepResult> {
+  const { axes, metric } = plan
+  const points = await playAll(jobsFor(axes, plan))
+  const walkForward = await walk(plan, playAll)
+  const best = bestOf(points, metric)
+  return {
+    axes: axes.map(({ key, values }) => ({ key, values })),
+    metric,
+    points: points.map((figures, point) => ({ values: valuesAt(axes, point), ...figures })),
+    best,
+    isLonely: best !== null && standsAlone(axes, points, { best, metric }),
+    walkForward,
+  }
+}
+
+function jobsFor(
+  axes: readonly SweepAxis[],
+  { fromSeconds, untilSeconds }: Period,
+): readonly SweepJob[] {
+  return Array.from({ length: pointsOf(axes) }, (_, point) => {
+    return { fromSeconds, untilSeconds, values: valuesAt(axes, point) }
+  })
+}
+
+/** Searches in each part but the last, and tries what was best there in the part after it. */
+async function walk(plan: SweepPlan, playAll: PlayAll): Promise<WalkForwardResult | null> {
+  const { axes, metric, parts } = plan
+  if (parts === undefined) return null
+  const periods = partsOf(plan, parts)
+  const folds: FoldResult[] = []
+  for (const [index, searched] of periods.slice(0, -1).entries()) {
+    const tried = periods[index + 1] ?? searched
+    const points = await playAll(jobsFor(axes, searched))
+    const best = bestOf(points, metric)
+    const values = best === null ? [] : valuesAt(axes, best)
+    const again = best === null ? [] : await playAll([{ ...tried, values }])
+    folds.push({
+      searchFromAt: instant(searched.fromSeconds),
+      searchUntilAt: instant(searched.untilSeconds),
+      tryFromAt: instant(tried.fromSeconds),
+      tryUntilAt: instant(tried.untilSeconds),
+      values,
+      searchReturnPercent: best === null ? null : (points[best]?.returnPercent ?? null),
+      tryReturnPercent: again[0]?.returnPercent ?? null,
+    })
+  }
+  return { folds, unseenReturnPercent: chained(folds.map((fold) => fold.tryReturnPercent)) }
+}
+
+/** Parts of one length, to the second; none has a second of another. */
+function partsOf({ fromSeconds, untilSeconds }: Period, parts: number): readonly Period[] {
+  const length = untilSeconds - fromSeconds
+  const border = (index: number): number => fromSeconds + Math.floor((length * index) / parts)
+  return Array.from({ length: parts }, (_, index) => ({
+    fromSeconds: border(index),
+    untilSeconds: index === parts - 1 ? untilSeconds : border(index + 1) - 1,
+  }))
+}
+
+function chained(returns: readonly (number | null)[]): number | null {
+  let factor = 1
+  for (const percent of returns) {
+    if (percent === null) return null
+    factor *= 1 + percent / 100
+  }
+  return (factor - 1) * 100
+}

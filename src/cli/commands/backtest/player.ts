@@ -1,0 +1,121 @@
+import { heldTape } from '../../../backtest/prices/held.ts'
+import { backtest } from '../../../backtest/run.ts'
+import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
+import type { SweepFigures } from '../../../backtest/sweep/judge.ts'
+import type { SweepJob } from '../../../backtest/sweep/sweep.ts'
+import { loadStrategies, type StrategyPut } from '../../../config/strategies/load.ts'
+import { loadModules } from '../../../config/strategies/load-modules.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import type { Strategy } from '../../../domain/strategy.ts'
+import type { Tape } from '../../../domain/tape.ts'
+import type { OpenedModules } from '../../compose/modules.ts'
+import type { Io } from '../../io.ts'
+import { type Loaded, loadForReading } from '../../load.ts'
+import type { BacktestOptions } from './flags.ts'
+import { chosen, inputOf } from './input.ts'
+
+/** All that a backtest was asked for by, as it was typed: whoever has it plays the same. */
+export type SweepOrder = {
+  readonly names: readonly string[]
+  readonly options: BacktestOptions
+  readonly nowMs: number
+  readonly axes: readonly SweepAxis[]
+}
+
+/** What a job came to, or what the files would have said against its values. */
+export type SweepAnswer = SweepFigures & { readonly fault: string | null }
+
+/** Plays backtests of one order that differ in values of some fields. */
+export class Player {
+  readonly #order: SweepOrder
+  readonly #settings: Settings
+  readonly #modules: OpenedModules
+  /** As the files are; modules of these keep running. */
+  readonly #asIs: ReadonlyMap<string, Strategy>
+  readonly #tapes: readonly Tape[]
+
+  private constructor(
+    order: SweepOrder,
+    given: {
+      readonly settings: Settings
+      readonly strategies: readonly Strategy[]
+      readonly modules: OpenedModules
+    },
+  ) {
+    const { settings, strategies, modules } = given
+    const { names, options, nowMs } = order
+    this.#order = order
+    this.#settings = settings
+    this.#modules = modules
+    this.#asIs = new Map(strategies.map((strategy) => [strategy.name, strategy]))
+    const whole = inputOf(settings, chosen(strategies, names), { options, modules, nowMs })
+    this.#tapes = whole.tapes.map(heldTape)
+  }
+
+  /** Reads the files; gives what is wrong with them. */
+  static async open(
+    order: SweepOrder,
+    { io, modules }: { readonly io: Pick<Io, 'env'>; readonly modules: OpenedModules },
+  ): Promise<Player | Extract<Loaded, { ok: false }>> {
+    const loaded = loadForReading(order.options, io)
+    if (!loaded.ok) return loaded
+    const { settings, strategies } = loaded
+    return new Player(order, { settings, strategies, modules })
+  }
+
+  async play({ values, fromSeconds, untilSeconds }: SweepJob): Promise<SweepAnswer> {
+    const { names, options, nowMs } = this.#order
+    const found = await this.#strategies(values)
+    if ('fault' in found) return { ...NOTHING, fault: found.fault }
+    const strategies = chosen(found.strategies, names)
+    const [tapes, modules] = [this.#tapes, this.#modules]
+    const input = inputOf(this.#settings, strategies, { options, modules, nowMs, tapes })
+    const result = await backtest({ ...input, fromSeconds, untilSeconds, varies: false })
+    if (result === undefined) return NOTHING
+    const { figures, strategies: played } = result
+    const trades = played.flatMap((each) => each.trades)
+    return {
+      returnPercent: figures?.returnPercent ?? null,
+      drawdownPercent: figures?.drawdown.percent ?? null,
+      fills: trades.reduce((sum, { fills }) => sum + fills, 0),
+      fault: null,
+    }
+  }
+
+  /** The strategies with these values in their files; the others as they are. */
+  async #strategies(
+    values: readonly string[],
+  ): Promise<{ readonly strategies: readonly Strategy[] } | { readonly fault: string }> {
+    const puts = putsOf(this.#order.axes, values)
+    const loaded = loadStrategies({
+      ...{ dir: this.#settings.strategiesDir, settings: this.#settings, puts },
+    })
+    if (!loaded.ok) return { fault: faultText(loaded.problems) }
+    const changed = new Set(puts.map(({ strategy }) => strategy))
+    const strategies = loaded.strategies.map((strategy) => {
+      return changed.has(strategy.name) ? strategy : (this.#asIs.get(strategy.name) ?? strategy)
+    })
+    this.#modules.retain(strategies)
+    const { versionOf } = this.#modules
+    const fresh = strategies.filter((each) => each.kind !== 'custom' || !versionOf(each))
+    const problems = await loadModules(fresh, this.#settings, this.#modules.start)
+    return problems.length > 0 ? { fault: faultText(problems) } : { strategies }
+  }
+}
+
+const NOTHING: SweepAnswer = { returnPercent: null, drawdownPercent: null, fills: 0, fault: null }
+
+/** What is put into which file for one value of each axis. */
+export function putsOf(
+  axes: readonly SweepAxis[],
+  values: readonly string[],
+): readonly StrategyPut[] {
+  return axes.map(({ strategy, path, key }, index) => {
+    const text = values[index] ?? ''
+    return { strategy, path, text, origin: `--sweep ${key}=${text}` }
+  })
+}
+
+function faultText(problems: readonly { readonly file: string; readonly message: string }[]) {
+  return problems.map(({ file, message }) => `${file}: ${message}`).join('; ')
+}
