@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readJournal } from '../../src/adapters/state/journal-view.ts'
-import type { ReplayData } from '../../src/cli/json/backtest-report.ts'
+import type { BacktestData, ReplayData } from '../../src/cli/json/backtest-report.ts'
 import { outputOf } from '../support/output-of.ts'
 import { ROOT, run, start } from '../support/process/cli.ts'
 import { collect, temporaryDirectory } from '../support/state/state-directory.ts'
@@ -96,6 +96,19 @@ test('what a run has decided in over two thousand slots is decided again from it
   expect([code, data.ok, data.others]).toEqual([0, true, 0])
   expect(data.strategies.length).toBe(COPIES * 5 + 3)
   expect(sumOf(data)).toBeGreaterThan(SLOTS_MIN)
+
+  const line =
+    'backtest dips-0 --from 2026-01-01 --to 2026-01-01T01:00 --balance USDC=1000 --market 7'
+  const modelled = await run(
+    [...line.split(' '), '--no-vary', '--model', 'from-journal', '--json'],
+    {
+      cwd: dir,
+    },
+  )
+  const { model, notes } = outputOf<BacktestData>('backtest', modelled.stdout)
+  expect(model).toMatchObject({ source: 'journal', failurePercent: 0 })
+  expect(model.validSeconds).toBeGreaterThan(30)
+  expect(notes.join()).toMatch(/the journal tells spread, fee, .* by \d\d+ fills and \d+ calls/)
 
   const file = join(dir, 'strategies/sandbox/exact-3.yaml')
   writeFileSync(file, readFileSync(file, 'utf8').replace('cooldown: 9s', 'cooldown: 1h'))

@@ -1,12 +1,25 @@
+import { observedNote } from '../../../backtest/observed.ts'
 import { type Expected, judge } from '../../../backtest/report/expect.ts'
 import type { BacktestResult } from '../../../backtest/report/result.ts'
 import { backtest } from '../../../backtest/run.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import type { Strategy } from '../../../domain/strategy.ts'
+import type { Modules } from '../../../ports.ts'
 import { withModules } from '../../compose/modules.ts'
-import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
+import {
+  columnsOf,
+  EXIT,
+  type ExitCode,
+  type Io,
+  lineTo,
+  printFailure,
+  printJson,
+} from '../../io.ts'
 import type { BacktestData } from '../../json/backtest-report.ts'
 import { loadForReading, reportProblems, startModules } from '../../load.ts'
 import { type BacktestOptions, expectationsOf, FlagFault } from './flags.ts'
-import { chosen, inputOf } from './input.ts'
+import { chosen, inputOf, observedIn } from './input.ts'
+import type { SweepOrder } from './player.ts'
 import { progressTo } from './progress.ts'
 import { axesOf, problemsOf, withSweep } from './sweep.ts'
 import { backtestLines } from './text.ts'
@@ -28,29 +41,44 @@ export function runBacktest(
         options,
         strategies.map(({ name }) => name),
       )
-      const expectations = expectationsOf(options.expect ?? [])
-      const input = inputOf(settings, strategies, { options, modules, nowMs })
       const problems = problemsOf(axes, settings)
       if (problems.length > 0) return reportProblems(problems, io, options)
-      const progress = progressTo(io, options)
-      const played = await backtest({ ...input, progress: progress.share })
-      progress.end()
-      if (played === undefined) return EXIT.failed
-      const order = { names, options, nowMs, axes }
-      const result =
-        axes.length === 0
-          ? played
-          : await withSweep(played, order, { input, io, settings, modules })
-      return tell(
-        result,
-        expectations.map((each) => judge(result, each)),
-        { options, io },
-      )
+      const expectations = expectationsOf(options.expect ?? [])
+      const isObserved = options.model === 'from-journal'
+      const observed = isObserved ? await observedIn(settings, lineTo(io.stderr)) : undefined
+      const order = { names, options, nowMs, axes, observed }
+      const result = await play(order, { settings, strategies, modules, io })
+      if (result === undefined) return EXIT.failed
+      const expected = expectations.map((each) => judge(result, each))
+      return tell(result, expected, { options, io })
     } catch (error) {
       if (!(error instanceof FlagFault)) throw error
       return printFailure(io, options, { by: 'backtest', message: error.message, code: EXIT.usage })
     }
   })
+}
+
+type Given = {
+  readonly settings: Settings
+  readonly strategies: readonly Strategy[]
+  readonly modules: Modules
+  readonly io: Io
+}
+
+/** The backtest, and the sweep where one is asked for. Undefined where it was stopped. */
+async function play(
+  order: SweepOrder,
+  { settings, strategies, modules, io }: Given,
+): Promise<BacktestResult | undefined> {
+  const { options, axes, observed } = order
+  const input = inputOf(settings, strategies, { ...order, modules })
+  const progress = progressTo(io, options)
+  const played = await backtest({ ...input, progress: progress.share })
+  progress.end()
+  if (played === undefined) return undefined
+  const notes = observed === undefined ? [] : [observedNote(observed)]
+  const result = { ...played, notes: [...played.notes, ...notes] }
+  return axes.length === 0 ? result : withSweep(result, order, { input, io, settings, modules })
 }
 
 function tell(

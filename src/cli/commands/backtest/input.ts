@@ -1,4 +1,5 @@
 import { DEFAULT_MODEL } from '../../../backtest/model.ts'
+import { type Observed, Observer } from '../../../backtest/observed.ts'
 import type { BacktestInput } from '../../../backtest/run.ts'
 import { strangerText } from '../../../domain/nearest.ts'
 import { DEFAULT_POLICY } from '../../../domain/policy.ts'
@@ -9,6 +10,7 @@ import type { Tape } from '../../../domain/tape.ts'
 import type { Address } from '../../../domain/units.ts'
 import { valueTokenOf } from '../../../engine/portfolio.ts'
 import type { Modules } from '../../../ports.ts'
+import { readState, recordsAtHand } from '../../compose/state.ts'
 import { type BacktestOptions, balancesOf, FlagFault, modelOf } from './flags.ts'
 import { pricesOf } from './prices.ts'
 
@@ -36,12 +38,15 @@ export function inputOf(
   given: {
     readonly options: BacktestOptions
     readonly modules: Modules
+    /** The end of the period where none is said, epoch ms. */
     readonly nowMs: number
+    /** What a journal says of fills, where that was asked for. */
+    readonly observed: Observed | undefined
     /** Where the past is read already. */
     readonly tapes?: readonly Tape[]
   },
 ): Omit<BacktestInput, 'progress'> {
-  const { options, modules, nowMs, tapes } = given
+  const { options, modules, nowMs, observed, tapes } = given
   const { from, to = nowMs } = options
   if (from === undefined)
     throw new FlagFault('from', 'the period is not said', 'a day such as --from 2025-01-01')
@@ -51,7 +56,8 @@ export function inputOf(
     throw new FlagFault('to', 'the period ends before it begins', 'a moment after --from')
   const feeds = [...settings.prices.values()]
   const valueToken = valueTokenOf(feeds)
-  const { model, isChanged } = modelOf(options, { base: DEFAULT_MODEL, valueToken })
+  const base = { ...DEFAULT_MODEL, ...observed?.model }
+  const { model, isChanged } = modelOf(options, { base, valueToken })
   const pricePath = createPricePaths(feeds)
   return {
     strategies,
@@ -70,7 +76,40 @@ export function inputOf(
     valueToken,
     modules,
     tokens: [...settings.tokens.values()],
-    modelSource: isChanged ? 'options' : 'default',
+    modelSource: sourceOf(observed, isChanged),
     varies: options.vary !== false,
   }
+}
+
+function sourceOf(
+  observed: Observed | undefined,
+  isChanged: boolean,
+): BacktestInput['modelSource'] {
+  if (observed !== undefined) return 'journal'
+  return isChanged ? 'options' : 'default'
+}
+
+/** What the journal of the state directory says of fills. Throws FlagFault where it says nothing. */
+export async function observedIn(
+  { stateDir, journal }: Settings,
+  tell: (line: string) => void,
+): Promise<Observed> {
+  const view = await readState(stateDir)
+  if (view === undefined)
+    throw new FlagFault(
+      'model',
+      `there is no journal in ${stateDir}`,
+      'the state of a daemon that traded',
+    )
+  const observer = new Observer()
+  const { archive } = journal
+  for await (const record of recordsAtHand(view, { stateDir, archive, tell })) observer.hear(record)
+  const observed = observer.result()
+  if (Object.keys(observed.model).length === 0)
+    throw new FlagFault(
+      'model',
+      `the journal in ${stateDir} has too few fills to tell anything`,
+      'one with five fills or more',
+    )
+  return observed
 }

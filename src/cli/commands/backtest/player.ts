@@ -1,3 +1,4 @@
+import type { Observed } from '../../../backtest/observed.ts'
 import { heldTape } from '../../../backtest/prices/held.ts'
 import { backtest } from '../../../backtest/run.ts'
 import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
@@ -20,6 +21,7 @@ export type SweepOrder = {
   readonly options: BacktestOptions
   readonly nowMs: number
   readonly axes: readonly SweepAxis[]
+  readonly observed: Observed | undefined
 }
 
 /** What a job came to, or what the files would have said against its values. */
@@ -43,12 +45,11 @@ export class Player {
     },
   ) {
     const { settings, strategies, modules } = given
-    const { names, options, nowMs } = order
     this.#order = order
     this.#settings = settings
     this.#modules = modules
     this.#asIs = new Map(strategies.map((strategy) => [strategy.name, strategy]))
-    const whole = inputOf(settings, chosen(strategies, names), { options, modules, nowMs })
+    const whole = inputOf(settings, chosen(strategies, order.names), { ...order, modules })
     this.#tapes = whole.tapes.map(heldTape)
   }
 
@@ -64,12 +65,11 @@ export class Player {
   }
 
   async play({ values, fromSeconds, untilSeconds }: SweepJob): Promise<SweepAnswer> {
-    const { names, options, nowMs } = this.#order
     const found = await this.#strategies(values)
     if ('fault' in found) return { ...NOTHING, fault: found.fault }
-    const strategies = chosen(found.strategies, names)
+    const strategies = chosen(found.strategies, this.#order.names)
     const [tapes, modules] = [this.#tapes, this.#modules]
-    const input = inputOf(this.#settings, strategies, { options, modules, nowMs, tapes })
+    const input = inputOf(this.#settings, strategies, { ...this.#order, modules, tapes })
     const result = await backtest({ ...input, fromSeconds, untilSeconds, varies: false })
     if (result === undefined) return NOTHING
     const { figures, strategies: played } = result

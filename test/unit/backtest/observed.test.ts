@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { DEFAULT_MODEL, type FillModel } from '../../../src/backtest/model.ts'
+import { Observer, observedNote } from '../../../src/backtest/observed.ts'
+import { Play } from '../../../src/backtest/play.ts'
+import type { JournalEvent, TransactionPurpose } from '../../../src/domain/book/journal.ts'
+import { aTape, DAY, inputOf, recording, YEAR_BEGINS } from '../../support/backtest/playing.ts'
+import { aCall, aSchedule, aStrategy, usdc } from '../../support/builders.ts'
+
+/** Plays a year by a model, and observes the journal that a daemon would have written. */
+async function observedOf(model: Partial<FillModel>, days = 365): Promise<Observer> {
+  const price = (at: number): number => 2_500 + 100 * Math.sin(at / 40_000)
+  const minutes = Array.from({ length: days * 24 }, (_, hour) => YEAR_BEGINS + hour * 3_600 - 60)
+  const play = new Play(
+    inputOf(
+      {
+        strategies: [
+          aStrategy({ name: 'daily', schedule: aSchedule('0 9 * * *') }),
+          aCall({ name: 'calls', schedule: aSchedule('0 0 * * *') }),
+        ],
+        usdc: usdc(1_000_000),
+        model: { ...DEFAULT_MODEL, ...model },
+        tapes: [aTape(minutes.map((at) => [at, price(at)]))],
+        untilSeconds: YEAR_BEGINS + days * DAY,
+      },
+      recording().ears,
+    ),
+  )
+  const observer = new Observer()
+  const { world } = play
+  const apply = world.apply.bind(world)
+  world.apply = (...events) => {
+    for (const event of events) observer.hear({ event, atMs: world.nowMs })
+    apply(...events)
+  }
+  await play.run()
+  return observer
+}
+
+test('what a journal shows is the model that its orders were filled by', async () => {
+  const model = {
+    ...{ spreadPpm: 1_500, failurePpm: 150_000, quoteSeconds: 3, fillSeconds: 25 },
+    ...{ validSeconds: 90, callWei: 7n * 10n ** 14n },
+  }
+  const { model: observed, fills, calls } = (await observedOf(model)).result()
+  expect(observed).toMatchObject({ quoteSeconds: 3, fillSeconds: 25, validSeconds: 90, feePpm: 0 })
+  expect(observed.callWei).toBe(7n * 10n ** 14n)
+  expect(observed.spreadPpm).toBeGreaterThan(1_400)
+  expect(observed.spreadPpm).toBeLessThan(1_600)
+  expect(observed.failurePpm).toBeGreaterThan(100_000)
+  expect(observed.failurePpm).toBeLessThan(200_000)
+  expect(fills).toBeGreaterThan(300)
+  expect(calls).toBe(365)
+})
+
+test('too few orders tell nothing', async () => {
+  const observed = (await observedOf({}, 3)).result()
+  expect(Object.keys(observed.model)).toEqual(['callWei'])
+  expect(observedNote(observed)).toBe(
+    'Of the model the journal tells charges of calls, by 3 fills and 3 calls; it does not tell spread, fee, time to sign, time to fill, life of signatures, share that fails, gas of wraps, which are defaults.',
+  )
+})
+
+test('the fee is told apart from the spread, paper fills count, and gas is that of wraps alone', () => {
+  const observer = new Observer()
+  const hear = (event: JournalEvent): void => observer.hear({ event, atMs: 0 })
+  for (let order = 0; order < 5; order += 1)
+    hear({
+      ...({ type: 'paper-filled', intentId: `one:${order}:0`, attempt: 1 } as const),
+      ...{ paid: usdc(2_000), received: usdc(997), fee: usdc(4) },
+      feed: { num: 2n, den: 1n },
+    })
+  for (const [purpose, fee] of [
+    ['wrap', 30n],
+    ['approve', 9_000n],
+    ['unwrap', 40n],
+    ['wrap', 20n],
+  ] as const) {
+    const id = `${purpose}:${fee}`
+    hear({ type: 'transaction-recorded', transaction: transaction(id, purpose) })
+    const hash = '0x00'
+    hear({ type: 'transaction-ended', id, status: 'mined', hash, blockNumber: 1n, fee })
+  }
+  expect(observer.result()).toEqual({
+    model: { spreadPpm: 1_000, feePpm: 2_000, wrapWei: 30n },
+    ...{ fills: 5, calls: 0 },
+  })
+})
+
+function transaction(id: string, purpose: TransactionPurpose) {
+  return {
+    ...{ id, purpose, intentId: undefined, chainId: 1, nonce: 0, data: '0x' as const },
+    ...{ from: '0x01' as const, to: '0x02' as const, value: 0n, gas: 0n },
+    ...{ maxFeePerGas: 0n, maxPriorityFeePerGas: 0n },
+  }
+}
