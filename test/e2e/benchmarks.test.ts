@@ -53,6 +53,14 @@ test('page: every look at a long past and at a short one says something', async 
   for (const { fewMs, manyMs } of looks) expect(Math.min(fewMs, manyMs)).toBeGreaterThan(0)
 }, 60_000)
 
+test('prices: every row of a file is read, of a long one as of a short one', async () => {
+  const { results } = await bench('prices', '--rounds', '1', '--rows', '20000')
+  for (const form of ['plain', 'bars']) {
+    expect(results[form].rowsPerSecond).toBeGreaterThan(0)
+    expect(results[form].pieceMax).toBeLessThan(20_000)
+  }
+}, 60_000)
+
 test('memory: daemons with one strategy and with a hundred start, and stay idle', async () => {
   const { one, many, ratio } = await bench(
     'memory',

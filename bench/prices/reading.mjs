@@ -1,0 +1,14 @@
+// Reads a CSV file of prices as a backtest does, in a process of its own; prints how long it took and what memory it had at most.
+import { csvTape } from '../../src/adapters/prices/csv.ts'
+
+const { file } = JSON.parse(process.argv[2])
+const startedAt = performance.now()
+let rows = 0
+let pieceMax = 0
+for (const { atSeconds } of csvTape({ file, pair: 'WETH/USDC' }).rounds()) {
+  rows += atSeconds.length
+  pieceMax = Math.max(pieceMax, atSeconds.length)
+}
+const seconds = (performance.now() - startedAt) / 1000
+const mebibytes = process.resourceUsage().maxRSS / 1024
+process.stdout.write(`${JSON.stringify({ rows, pieceMax, seconds, mebibytes })}\n`)

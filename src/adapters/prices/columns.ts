@@ -1,0 +1,103 @@
+import type { Block } from './blocks.ts'
+import { PriceFileError, shownText } from './price-file-error.ts'
+import type { Delimiter, Row } from './rows.ts'
+
+/** What a bar's time says of it: when it began, or when it ended. */
+export type BarTime = 'open' | 'close'
+
+/** Where the cells of a row that count stand. */
+export type Columns = {
+  readonly time: number
+  readonly price: number
+  /** Whether the first row names the columns. */
+  readonly hasHeader: boolean
+  /** Of what is a bar, with the price at its end; undefined for prices that were known at their time. */
+  readonly barTime: BarTime | undefined
+}
+
+/** In order of preference, where a file has several. */
+const TIME_NAMES = [
+  ...['unix', 'time', 'timestamp', 'open_time', 'datetime', 'date'],
+  ...['updated_at', 'updatedat', 'close_time'],
+] as const
+const PRICE_NAMES = ['price', 'answer', 'value', 'close'] as const
+const BAR_NAMES = ['open', 'high', 'low'] as const
+
+const HEADER = `a time (${TIME_NAMES.join(', ')}) and a price (${PRICE_NAMES.join(', ')}, or open, high, low and close)`
+const WITHOUT_HEADER =
+  'a first line that names the columns; without one either two columns, time and price, or six and more: time, open, high, low, close, volume'
+const BAR_COLUMNS_MIN = 6
+const BAR_CLOSE = 4
+
+const BLANK_OR_COMMENT = /^\s*(?:#.*)?$/
+
+/** What stands between the cells, by the first line that is neither blank nor a comment. */
+export function delimiterOf({ bytes }: Block): Delimiter {
+  const lines = bytes.toString('utf8').replace('\ufeff', '').split('\n')
+  const first = lines.find((line) => !BLANK_OR_COMMENT.test(line)) ?? ''
+  return (['\t', ';'] as const).find((delimiter) => first.includes(delimiter)) ?? ','
+}
+
+/** Reads the first row of a file. `line`: where it stands. Throws PriceFileError where it tells neither time nor price. */
+export function columnsOf(
+  first: Row,
+  { file, line, barTime }: { file: string; line: number; barTime: BarTime | undefined },
+): Columns {
+  const names = first.map(columnName)
+  const named = { time: indexOfAny(names, TIME_NAMES), price: priceIndex(names) }
+  if (named.time < 0 && named.price < 0 && first.every(isFigure))
+    return columnsByCount(first, { file, line, barTime })
+  if (named.time < 0 || named.price < 0) {
+    const missing = Object.entries(named).flatMap(([what, index]) => (index < 0 ? [what] : []))
+    throw new PriceFileError({
+      file,
+      line,
+      detail: `no column is a ${missing.join(', and none a ')}; there are: ${shownText(first.join(', '))}`,
+      remedy: `columns with the names of ${HEADER}; or ${WITHOUT_HEADER}`,
+      text: first.join(','),
+    })
+  }
+  const closeTime = names.indexOf('close_time')
+  const time = barTime === 'close' && closeTime >= 0 ? closeTime : named.time
+  const isBar = names[named.price] === 'close'
+  const told = barTime ?? (time === closeTime ? 'close' : 'open')
+  return { time, price: named.price, hasHeader: true, barTime: isBar ? told : undefined }
+}
+
+function columnsByCount(
+  first: Row,
+  { file, line, barTime = 'open' }: { file: string; line: number; barTime: BarTime | undefined },
+): Columns {
+  const { length } = first
+  if (length === 2) return { time: 0, price: 1, hasHeader: false, barTime: undefined }
+  if (length >= BAR_COLUMNS_MIN) return { time: 0, price: BAR_CLOSE, hasHeader: false, barTime }
+  throw new PriceFileError({
+    file,
+    line,
+    detail: `there are ${length} columns, and nothing says what they are`,
+    remedy: WITHOUT_HEADER,
+    text: first.join(','),
+  })
+}
+
+/** `Open time` is `open_time`. */
+function columnName(cell: string): string {
+  return cell.toLowerCase().replace(/[\s-]+/g, '_')
+}
+
+/** A close among the other prices of its bar is what counts there, whatever else has a name of a price. */
+function priceIndex(names: readonly string[]): number {
+  const close = names.indexOf('close')
+  const isBar = close >= 0 && BAR_NAMES.some((name) => names.includes(name))
+  return isBar ? close : indexOfAny(names, PRICE_NAMES)
+}
+
+function indexOfAny(names: readonly string[], wanted: readonly string[]): number {
+  const found = wanted.find((name) => names.includes(name))
+  return found === undefined ? -1 : names.indexOf(found)
+}
+
+/** A cell of a row, and no name of a column. */
+function isFigure(cell: string): boolean {
+  return cell === '' || /^[-+.\d]/.test(cell)
+}

@@ -1,0 +1,92 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PriceFeed } from '../../domain/price.ts'
+import type { Tape } from '../../domain/tape.ts'
+import type { Pair } from '../../domain/token.ts'
+import type { BarTime } from './columns.ts'
+import { csvTape } from './csv.ts'
+import { PriceFileError } from './price-file-error.ts'
+
+const LISTED_MAX = 20
+
+/**
+ * One tape for each feed, from the file of a directory that has its name: `WETH-USDC.csv` for WETH/USDC, also with an underscore or
+ * nothing between the two, and in lower case. A file of the opposite pair is never turned over: what was one way round the price
+ * of a feed is not so the other way. Throws PriceFileError for a feed without a file, and for files that cannot be used.
+ */
+export function priceDir({
+  dir,
+  feeds,
+  barTime,
+}: {
+  readonly dir: string
+  readonly feeds: Iterable<Pick<PriceFeed, 'pair'>>
+  readonly barTime?: BarTime | undefined
+}): { readonly tapes: readonly Tape[] } {
+  const files = csvFilesOf(dir)
+  const tapes = [...feeds].map(({ pair }) => {
+    const file = join(dir, fileOf(pair, files, dir))
+    return csvTape({ file, pair, barTime })
+  })
+  return { tapes }
+}
+
+/** What a pair's file is called where this program writes it. */
+export function priceFileName(pair: Pair): string {
+  return `${pair.replace('/', '-')}.csv`
+}
+
+function csvFilesOf(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir)
+      .filter((name) => /\.csv$/i.test(name))
+      .sort()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    const detail =
+      code === 'ENOENT' ? 'there is no such directory' : `the directory cannot be read (${code})`
+    throw new PriceFileError({
+      file: dir,
+      detail,
+      remedy: 'a directory with a CSV file for each feed; `tranched backtest fetch` makes one',
+    })
+  }
+}
+
+function fileOf(pair: Pair, files: readonly string[], dir: string): string {
+  const [base = '', quote = ''] = pair.split('/')
+  const found = files.filter((name) => namesOf(base, quote).includes(name))
+  const [name] = found
+  const wanted = priceFileName(pair)
+  if (found.length > 1)
+    throw new PriceFileError({
+      file: dir,
+      detail: `${found.join(' and ')} are both prices of ${pair}`,
+      remedy: `one of them, ${wanted}`,
+    })
+  if (name !== undefined) return name
+  const opposite = files.find((each) => namesOf(quote, base).includes(each))
+  if (opposite !== undefined)
+    throw new PriceFileError({
+      file: join(dir, opposite),
+      detail: `these are prices of ${quote}/${base}, and the feed is ${pair}: no file is turned over`,
+      remedy: `${wanted}, prices of one ${base} in ${quote}`,
+    })
+  throw new PriceFileError({
+    file: dir,
+    detail: `there is no file of ${pair}; ${listText(files)}`,
+    remedy: `${wanted} with a time and a price of one ${base} in ${quote} a row; \`tranched backtest fetch ${pair}\` makes it`,
+  })
+}
+
+function namesOf(base: string, quote: string): readonly string[] {
+  const names = ['-', '_', ''].map((between) => `${base}${between}${quote}.csv`)
+  return [...names, ...names.map((name) => name.toLowerCase())]
+}
+
+function listText(files: readonly string[]): string {
+  if (files.length === 0) return 'the directory has no CSV file'
+  const more = files.length - LISTED_MAX
+  const listed = files.slice(0, LISTED_MAX).join(', ')
+  return more > 0 ? `there are: ${listed} and ${more} more` : `there are: ${listed}`
+}

@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest'
+import { csvTape } from '../../../../src/adapters/prices/csv.ts'
+import { PAIR, priceFile, read, roundsOf } from './price-files.ts'
+
+const T = 1_735_689_600
+const DAY = 86_400
+
+test('a file of times and prices is a tape of exact answers with eight decimal places', () => {
+  const file = priceFile(`time,price\n${T},3520.5\n${T + 60},0.00000001\n`)
+  const tape = csvTape({ file, pair: PAIR })
+  expect([tape.pair, tape.decimals, tape.source]).toEqual([PAIR, 8, file])
+  const rounds = [
+    [T, 352_050_000_000n],
+    [T + 60, 1n],
+  ]
+  expect(roundsOf(tape)).toEqual(rounds)
+  // From its beginning, as often as it is asked for.
+  expect(roundsOf(tape)).toEqual(rounds)
+})
+
+test.each([
+  ['semicolons', 'time;price\n1735689600;1\n'],
+  ['tabs', 'time\tprice\n1735689600\t1\n'],
+  ['a byte order mark, CRLF and no line end at the end', '\ufefftime,price\r\n1735689600,1'],
+  ['blanks, blank lines and comments', '# mine\n\n time , price \n  \n # x\n1735689600 , 1 \n\t\n'],
+  ['quotation marks', '"time","price"\n"1735689600","1"\n'],
+  ['names in capitals and other columns between', 'Symbol,UNIX,x,Answer\nA,1735689600,?,1\n'],
+  ['names in words', 'Updated At,value\n1735689600,1\n'],
+  ['no names', '1735689600,1\n'],
+])('%s are taken as they are', (_, text) => {
+  expect(read(text)).toEqual([[T, 100_000_000n]])
+})
+
+test.each([
+  ['seconds', '1735689600'],
+  ['seconds with decimals', '1735689600.000'],
+  ['milliseconds', '1735689600000'],
+  ['microseconds', '1735689600000000'],
+  ['a day', '2025-01-01'],
+  ['ISO with Z', '2025-01-01T00:00:00Z'],
+  ['ISO with fractions', '2025-01-01T00:00:00.000Z'],
+  ['ISO with an offset', '2025-01-01T02:30:00+02:30'],
+  ['ISO with a short offset', '2024-12-31 19:00-05'],
+  ['ISO without a zone, which is UTC', '2025-01-01 00:00:00'],
+])('a time may be %s', (_, time) => {
+  expect(read(`time,price\n${time},1\n`)).toEqual([[T, 100_000_000n]])
+})
+
+test('a part of a second is rounded up, and of several prices in one second the last counts', () => {
+  const text = 'time,price\n1735689600001,1\n1735689600500,2\n1735689601000,3\n1735689601001,4\n'
+  expect(read(text)).toEqual([
+    [T + 1, 300_000_000n],
+    [T + 2, 400_000_000n],
+  ])
+})
+
+test('the same time twice with the same price is one row', () => {
+  expect(read(`time,price\n${T},1\n${T},1.0\n${T + 1},2\n`)).toHaveLength(2)
+})
+
+test('prices with more places, or an exponent, are exact as far as 18 places', () => {
+  const of = (...prices: string[]) => {
+    const text = prices.map((price, index) => `${T + index},${price}\n`).join('')
+    const tape = csvTape({ file: priceFile(text), pair: PAIR })
+    return [tape.decimals, roundsOf(tape).map(([, answer]) => answer)]
+  }
+  expect(of('1e-7', '2.5E2')).toEqual([8, [10n, 25_000_000_000n]])
+  expect(of('1.10', '0.0000000001234', '2')).toEqual([
+    13,
+    [11_000_000_000_000n, 1_234n, 20_000_000_000_000n],
+  ])
+  expect(of('123456789.123456789012345678', '4')).toEqual([
+    18,
+    [123_456_789_123_456_789_012_345_678n, 4_000_000_000_000_000_000n],
+  ])
+  expect(of('0.0000000000000000015')).toEqual([18, [2n]])
+})
+
+test('places beyond those that were asked for are rounded half up', () => {
+  const text = `${T},1.25\n${T + 1},1.349\n${T + 2},0.05\n`
+  expect(read(text, { decimals: 1 }).map(([, answer]) => answer)).toEqual([13n, 13n, 1n])
+})
+
+const HEADER = 'time,open,high,low,close,volume'
+const bar = (time: number | string, close: number) => `${time},1,9,0.5,${close},7`
+
+test('a bar counts by its close alone, and not before it is over', () => {
+  const text = [HEADER, bar(T, 2), bar(T + 60, 3), bar(T + 120, 4)].join('\n')
+  const seen = [
+    [T + 60, 200_000_000n],
+    [T + 120, 300_000_000n],
+    [T + 180, 400_000_000n],
+  ]
+  expect(read(text)).toEqual(seen)
+  expect(read(text.slice(HEADER.length + 1))).toEqual(seen)
+  expect(read(`time,close\n${T},2\n${T + 60},3\n${T + 120},4\n`)).toEqual(seen)
+})
+
+test('a bar before a gap is over after the length of a bar, not of the gap', () => {
+  const text = [HEADER, bar(T, 2), bar(T + 600, 3), bar(T + 660, 4), bar(T + 720, 5)].join('\n')
+  expect(read(text).map(([at]) => at - T)).toEqual([60, 660, 720, 780])
+})
+
+test('a row out of place does not make bars shorter than they are', () => {
+  const rows = [0, 60, 61, 120, 180, 240].map((at) => bar(T + at, 2 + at))
+  const times = read([HEADER, ...rows, bar(T + 600, 9)].join('\n')).map(([at]) => at - T)
+  expect(times).toEqual([60, 61, 120, 180, 240, 300, 660])
+})
+
+test('a month is over when the next begins, however long it is', () => {
+  const months = ['2025-01-01', '2025-02-01', '2025-03-01', '2025-04-01', '2025-05-01']
+  const text = [HEADER, ...months.map((month, index) => bar(month, index + 1))].join('\n')
+  const seen = read(text).map(([at]) => new Date(at * 1000).toISOString().slice(0, 10))
+  expect(seen).toEqual(['2025-02-01', '2025-03-01', '2025-04-01', '2025-05-01', '2025-06-01'])
+})
+
+test('a bar whose time is that of its end is known then', () => {
+  const text = (name: string) => `${name},open,close\n${T},1,2\n${T + 60},1,3\n`
+  const times = (...given: Parameters<typeof read>) => read(...given).map(([at]) => at - T)
+  expect(times(text('close_time'))).toEqual([0, 60])
+  expect(times(text('time'), { barTime: 'close' })).toEqual([0, 60])
+  expect(times(text('close_time'), { barTime: 'open' })).toEqual([60, 120])
+  expect(
+    times(text('time').slice(0, text('time').indexOf('\n', 20)), { barTime: 'close' }),
+  ).toEqual([0])
+})
+
+test('of both times of a bar the one that is asked for counts, a millisecond before its end as its end', () => {
+  const text = `Open time,Open,Close,Close time\n${T}000,1,2,${T + DAY - 1}999\n${T + DAY}000,1,3,${T + 2 * DAY - 1}999\n`
+  for (const barTime of [undefined, 'open', 'close'] as const)
+    expect(read(text, { barTime }).map(([at]) => at - T)).toEqual([DAY, 2 * DAY])
+})
+
+test('prices that are no bars are known at their time, whatever is said of bars', () => {
+  expect(read(`close_time,price\n${T},1\n`, { barTime: 'open' })).toEqual([[T, 100_000_000n]])
+})
+
+test('a file is read in pieces, none longer than a block, and comes out whole', () => {
+  const rows = Array.from({ length: 5_000 }, (_, index) => `${T + index},${index + 1}.5`)
+  const file = priceFile(`# a comment\ntime,price\n${rows.join('\n')}`)
+  const tape = csvTape({ file, pair: PAIR, blockBytes: 4_096 })
+  const sizes = [...tape.rounds()].map(({ atSeconds }) => atSeconds.length)
+  expect(sizes.length).toBeGreaterThan(15)
+  expect(Math.max(...sizes)).toBeLessThan(4_096 / 12)
+  const whole = roundsOf(csvTape({ file, pair: PAIR }))
+  expect(roundsOf(tape)).toEqual(whole)
+  expect(whole).toHaveLength(5_000)
+  expect(whole.at(-1)).toEqual([T + 4_999, 500_050_000_000n])
+})
+
+test('bars across blocks are the same as in one', () => {
+  const rows = Array.from({ length: 500 }, (_, index) => bar(T + index * 60, index + 1))
+  const text = `${HEADER}\r\n${rows.join('\r\n')}\r\n`
+  expect(read(text, { blockBytes: 512 })).toEqual(read(text))
+  expect(read(text)).toHaveLength(500)
+})

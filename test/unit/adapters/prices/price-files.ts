@@ -1,0 +1,42 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { csvTape } from '../../../../src/adapters/prices/csv.ts'
+import type { LayoutOptions } from '../../../../src/adapters/prices/layout.ts'
+import { PriceFileError } from '../../../../src/adapters/prices/price-file-error.ts'
+import { answerAt, type Tape } from '../../../../src/domain/tape.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+export const PAIR = 'WETH/USDC'
+
+/** A file of prices with that text, gone after the test. */
+export function priceFile(text: string | Buffer, name = 'WETH-USDC.csv'): string {
+  const dir = temporaryDirectory()
+  mkdirSync(dir, { recursive: true })
+  const file = join(dir, name)
+  writeFileSync(file, text)
+  return file
+}
+
+/** Every round of a tape: seconds and the exact answer. */
+export function roundsOf(tape: Tape): readonly (readonly [number, bigint])[] {
+  return [...tape.rounds()].flatMap((piece) =>
+    Array.from(piece.atSeconds, (at, index) => [at, answerAt(piece, index)] as const),
+  )
+}
+
+/** The rounds of a file with that text. */
+export function read(text: string, options: Partial<LayoutOptions> = {}) {
+  return roundsOf(csvTape({ file: priceFile(text), pair: PAIR, ...options }))
+}
+
+/** What is wrong with a file of that text, at its opening or while it is read. */
+export function faultOf(read: () => unknown): PriceFileError {
+  try {
+    read()
+  } catch (error) {
+    if (error instanceof PriceFileError) return error
+    throw error
+  }
+  return expect.unreachable('nothing is wrong with it')
+}
