@@ -8,7 +8,7 @@ import type { Rpc } from './evm/rpc.ts'
 import type { Faults } from './faults.ts'
 import { type OrderBook, recordOf } from './gasless/orders.ts'
 import { type Answer, type Reply, readJson } from './http/json-server.ts'
-import { setFeed } from './market/feed-pusher.ts'
+import { beginPhase, setFeed } from './market/feed-pusher.ts'
 import type { Market } from './market/market.ts'
 
 export type AdminDeps = {
@@ -41,12 +41,16 @@ const fundSchema = z.strictObject({
   amount: tokenAmountText,
 })
 const priceSchema = z.strictObject({ token: z.string(), usd: tokenAmountText })
+/** What a round of the feed contract has room for. */
+const ANSWER_DIGITS_MAX = 52
+const FEED_SECONDS_MAX = 2 ** 40 - 1
 const feedSchema = z.strictObject({
   feed: addressText,
-  answer: z.string().regex(/^-?\d+$/),
-  startedAt: z.int().min(0),
-  updatedAt: z.int().min(0),
+  answer: z.string().regex(new RegExp(`^-?\\d{1,${ANSWER_DIGITS_MAX}}$`)),
+  startedAt: z.int().min(0).max(FEED_SECONDS_MAX),
+  updatedAt: z.int().min(0).max(FEED_SECONDS_MAX),
 })
+const phaseSchema = z.strictObject({ feed: addressText })
 const outageSchema = z.strictObject({
   ms: z.int().min(0).max(600_000),
   service: z.enum(['gasless', 'aggregator']).default('gasless'),
@@ -74,6 +78,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Prom
     'PUT /market/price': (body) => setPrice(deps, priceSchema.parse(body)),
     'PUT /market/paused': (body) => deps.setMarketPaused(pausedSchema.parse(body).paused),
     'PUT /feed': (body) => setFeedRound(deps, feedSchema.parse(body)),
+    'POST /feed/phase': (body) =>
+      beginPhase(deps.deployment, feedOf(deps, phaseSchema.parse(body).feed)),
     'POST /outage': (body) => {
       const { ms, service } = outageSchema.parse(body)
       return deps.outage[service](ms)
@@ -165,14 +171,17 @@ function setPrice(deps: AdminDeps, { token, usd }: z.infer<typeof priceSchema>):
 }
 
 async function setFeedRound(deps: AdminDeps, asked: z.infer<typeof feedSchema>): Promise<void> {
-  const { feeds, sequencerFeed } = deps.deployment
-  const known = [sequencerFeed, ...feeds.map(({ address }) => address)]
-  const feed = known.find((address) => address.toLowerCase() === asked.feed.toLowerCase())
-  if (feed === undefined) throw new AdminError(`no feed ${asked.feed}`)
   await setFeed(deps.deployment, {
-    feed,
+    feed: feedOf(deps, asked.feed),
     answer: BigInt(asked.answer),
     startedAt: BigInt(asked.startedAt),
     updatedAt: BigInt(asked.updatedAt),
   })
+}
+
+function feedOf({ deployment }: AdminDeps, asked: string): Hex {
+  const known = [deployment.sequencerFeed, ...deployment.feeds.map(({ address }) => address)]
+  const feed = known.find((address) => address.toLowerCase() === asked.toLowerCase())
+  if (feed === undefined) throw new AdminError(`no feed ${asked}`)
+  return feed
 }

@@ -22,11 +22,12 @@ export const faucetTokenAbi = parseAbi([
 export const weth9Abi = parseAbi(['function depositTo(address to) payable'])
 
 export const priceFeedAbi = parseAbi([
-  'constructor(address operator_, string description_, uint8 decimals_)',
+  'constructor(address operator_, string description_, uint8 decimals_, bool answersZeros_)',
 ])
 
 export const feedBoardAbi = parseAbi([
   'constructor(address operator_)',
   'function push(address[] feeds, int256[] answers)',
   'function set(address feed, int256 answer, uint256 startedAt, uint256 updatedAt)',
+  'function newPhase(address feed)',
 ])

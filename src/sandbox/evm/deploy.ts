@@ -153,21 +153,23 @@ async function deployFeeds(
       args: [deployer.address],
     }),
   )
-  const deployFeed = (description: string, decimals: number): Promise<Hex> =>
+  const deployFeed = (description: string, decimals: number, answersZeros: boolean): Promise<Hex> =>
     deploy(
       deployer,
       description,
       encodeDeployData({
         abi: priceFeedAbi,
         bytecode: priceFeed.bytecode as Hex,
-        args: [board, description, decimals],
+        args: [board, description, decimals, answersZeros],
       }),
     )
   const feeds: FeedAddress[] = []
-  for (const [base, quote] of FEED_PAIRS) {
-    feeds.push({ base, quote, address: await deployFeed(`${base} / ${quote}`, FEED_DECIMALS) })
+  for (const [index, [base, quote]] of FEED_PAIRS.entries()) {
+    // Clients have to take both for a round that is not there, so that every other feed is of the other kind.
+    const address = await deployFeed(`${base} / ${quote}`, FEED_DECIMALS, index % 2 === 1)
+    feeds.push({ base, quote, address })
   }
-  const sequencerFeed = await deployFeed('L2 Sequencer Uptime Status Feed', 0)
+  const sequencerFeed = await deployFeed('L2 Sequencer Uptime Status Feed', 0, false)
   // Readers distrust a sequencer that came up within the last hour: this one has been up for a day.
   const upSince = BigInt(Math.floor(Date.now() / 1000) - DAY_SECONDS)
   await sendOrThrow(deployer, 'starting the sequencer feed', {

@@ -96,6 +96,8 @@ describe('the admin port', () => {
     ['PUT', '/market/price', { token: 'XYZ', usd: '1' }, 400],
     ['PUT', '/market/price', { token: 'WETH', usd: '3060' }, 400],
     ['PUT', '/feed', { feed: THIEF, answer: '1', startedAt: 1, updatedAt: 1 }, 400],
+    ['PUT', '/feed', { feed: THIEF, answer: '9'.repeat(53), startedAt: 1, updatedAt: 1 }, 400],
+    ['POST', '/feed/phase', { feed: THIEF }, 400],
     ['GET', '/nothing', undefined, 404],
   ])('%s %s with %j is %i', async (method, path, body, status) => {
     const response = await admin(sandbox(), method, path, body)

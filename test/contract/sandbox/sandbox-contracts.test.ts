@@ -25,6 +25,9 @@ import {
 const sandbox = sandboxForSuite()
 
 const FEED = parseAbi([
+  'function getRoundData(uint80 id) view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
+  'function phaseId() view returns (uint16)',
+  'function phaseAggregators(uint16 phase) view returns (address)',
   'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
   'function decimals() view returns (uint8)',
   'function description() view returns (string)',
@@ -238,6 +241,82 @@ describe('the other contracts', () => {
     await admin(sandbox(), 'POST', '/market/step')
     const [, stepped] = await client.readContract({ ...read, functionName: 'latestRoundData' })
     expect(stepped).toBeGreaterThan(290_000_000_000n)
+  })
+
+  test('a feed tells every round it had, by phase and number, and none that it had not', async () => {
+    const feedOf = (base: string, quote: string) =>
+      sandbox().feeds.find((feed) => feed.base === base && feed.quote === quote)?.address ??
+      zeroAddress
+    const client = publicClientOf(sandbox())
+    const roundId = (phase: bigint, round: bigint) => (phase << 64n) | round
+    const set = (feed: Hex, answer: string, at: number) =>
+      admin(sandbox(), 'PUT', '/feed', { feed, answer, startedAt: at - 1, updatedAt: at })
+    const read = (address: Hex, id: bigint) =>
+      client.readContract({ address, abi: FEED, functionName: 'getRoundData', args: [id] })
+    for (const [address, isSilent] of [
+      [feedOf('AERO', 'WETH'), false],
+      [feedOf('AERO', 'USDC'), true],
+    ] as const) {
+      const at = { address, abi: FEED } as const
+      const [first] = await client.readContract({ ...at, functionName: 'latestRoundData' })
+      expect(first >> 64n).toBe(1n)
+      await set(address, '-7', 1_000)
+      const { status } = await admin(sandbox(), 'POST', '/feed/phase', { feed: address })
+      expect(status).toBe(200)
+      await expect(client.readContract({ ...at, functionName: 'latestRoundData' })).rejects.toThrow(
+        'No data present',
+      )
+      await set(address, '8', 999)
+      const latest = await client.readContract({ ...at, functionName: 'latestRoundData' })
+      const id = roundId(2n, 1n)
+      expect(latest).toEqual([id, 8n, 998n, 999n, id])
+      expect(await read(address, id)).toEqual(latest)
+      const last = first + 1n
+      expect(await read(address, last)).toEqual([last, -7n, 999n, 1_000n, last])
+      expect((await read(address, first))[1]).toBeGreaterThan(0n)
+      expect(await client.readContract({ ...at, functionName: 'phaseId' })).toBe(2)
+      const aggregators = await Promise.all(
+        [0, 1, 2, 3].map((phase) =>
+          client.readContract({ ...at, functionName: 'phaseAggregators', args: [phase] }),
+        ),
+      )
+      expect(aggregators.map((each) => each !== zeroAddress)).toEqual([false, true, true, false])
+      for (const absent of [roundId(1n, 0n), last + 1n, roundId(2n, 2n), roundId(3n, 1n), 1n])
+        if (isSilent) expect(await read(address, absent)).toEqual([absent, 0n, 0n, 0n, absent])
+        else await expect(read(address, absent)).rejects.toThrow('No data present')
+    }
+  })
+
+  test('no round is lost when the contract archives them, nor one made up', async () => {
+    const feed = sandbox().feeds.find(({ base, quote }) => base === 'WETH' && quote === 'DAI')
+    const address = feed?.address ?? zeroAddress
+    const client = publicClientOf(sandbox())
+    await admin(sandbox(), 'POST', '/feed/phase', { feed: address })
+    const PHASE = 2n << 64n
+    const answers = async (): Promise<readonly number[]> => {
+      const rounds = await Promise.all(
+        Array.from({ length: 131 }, (_, index) =>
+          client.readContract({
+            ...{ address, abi: FEED, functionName: 'getRoundData' },
+            args: [PHASE + BigInt(index)],
+          }),
+        ),
+      )
+      return rounds.map(([, answer]) => Number(answer))
+    }
+    const numbers = (from: number, to: number) =>
+      Array.from({ length: 131 }, (_, number) => (number >= from && number <= to ? number : 0))
+    for (let round = 1; round <= 129; round += 1) {
+      const times = { startedAt: round, updatedAt: round }
+      await admin(sandbox(), 'PUT', '/feed', { feed: address, answer: `${round}`, ...times })
+      if ([64, 65, 128].includes(round)) expect(await answers()).toEqual(numbers(1, round))
+    }
+    expect(await answers()).toEqual(numbers(1, 129))
+    await admin(sandbox(), 'POST', '/feed/phase', { feed: address })
+    expect(await answers()).toEqual(numbers(1, 129))
+    const round = { answer: '200', startedAt: 200, updatedAt: 200 }
+    await admin(sandbox(), 'PUT', '/feed', { feed: address, ...round })
+    expect(await answers()).toEqual(numbers(1, 129))
   })
 
   test('the sequencer feed says up since a day ago', async () => {
