@@ -51,7 +51,7 @@ export class World {
 
   constructor(input: WorldInput) {
     this.input = input
-    this.board = new Board(input.tapes, input.feeds)
+    this.board = new Board(input.tapes, input.feeds, input)
     this.wallet = new Wallet(input.balances, input.strategies.flatMap(assetsOf))
     this.strategies = new Map(input.strategies.map((strategy) => [strategy.name, strategy]))
     this.nowMs = input.fromSeconds * 1000

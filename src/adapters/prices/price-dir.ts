@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import type { PriceFeed } from '../../domain/price.ts'
 import type { Tape } from '../../domain/tape.ts'
 import type { Pair } from '../../domain/token.ts'
-import type { BarTime } from './columns.ts'
 import { csvTape } from './csv.ts'
 import { PriceFileError } from './price-file-error.ts'
 
 const LISTED_MAX = 20
+
+type Feeds = Iterable<Pick<PriceFeed, 'pair'>>
 
 /**
  * One tape for each feed, from the file of a directory that has its name: `WETH-USDC.csv` for WETH/USDC, also with an underscore or
@@ -17,18 +18,20 @@ const LISTED_MAX = 20
 export function priceDir({
   dir,
   feeds,
-  barTime,
+  more = [],
 }: {
   readonly dir: string
-  readonly feeds: Iterable<Pick<PriceFeed, 'pair'>>
-  readonly barTime?: BarTime | undefined
-}): { readonly tapes: readonly Tape[] } {
+  readonly feeds: Feeds
+  /** Feeds that may have none. */
+  readonly more?: Feeds
+}): readonly Tape[] {
   const files = csvFilesOf(dir)
-  const tapes = [...feeds].map(({ pair }) => {
-    const file = join(dir, fileOf(pair, files, dir))
-    return csvTape({ file, pair, barTime })
+  const needed = [...feeds].map(({ pair }) => [pair, neededFile(pair, files, dir)] as const)
+  const others = [...more].flatMap(({ pair }) => {
+    const name = fileOf(pair, files, dir)
+    return name === undefined ? [] : [[pair, name] as const]
   })
-  return { tapes }
+  return [...needed, ...others].map(([pair, name]) => csvTape({ file: join(dir, name), pair }))
 }
 
 /** What a pair's file is called where this program writes it. */
@@ -53,18 +56,24 @@ function csvFilesOf(dir: string): readonly string[] {
   }
 }
 
-function fileOf(pair: Pair, files: readonly string[], dir: string): string {
+/** Undefined where there is none. */
+function fileOf(pair: Pair, files: readonly string[], dir: string): string | undefined {
   const [base = '', quote = ''] = pair.split('/')
   const found = files.filter((name) => namesOf(base, quote).includes(name))
-  const [name] = found
-  const wanted = priceFileName(pair)
   if (found.length > 1)
     throw new PriceFileError({
       file: dir,
       detail: `${found.join(' and ')} are both prices of ${pair}`,
-      remedy: `one of them, ${wanted}`,
+      remedy: `one of them, ${priceFileName(pair)}`,
     })
+  return found[0]
+}
+
+function neededFile(pair: Pair, files: readonly string[], dir: string): string {
+  const name = fileOf(pair, files, dir)
   if (name !== undefined) return name
+  const [base = '', quote = ''] = pair.split('/')
+  const wanted = priceFileName(pair)
   const opposite = files.find((each) => namesOf(quote, base).includes(each))
   if (opposite !== undefined)
     throw new PriceFileError({

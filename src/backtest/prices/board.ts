@@ -1,6 +1,7 @@
 import type { FeedReading, PriceFeed, PricePath } from '../../domain/price.ts'
 import type { Tape } from '../../domain/tape.ts'
 import type { Pair, Token } from '../../domain/token.ts'
+import { Coverage, type Period } from './coverage.ts'
 import { Reel } from './reel.ts'
 
 /** All feeds as they stand on chain at one second of the past, which goes forwards. */
@@ -10,12 +11,17 @@ export class Board {
   readonly #readings = new Map<Pair, FeedReading>()
   readonly #reels: readonly Reel[]
   readonly #byPair: ReadonlyMap<Pair, Reel>
+  readonly #coverages = new Map<Pair, Coverage>()
 
-  constructor(tapes: readonly Tape[], feeds: ReadonlyMap<Pair, PriceFeed>) {
+  constructor(tapes: readonly Tape[], feeds: ReadonlyMap<Pair, PriceFeed>, period: Period) {
     this.readings = this.#readings
-    this.#reels = tapes.map(
-      (tape) => new Reel(tape, feeds.get(tape.pair)?.sequencerFeed !== undefined),
-    )
+    this.#reels = tapes.map((tape) => {
+      const { maxAgeSeconds = 0, sequencerFeed } = feeds.get(tape.pair) ?? {}
+      const coverage = new Coverage(period, maxAgeSeconds)
+      this.#coverages.set(tape.pair, coverage)
+      const hasSequencer = sequencerFeed !== undefined
+      return new Reel(tape, { hasSequencer, hears: (rounds) => coverage.add(rounds) })
+    })
     this.#byPair = new Map(this.#reels.map((reel) => [reel.pair, reel]))
   }
 
@@ -39,6 +45,11 @@ export class Board {
 
   reelOf(pair: Pair): Reel | undefined {
     return this.#byPair.get(pair)
+  }
+
+  /** Where its rounds lie, as far as it was played. */
+  coverageOf(pair: Pair): Coverage | undefined {
+    return this.#coverages.get(pair)
   }
 
   /** When any of some feeds has its next round, epoch seconds. */

@@ -14,6 +14,12 @@ const UP = { answer: 0n, startedAtSeconds: -1_000_000 }
 /** While a feed's answers lie strictly between two, and none is older than that, nothing changes for who waits. */
 export type Quiet = { readonly low: number; readonly high: number; readonly maxAgeSeconds: number }
 
+export type ReelOptions = {
+  readonly hasSequencer: boolean
+  /** Called with each piece of the tape, once. */
+  readonly hears: (rounds: Rounds) => void
+}
+
 /**
  * One tape while it is played. It goes forwards only, and gives nothing but the newest round that was on chain at the second
  * where it stands: what comes later nobody can ask it for.
@@ -23,6 +29,7 @@ export class Reel {
   readonly decimals: number
   readonly #pieces: Iterator<Rounds>
   readonly #hasSequencer: boolean
+  readonly #hears: ReelOptions['hears']
   #piece = NOTHING
   /** The newest round that was on chain, in its piece; below 0 where there was none yet. */
   #at = -1
@@ -34,11 +41,12 @@ export class Reel {
   #quiet: Quiet | undefined
   #quietAt = -1
 
-  constructor(tape: Tape, hasSequencer: boolean) {
+  constructor(tape: Tape, { hasSequencer, hears }: ReelOptions) {
     this.pair = tape.pair
     this.decimals = tape.decimals
     this.#pieces = tape.rounds()[Symbol.iterator]()
     this.#hasSequencer = hasSequencer
+    this.#hears = hears
   }
 
   get passed(): number {
@@ -132,7 +140,10 @@ export class Reel {
     while (this.#following === undefined && !this.#isOver) {
       const { done, value } = this.#pieces.next()
       if (done === true) this.#isOver = true
-      else if (value.atSeconds.length > 0) this.#following = value
+      else if (value.atSeconds.length > 0) {
+        this.#hears(value)
+        this.#following = value
+      }
     }
     return this.#following
   }

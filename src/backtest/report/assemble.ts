@@ -13,6 +13,7 @@ import {
   percent,
   thinned,
 } from './curves.ts'
+import { priceNotes } from './price-notes.ts'
 import type {
   AgainstResult,
   AmountResult,
@@ -310,11 +311,13 @@ function divided(over: Curve, under: Curve): Curve {
   })
 }
 
-function notesOf(tally: Tally, { input, state }: World): readonly string[] {
+function notesOf(tally: Tally, world: World): readonly string[] {
+  const { input, state } = world
   const notes = [
     'Decisions are made by the code that trades, with what was on chain at each slot; quotes and fills are the model.',
     'Orders do not move later prices, and gas for approvals is not counted.',
   ]
+  notes.push(...priceNotes(world))
   const open = state.intents.size
   if (open > 0)
     notes.push(`${open} ${open === 1 ? 'order was' : 'orders were'} still under way at the end.`)

@@ -6,6 +6,7 @@ import type { Settings } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
 import type { Modules } from '../../../ports.ts'
 import { withModules } from '../../compose/modules.ts'
+import { priceProblem } from '../../compose/prices.ts'
 import {
   columnsOf,
   EXIT,
@@ -52,6 +53,8 @@ export function runBacktest(
       const expected = expectations.map((each) => judge(result, each))
       return tell(result, expected, { options, io })
     } catch (error) {
+      const problem = priceProblem(error)
+      if (problem !== undefined) return reportProblems([problem], io, options)
       if (!(error instanceof FlagFault)) throw error
       return printFailure(io, options, { by: 'backtest', message: error.message, code: EXIT.usage })
     }

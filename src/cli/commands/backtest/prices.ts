@@ -1,10 +1,18 @@
 import { seededTape } from '../../../backtest/prices/seeded.ts'
 import type { PriceFeed, PricePath } from '../../../domain/price.ts'
 import type { Settings } from '../../../domain/settings.ts'
-import { pairsOf, readsMarket, type Strategy } from '../../../domain/strategy.ts'
+import {
+  assetsOf,
+  pairsOf,
+  readsMarket,
+  type Strategy,
+  type TokenPair,
+} from '../../../domain/strategy.ts'
 import type { Tape } from '../../../domain/tape.ts'
 import type { Token } from '../../../domain/token.ts'
-import { type BacktestOptions, FlagFault, startsOf } from './flags.ts'
+import { valueTokenOf } from '../../../engine/portfolio.ts'
+import { openPriceDir } from '../../compose/prices.ts'
+import { type BacktestOptions, balancesOf, FlagFault, startsOf } from './flags.ts'
 
 type Wanted = {
   readonly strategies: readonly Strategy[]
@@ -26,15 +34,18 @@ const STARTS: ReadonlyMap<string, number> = new Map([
 ])
 const STILL: ReadonlySet<string> = new Set(['USDC', 'USDT', 'DAI', 'USDbC', 'EURC', 'USDS'])
 
-/** The past that is played back, of every feed that something goes by. */
+/** The past that is played back, of every feed that something goes by. Throws FlagFault, and PriceFileError for a directory. */
 export function pricesOf(wanted: Wanted): readonly Tape[] {
   const { options, fromSeconds, untilSeconds } = wanted
-  const feeds = feedsOf(wanted)
-  const { market, volatility = VOLATILITY_PERCENT, start = [] } = options
+  const { traded, valuing } = feedsOf(wanted)
+  const { prices, market, volatility = VOLATILITY_PERCENT, start = [] } = options
+  if (prices !== undefined && market !== undefined)
+    throw new FlagFault('market', 'past prices are named, too', '--prices or --market')
+  if (prices !== undefined) return openPriceDir({ dir: prices, feeds: traded, more: valuing })
   if (market === undefined)
     throw new FlagFault('prices', 'no past prices are named', '--prices DIR, or --market SEED')
   const starts = new Map([...STARTS, ...startsOf(start)])
-  return feeds.map((feed) =>
+  return [...traded, ...valuing].map((feed) =>
     seededTape(feed, {
       seed: market,
       fromSeconds: fromSeconds - MINUTE,
@@ -48,10 +59,25 @@ export function pricesOf(wanted: Wanted): readonly Tape[] {
   )
 }
 
-/** Those of the strategies' pairs, and those that what they hold is valued by. */
-function feedsOf({ strategies, settings, pricePath }: Wanted): readonly PriceFeed[] {
+type Feeds = {
+  /** Those that the strategies decide by. */
+  readonly traded: readonly PriceFeed[]
+  /** Others, by which what the wallet holds is valued, and gas. */
+  readonly valuing: readonly PriceFeed[]
+}
+
+function feedsOf({ strategies, settings, pricePath, options }: Wanted): Feeds {
   const pairs = strategies.filter(readsMarket).flatMap(pairsOf)
-  const own = pairs.flatMap(({ sell, buy }) => pricePath(sell, buy) ?? []).map(({ feed }) => feed)
-  const all = own.length === 0 ? [...settings.prices.values()] : own
-  return [...new Map(all.map((feed) => [feed.pair, feed])).values()]
+  const valueToken = valueTokenOf(settings.prices.values())
+  const balances = balancesOf(options.balance ?? [], settings)
+  const held = [...settings.tokens.values()].filter(({ address, symbol }) => {
+    return symbol === 'WETH' || balances.has(address)
+  })
+  const valued = [...strategies.flatMap(assetsOf).map(({ token }) => token), ...held]
+  const values = valueToken === undefined ? [] : valued.map((buy) => ({ sell: valueToken, buy }))
+  const feedsIn = (list: readonly TokenPair[]): readonly PriceFeed[] =>
+    list.flatMap(({ sell, buy }) => pricePath(sell, buy) ?? []).map(({ feed }) => feed)
+  const traded = new Set(feedsIn(pairs))
+  const valuing = new Set(feedsIn(values).filter((feed) => !traded.has(feed)))
+  return { traded: [...traded], valuing: [...valuing] }
 }

@@ -22,7 +22,7 @@ test.each(['WETH-USDC.csv', 'WETH_USDC.csv', 'WETHUSDC.csv', 'weth-usdc.csv', 'w
   '%s is the file of WETH/USDC',
   (name) => {
     const dir = dirOf(name, 'DAI-USDC.csv', 'notes.txt')
-    const { tapes } = open(dir, 'WETH/USDC', 'DAI/USDC')
+    const tapes = open(dir, 'WETH/USDC', 'DAI/USDC')
     expect(tapes.map(({ pair, source }) => [pair, source])).toEqual([
       ['WETH/USDC', join(dir, name)],
       ['DAI/USDC', join(dir, 'DAI-USDC.csv')],
@@ -49,6 +49,13 @@ test('a file of the opposite pair is named, and not turned over', () => {
     file: join(dir, 'usdc_weth.csv'),
     detail: 'these are prices of USDC/WETH, and the feed is WETH/USDC: no file is turned over',
   })
+})
+
+test('a feed that nothing needs is played where it has a file, and may have none', () => {
+  const dir = dirOf('WETH-USDC.csv', 'DAI-USDC.csv', 'usdc-cbBTC.csv')
+  const more = (['DAI/USDC', 'cbBTC/USDC', 'EURC/USDC'] as const).map((pair) => ({ pair }))
+  const tapes = priceDir({ dir, feeds: [{ pair: 'WETH/USDC' }], more })
+  expect(tapes.map(({ pair }) => pair)).toEqual(['WETH/USDC', 'DAI/USDC'])
 })
 
 test('two files of one feed are refused, as nothing says which', () => {
