@@ -43,7 +43,7 @@ test('a tape that is too long to be held is read each time', () => {
 
 test('a tape that is not played to its end is let go', () => {
   const { tape, seen } = counted(3, 5)
-  const board = new Board([tape], new Map())
+  const board = new Board([tape], new Map(), { fromSeconds: 0, untilSeconds: 10 })
   board.advanceTo(2)
   expect(seen).toEqual({ begun: 1, ended: 0 })
   board.close()

@@ -53,12 +53,17 @@ export function runBacktest(
       const expected = expectations.map((each) => judge(result, each))
       return tell(result, expected, { options, io })
     } catch (error) {
-      const problem = priceProblem(error)
-      if (problem !== undefined) return reportProblems([problem], io, options)
-      if (!(error instanceof FlagFault)) throw error
-      return printFailure(io, options, { by: 'backtest', message: error.message, code: EXIT.usage })
+      return explained(error, io, options)
     }
   })
+}
+
+/** Tells what is wrong with files of prices and with flags; throws every other error. */
+function explained(error: unknown, io: Io, options: BacktestOptions): ExitCode {
+  const problem = priceProblem(error)
+  if (problem !== undefined) return reportProblems([problem], io, options)
+  if (!(error instanceof FlagFault)) throw error
+  return printFailure(io, options, { by: 'backtest', message: error.message, code: EXIT.usage })
 }
 
 type Given = {
