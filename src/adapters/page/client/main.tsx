@@ -1,4 +1,5 @@
 import { render } from 'preact'
+import { calendarOf } from '../../page-parts/words/times.ts'
 import type { Change } from '../model.ts'
 import { daemon } from './data/asking.ts'
 import { openLink } from './data/link.ts'
@@ -6,7 +7,6 @@ import { Store } from './data/store.ts'
 import { App } from './shell/app.tsx'
 import { iconOf, statusOf, titleOf } from './shell/status.ts'
 import { applyRememberedTheme } from './shell/theme.tsx'
-import { calendarOf } from './words/times.ts'
 
 applyRememberedTheme()
 const store = new Store(daemon, Date.now)

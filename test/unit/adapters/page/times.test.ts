@@ -5,7 +5,7 @@ import {
   durationText,
   spanText,
   untilText,
-} from '../../../../src/adapters/page/client/words/times.ts'
+} from '../../../../src/adapters/page-parts/words/times.ts'
 
 const NOW = Date.UTC(2026, 10, 23, 13, 4, 52)
 

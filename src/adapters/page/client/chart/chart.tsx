@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { changeText, chartNumber } from '../../../page-parts/words/amounts.ts'
 import { usePage } from '../shell/page-context.ts'
-import { changeText, chartNumber } from '../words/amounts.ts'
 import { type Course, extentOf, nextKnown, spread } from './course.ts'
 import { type Plot, plotInto } from './plot.ts'
 

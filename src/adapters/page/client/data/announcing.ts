@@ -1,5 +1,6 @@
+import { plain } from '../../../page-parts/words/outcomes.ts'
 import type { FillRow, Overview } from '../../model.ts'
-import { fillText, plain } from '../words/phrases.ts'
+import { fillText } from '../words/phrases.ts'
 import type { LinkState } from './link.ts'
 
 /** What a screen reader is told by itself: what somebody would call across the room, never what passes each second. */

@@ -1,11 +1,12 @@
+import { count } from '../../../page-parts/words/amounts.ts'
+import { outcomeTone, plain } from '../../../page-parts/words/outcomes.ts'
 import type { LimitRow, StrategyRow } from '../../model.ts'
 import { Caps } from '../parts/caps.tsx'
 import { Empty } from '../parts/card.tsx'
 import { Ago, Command, Moment, Pill, Unknown, Until } from '../parts/words.tsx'
 import { viewHash, whyHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
-import { count } from '../words/amounts.ts'
-import { outcomeTone, plain, strategyTone } from '../words/phrases.ts'
+import { strategyTone } from '../words/phrases.ts'
 
 /** One strategy with nothing cut off. */
 export function StrategyPanel({ name }: { name: string }) {

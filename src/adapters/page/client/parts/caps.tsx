@@ -1,6 +1,6 @@
+import { fullAmount, shareText, shortAmount } from '../../../page-parts/words/amounts.ts'
 import type { LimitRow } from '../../model.ts'
 import { strategyHash } from '../route.ts'
-import { fullAmount, shareText, shortAmount } from '../words/amounts.ts'
 import { shareTone, windowText } from '../words/phrases.ts'
 import { Meter } from './meter.tsx'
 import { Until } from './words.tsx'

@@ -1,6 +1,6 @@
+import { basisPoints } from '../../../page-parts/words/amounts.ts'
 import type { FillRow } from '../../model.ts'
 import { whyHash } from '../route.ts'
-import { basisPoints } from '../words/amounts.ts'
 import { Amount, OnChain, Pill, Unknown } from './words.tsx'
 
 /** What a row of a fill is made of, wherever it stands. */

@@ -1,6 +1,6 @@
+import { compareAmounts, fullAmount, shortAmount } from '../../../page-parts/words/amounts.ts'
+import { durationText } from '../../../page-parts/words/times.ts'
 import type { GasTankRow } from '../../model.ts'
-import { compareAmounts, fullAmount, shortAmount } from '../words/amounts.ts'
-import { durationText } from '../words/times.ts'
 import { Command, OnChain, Unknown } from './words.tsx'
 
 /** Where no alarm is set, one that lasts shorter than this is told as low. */

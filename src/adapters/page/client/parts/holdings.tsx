@@ -1,6 +1,6 @@
+import { fullAmount, money, percent, shortAmount } from '../../../page-parts/words/amounts.ts'
+import { durationText } from '../../../page-parts/words/times.ts'
 import type { Holding, Overview } from '../../model.ts'
-import { fullAmount, money, percent, shortAmount } from '../words/amounts.ts'
-import { durationText } from '../words/times.ts'
 import { Empty } from './card.tsx'
 import { Unknown } from './words.tsx'
 

@@ -1,4 +1,4 @@
-import type { Tone } from '../words/phrases.ts'
+import type { Tone } from '../../../page-parts/words/outcomes.ts'
 
 /** How full something is. `share` goes from 0 on; what is above 1 fills the bar. */
 export function Meter({ share, tone, label }: { share: number; tone: Tone; label: string }) {

@@ -1,5 +1,11 @@
+import {
+  differenceOf,
+  fullAmount,
+  money,
+  shortAmount,
+  signedMoney,
+} from '../../../page-parts/words/amounts.ts'
 import type { ProfitRow } from '../../model.ts'
-import { differenceOf, fullAmount, money, shortAmount, signedMoney } from '../words/amounts.ts'
 import { Empty } from './card.tsx'
 import { Unknown } from './words.tsx'
 

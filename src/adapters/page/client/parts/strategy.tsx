@@ -1,6 +1,7 @@
+import { outcomeTone, plain } from '../../../page-parts/words/outcomes.ts'
 import type { StrategyRow } from '../../model.ts'
 import { strategyHash, whyHash } from '../route.ts'
-import { outcomeTone, plain, strategyTone } from '../words/phrases.ts'
+import { strategyTone } from '../words/phrases.ts'
 import { Ago, Moment, Pill, Unknown, Until } from './words.tsx'
 
 /** What a row of a strategy is made of, wherever it stands. */

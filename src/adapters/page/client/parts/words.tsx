@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
+import { fullAmount, shortAmount } from '../../../page-parts/words/amounts.ts'
+import type { Tone } from '../../../page-parts/words/outcomes.ts'
+import { agoText, untilText } from '../../../page-parts/words/times.ts'
 import type { Amount as AmountOf } from '../../model.ts'
 import { useNow, usePage } from '../shell/page-context.ts'
-import { fullAmount, shortAmount } from '../words/amounts.ts'
-import { shortHash, type Tone, webAddress } from '../words/phrases.ts'
-import { agoText, untilText } from '../words/times.ts'
+import { shortHash, webAddress } from '../words/phrases.ts'
 import { Icon } from './icon.tsx'
 
 /** A state in one word. The mark before it has another shape for each tone: colour is never all there is. */

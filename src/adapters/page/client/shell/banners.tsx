@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
+import { count } from '../../../page-parts/words/amounts.ts'
+import { plain } from '../../../page-parts/words/outcomes.ts'
 import type { Overview } from '../../model.ts'
 import { Ago, Command, Moment } from '../parts/words.tsx'
-import { count } from '../words/amounts.ts'
-import { plain } from '../words/phrases.ts'
 import { usePage } from './page-context.ts'
 
 /** What keeps it from working, and what to do about it. The page itself can change nothing. */

@@ -1,7 +1,7 @@
+import { count } from '../../../page-parts/words/amounts.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Pill } from '../parts/words.tsx'
 import { VIEWS, type View, viewHash } from '../route.ts'
-import { count } from '../words/amounts.ts'
 import { modeText } from '../words/phrases.ts'
 import { useNow, usePage } from './page-context.ts'
 import { statusOf } from './status.ts'

@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { Calendar } from '../../../page-parts/words/times.ts'
 import type { Store } from '../data/store.ts'
-import type { Calendar } from '../words/times.ts'
 
 /** What every part of the page may ask for. */
 export type Page = { readonly store: Store; readonly calendar: Calendar }

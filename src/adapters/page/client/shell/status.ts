@@ -1,6 +1,6 @@
+import type { Tone } from '../../../page-parts/words/outcomes.ts'
 import type { Overview } from '../../model.ts'
 import type { LinkState } from '../data/link.ts'
-import type { Tone } from '../words/phrases.ts'
 
 /** How the whole of it is, in one word: what is worst counts. */
 export type Status = { readonly tone: Tone; readonly text: string }

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { count } from '../../../page-parts/words/amounts.ts'
 import type { FillRow } from '../../model.ts'
 import type { FillList } from '../data/store.ts'
 import { Empty } from '../parts/card.tsx'
@@ -7,7 +8,6 @@ import { Ago, Amount, Moment } from '../parts/words.tsx'
 import { strategyHash, viewHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
 import { type Column, VirtualTable } from '../table/virtual-table.tsx'
-import { count } from '../words/amounts.ts'
 
 const COLUMNS: readonly Column<FillRow>[] = [
   {

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
+import { count, fullAmount, shareText, shortAmount } from '../../../page-parts/words/amounts.ts'
 import type { LimitRow } from '../../model.ts'
 import { Empty } from '../parts/card.tsx'
 import { Meter } from '../parts/meter.tsx'
@@ -6,7 +7,6 @@ import { Command, Unknown, Until } from '../parts/words.tsx'
 import { strategyHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
 import { type Column, VirtualTable } from '../table/virtual-table.tsx'
-import { count, fullAmount, shareText, shortAmount } from '../words/amounts.ts'
 import { shareTone, windowText } from '../words/phrases.ts'
 
 /** More are not told. */

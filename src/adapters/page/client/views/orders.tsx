@@ -1,12 +1,13 @@
 import { useMemo, useState } from 'preact/hooks'
+import { count } from '../../../page-parts/words/amounts.ts'
+import { plain } from '../../../page-parts/words/outcomes.ts'
 import type { OrderRow } from '../../model.ts'
 import { Empty } from '../parts/card.tsx'
 import { Ago, Command, Pill, Unknown, Until } from '../parts/words.tsx'
 import { strategyHash, whyHash } from '../route.ts'
 import { usePage } from '../shell/page-context.ts'
 import { type Column, VirtualTable } from '../table/virtual-table.tsx'
-import { count } from '../words/amounts.ts'
-import { ORDER_STATE_NAMES, orderMeaning, orderTone, plain } from '../words/phrases.ts'
+import { ORDER_STATE_NAMES, orderMeaning, orderTone } from '../words/phrases.ts'
 
 const COLUMNS: readonly Column<OrderRow>[] = [
   {

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
+import { count } from '../../../page-parts/words/amounts.ts'
 import type { StrategyRow } from '../../model.ts'
 import {
   chooseStrategies,
@@ -12,7 +13,6 @@ import { LastSkip, LastSlot, NextSlot, State, StrategyName } from '../parts/stra
 import { Ago, Command, Unknown } from '../parts/words.tsx'
 import { usePage } from '../shell/page-context.ts'
 import { type Column, VirtualTable } from '../table/virtual-table.tsx'
-import { count } from '../words/amounts.ts'
 
 const COLUMNS: readonly Column<StrategyRow, StrategySort>[] = [
   { id: 'name', title: 'Strategy', sort: 'name', cell: (row) => <StrategyName row={row} /> },

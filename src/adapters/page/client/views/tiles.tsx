@@ -1,10 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import type { GasTankRow, Overview, StrategyRow } from '../../model.ts'
-import { coursesOf, extentOf } from '../chart/course.ts'
-import { isLow, runwayText } from '../parts/gas-tank.tsx'
-import { Ago, Unknown, Until } from '../parts/words.tsx'
-import { viewHash } from '../route.ts'
-import { usePage } from '../shell/page-context.ts'
 import {
   changeText,
   count,
@@ -12,8 +6,14 @@ import {
   roughMoney,
   shortAmount,
   signedMoney,
-} from '../words/amounts.ts'
-import { spanText } from '../words/times.ts'
+} from '../../../page-parts/words/amounts.ts'
+import { spanText } from '../../../page-parts/words/times.ts'
+import type { GasTankRow, Overview, StrategyRow } from '../../model.ts'
+import { coursesOf, extentOf } from '../chart/course.ts'
+import { isLow, runwayText } from '../parts/gas-tank.tsx'
+import { Ago, Unknown, Until } from '../parts/words.tsx'
+import { viewHash } from '../route.ts'
+import { usePage } from '../shell/page-context.ts'
 
 /** The figures that one looks for first. */
 export function Tiles({ overview }: { overview: Overview }) {

@@ -1,28 +1,8 @@
+import { shortAmount } from '../../../page-parts/words/amounts.ts'
+import { outcomeTone, plain, type Tone } from '../../../page-parts/words/outcomes.ts'
 import type { FillRow, OrderRow, StrategyRow } from '../../model.ts'
-import { shortAmount } from './amounts.ts'
 
-/** The daemon's words for states, outcomes and reasons, and what somebody who reads them wants to know besides. */
-
-export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'quiet'
-
-/** `price-outside-bounds` as `price outside bounds`. */
-export function plain(word: string): string {
-  return word.replaceAll('-', ' ')
-}
-
-const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
-  filled: 'good',
-  skipped: 'quiet',
-  refused: 'bad',
-  failed: 'bad',
-  expired: 'warn',
-  missed: 'warn',
-  open: 'busy',
-}
-
-export function outcomeTone(outcome: string): Tone {
-  return OUTCOME_TONES[outcome] ?? 'quiet'
-}
+/** The daemon's words for states and what somebody who reads them wants to know besides. */
 
 const STRATEGY_TONES: Readonly<Record<StrategyRow['state'], Tone>> = {
   active: 'good',
