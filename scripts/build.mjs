@@ -80,7 +80,9 @@ try {
     logLevel: 'warning',
   })
   await buildRunner()
-  const page = await buildPage()
+  const page = await buildPage('page', 'main.tsx')
+  await buildPage('backtest-page', 'main.ts')
+  copyFileSync(join(root, 'src/adapters/page/client/index.html'), join(fresh, 'page/index.html'))
   chmodSync(join(fresh, 'tranched.js'), 0o755)
   swap()
   report(metafile, page.metafile)
@@ -104,15 +106,15 @@ function buildRunner() {
   })
 }
 
-/** What a browser is given at `/`: small, because it may come through a tunnel from far away. */
-async function buildPage() {
-  const client = join(root, 'src/adapters/page/client')
-  const page = await build({
+/** What a browser is given: small, because it may come through a tunnel from far away, or stand in a file that is sent. */
+function buildPage(name, script) {
+  const client = join(root, 'src/adapters', name, 'client')
+  return build({
     entryPoints: [
-      { in: join(client, 'main.tsx'), out: 'page' },
+      { in: join(client, script), out: 'page' },
       { in: join(client, 'page.css'), out: 'page' },
     ],
-    outdir: join(fresh, 'page'),
+    outdir: join(fresh, name),
     bundle: true,
     format: 'iife',
     platform: 'browser',
@@ -123,8 +125,6 @@ async function buildPage() {
     absWorkingDir: root,
     logLevel: 'warning',
   })
-  copyFileSync(join(client, 'index.html'), join(fresh, 'page/index.html'))
-  return page
 }
 
 /** The new folder takes the old one's place whole: no reader ever finds half of a build. */

@@ -288,12 +288,17 @@ function seriesOf(
     holdings: tokens.map((token) =>
       curveOf(token.symbol, samples.holdings.get(token.address) ?? []),
     ),
-    caps: [...samples.caps].map(([name, shares]) =>
-      curveOf(
-        name,
-        shares.map((share) => share * 100),
-      ),
-    ),
+    // A cap that was full between two points was full.
+    caps: [...samples.caps].map(([name, shares]) => ({
+      name,
+      points: indexes.map((index, at) => {
+        const after = at === 0 ? 0 : (indexes[at - 1] ?? 0) + 1
+        const most = shares
+          .slice(after, index + 1)
+          .reduce((high, share) => Math.max(high, share), 0)
+        return brief(most * 100)
+      }),
+    })),
     skips: [...samples.skips].map(([name, counts]) => ({
       name,
       points: indexes.map((index, at) => {

@@ -108,10 +108,12 @@ export class Tally implements Ears {
 
   skipped(
     { name }: Strategy,
-    { count, first, last }: Walked,
+    walked: Walked,
     { reason, detail }: { readonly reason: string; readonly detail: string },
   ): void {
-    this.#skips.set(reason, (this.#skips.get(reason) ?? 0) + count)
+    const { count, first, last } = walked
+    const rest = count - this.#spread(reason, walked)
+    this.#skips.set(reason, (this.#skips.get(reason) ?? 0) + rest)
     this.#note(name, { outcome: 'skipped', reason, detail, first, last, count })
   }
 
@@ -191,6 +193,23 @@ export class Tally implements Ears {
     this.#sampleSkips()
   }
 
+  /** Slots that were passed over are told when they are behind: each counts where it lay. Gives how many there were before now. */
+  #spread(reason: string, { count, first, last }: Walked): number {
+    const { skips, atSeconds } = this.samples
+    if (first > (atSeconds.at(-1) ?? Number.NEGATIVE_INFINITY)) return 0
+    const counts = skips.get(reason) ?? new Array<number>(atSeconds.length).fill(0)
+    skips.set(reason, counts)
+    let index = atSeconds.length - 1
+    while (index > 0 && (atSeconds[index - 1] ?? 0) >= first) index -= 1
+    let before = 0
+    for (; index < atSeconds.length; index += 1) {
+      const upTo = countUpTo(atSeconds[index] ?? 0, { count, first, last })
+      counts[index] = (counts[index] ?? 0) + upTo - before
+      before = upTo
+    }
+    return before
+  }
+
   #sampleSkips(): void {
     const { skips, atSeconds } = this.samples
     for (const reason of this.#skips.keys())
@@ -266,32 +285,43 @@ function worthOf(world: World, token: Token): number | undefined {
   return world.board.worth(pricePath(valueToken, priced), priced, valueToken)
 }
 
+/** How many of some slots lay up to a second, as if there was as much time between any two of them. */
+function countUpTo(seconds: number, { count, first, last }: Walked): number {
+  if (seconds >= last) return count
+  return seconds < first ? 0 : 1 + Math.floor(((count - 1) * (seconds - first)) / (last - first))
+}
+
 /** Caps by window, of strategies and of the account, for as many as a chart can show. */
 const CAPS_MAX = 8
 
 function capsOf({ strategies, account }: WorldInput): readonly CapWatch[] {
+  const traded = new Map(
+    strategies
+      .flatMap(assetsOf)
+      .map(({ token, native }) =>
+        native ? [NATIVE_TOKEN, ETHER.symbol] : [token.address, token.symbol],
+      ),
+  )
   const owners = [
-    ...strategies.map(({ name, limits }) => ({ name: `${name} `, strategy: name, caps: limits })),
-    { name: '', strategy: undefined, caps: account },
+    ...strategies.map(({ name, limits }) => ({ name, strategy: name, caps: limits })),
+    { name: 'account', strategy: undefined, caps: account },
   ]
   const watches = owners.flatMap(({ name, strategy, caps }) =>
     WINDOWS.flatMap((window) =>
-      [...caps[window.cap]].map(
-        ([token, cap]): CapWatch => ({
-          name: `${name}${window.cap} ${symbolOf(token, strategies)}`,
-          usedShare({ state, nowMs }) {
-            const used = usedInWindow(state, { token, strategy }, nowMs - window.ms)
-            return cap === 0n ? 1 : Number(used) / Number(cap)
+      [...caps[window.cap]].flatMap(([token, cap]): CapWatch[] => {
+        const symbol = traded.get(token)
+        if (symbol === undefined) return []
+        return [
+          {
+            name: `${name} ${window.cap} ${symbol}`,
+            usedShare({ state, nowMs }) {
+              const used = usedInWindow(state, { token, strategy }, nowMs - window.ms)
+              return cap === 0n ? 1 : Number(used) / Number(cap)
+            },
           },
-        }),
-      ),
+        ]
+      }),
     ),
   )
   return watches.slice(0, CAPS_MAX)
-}
-
-function symbolOf(address: Address, strategies: readonly Strategy[]): string {
-  if (address === NATIVE_TOKEN) return ETHER.symbol
-  const found = strategies.flatMap(assetsOf).find(({ token }) => token.address === address)
-  return found?.token.symbol ?? address
 }

@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createModuleHost, type ModuleHost } from '../../adapters/modules/host.ts'
 import type { Log } from '../../adapters/tell/log.ts'
+import { requiredPart } from './installed.ts'
 
 /** Lines that modules say before there is a log are kept up to this many. */
 const UNTOLD_MAX = 100
@@ -24,7 +22,7 @@ export function openModules(): OpenedModules {
     else if (untold.length < UNTOLD_MAX) untold.push([strategy, line])
   }
   return {
-    ...createModuleHost({ runner: runnerFile, words }),
+    ...createModuleHost({ runner: () => requiredPart(RUNNER), words }),
     tellTo(opened) {
       log = opened
       for (const [strategy, line] of untold.splice(0)) words(strategy, line)
@@ -41,17 +39,5 @@ export async function withModules<Result>(
     return await task(modules)
   } finally {
     await modules.close()
-  }
-}
-
-/** Beside the program in a build; from a source file, in the build of the same checkout. */
-function runnerFile(): string {
-  let dir = dirname(fileURLToPath(import.meta.url))
-  for (;;) {
-    const found = [join(dir, RUNNER), join(dir, 'dist', RUNNER)].find((file) => existsSync(file))
-    if (found !== undefined) return found
-    const above = dirname(dir)
-    if (above === dir) throw new Error(`the installation is incomplete: ${RUNNER} is missing`)
-    dir = above
   }
 }

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname } from 'node:path'
 import type { Site } from '../../adapters/control/http-server.ts'
 import { readAssets } from '../../adapters/page/assets.ts'
 import { Page } from '../../adapters/page/page.ts'
@@ -12,9 +10,9 @@ import type { Strategy } from '../../domain/strategy.ts'
 import type { Clock } from '../../ports.ts'
 import { describeSchedule, describeStrategy } from '../describe.ts'
 import { VERSION } from '../version.ts'
+import { installedPart } from './installed.ts'
 
-const DIRECTORY = 'page'
-const ENTRY = 'index.html'
+const ENTRY = 'page/index.html'
 
 /** The page of a daemon; undefined where the config wants none. Nothing is read or made before somebody looks. */
 export function openPage(
@@ -47,18 +45,6 @@ export function openPage(
 
 /** What is served of it. */
 export async function siteOf(page: Page | undefined): Promise<Site | undefined> {
-  return page && createSite(page, await readAssets(assetsDirectory()))
-}
-
-/** Beside the program in a build; from a source file, in the build of the same checkout. Undefined where there is none. */
-function assetsDirectory(): string | undefined {
-  let dir = dirname(fileURLToPath(import.meta.url))
-  for (;;) {
-    const places = [join(dir, DIRECTORY), join(dir, 'dist', DIRECTORY)]
-    const found = places.find((place) => existsSync(join(place, ENTRY)))
-    if (found !== undefined) return found
-    const above = dirname(dir)
-    if (above === dir) return undefined
-    dir = above
-  }
+  const entry = installedPart(ENTRY)
+  return page && createSite(page, await readAssets(entry && dirname(entry)))
 }

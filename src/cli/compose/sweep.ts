@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { openSweepFile, type SweepFile } from '../../adapters/sweep/sweep-file.ts'
 import { openWorkers, type Workers } from '../../adapters/sweep/workers.ts'
 import type { Io } from '../io.ts'
 import { VERSION_TEXT } from '../version.ts'
+import { requiredPart } from './installed.ts'
 
 const PROGRAM = 'sweep-worker.js'
 
 /** Threads that play backtests; each is told the same order at its start. */
 export function openPlayers<Job, Answer>(order: unknown, count: number): Workers<Job, Answer> {
-  return openWorkers({ program: pathToFileURL(programFile()), order, count })
+  return openWorkers({ program: pathToFileURL(requiredPart(PROGRAM)), order, count })
 }
 
 /**
@@ -46,16 +47,4 @@ export function versionsIn(dir: string): readonly string[] {
       const { size, mtimeMs } = statSync(join(dir, name))
       return `${name} ${size} ${mtimeMs}`
     })
-}
-
-/** Beside the program in a build; from a source file, in the build of the same checkout. */
-function programFile(): string {
-  let dir = dirname(fileURLToPath(import.meta.url))
-  for (;;) {
-    const found = [join(dir, PROGRAM), join(dir, 'dist', PROGRAM)].find((file) => existsSync(file))
-    if (found !== undefined) return found
-    const above = dirname(dir)
-    if (above === dir) throw new Error(`the installation is incomplete: ${PROGRAM} is missing`)
-    dir = above
-  }
 }

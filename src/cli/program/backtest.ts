@@ -42,6 +42,7 @@ export function addBacktest({ root, io, does }: Program): void {
     .option('--call-charge <ether>', 'what the GasTank is charged for a call')
     .option('--gas-tank <ether>', 'its funds at the beginning; no end of them where it is left out')
     .option('--seed <text>', 'another one lets other orders fail')
+    .option('--html <file>', 'write the report as one page, which opens in any browser')
     .option('--no-vary', 'do not run it again with other assumptions')
     .option(
       '--expect <condition>',

@@ -33,10 +33,23 @@ export type WatchedPage = {
   close(): Promise<void>
 }
 
-/** Opens a page in a profile of its own and waits until it shows something. */
+/** Opens the page of a daemon in a profile of its own and waits until it shows something. */
 export async function openPage(
   browser: Browser,
   url: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const { origin } = new URL(url)
+  const watched = await openWatched(browser, url, (asked) => asked.startsWith(origin), options)
+  await watched.page.locator('.page[data-link=live]').waitFor()
+  return watched
+}
+
+/** Opens any page, which asks for nothing but what it may. */
+export async function openWatched(
+  browser: Browser,
+  url: string,
+  mayAsk: (asked: string) => boolean,
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
@@ -52,11 +65,9 @@ export async function openPage(
   page.on('pageerror', (error) => faults.push(error.message))
   page.on('request', (request) => {
     const asked = request.url()
-    if (!asked.startsWith(new URL(url).origin) && !asked.startsWith('data:'))
-      faults.push(`asked ${asked}`)
+    if (!mayAsk(asked) && !asked.startsWith('data:')) faults.push(`asked ${asked}`)
   })
   await page.goto(url)
-  await page.locator('.page[data-link=live]').waitFor()
   return { page, faults, close: () => context.close() }
 }
 

@@ -128,12 +128,22 @@ export function shareText({ share, used }: { share: number; used: string }): str
 
 /** How far one number is from another, in percent with its sign; undefined where there is nothing to compare with. */
 export function changeText(from: number, to: number): string | undefined {
-  if (!(from > 0)) return undefined
-  const change = (to / from - 1) * 100
-  const size = Math.abs(change)
+  return from > 0 ? signedPercent((to / from - 1) * 100) : undefined
+}
+
+/** Percent with their sign, two places below ten: `+3.21 %`, `−12.3 %`, `0 %`. */
+export function signedPercent(percent: number): string {
+  const text = plainPercent(percent)
+  return percent > 0 && text !== '0 %' ? `+${text}` : text
+}
+
+/** Percent, two places below ten: `3.21 %`, `1,234.5 %`, `0 %`. */
+export function plainPercent(percent: number): string {
+  const size = Math.abs(percent)
   const text = size.toFixed(size < 10 ? 2 : 1)
   if (Number(text) === 0) return '0 %'
-  return `${change < 0 ? MINUS : '+'}${text} %`
+  const [whole = '', fraction = ''] = text.split('.')
+  return `${percent < 0 ? MINUS : ''}${fullAmount(whole)}.${fraction} %`
 }
 
 /** A float of a chart, as short as `shortAmount` is. */

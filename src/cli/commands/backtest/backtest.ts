@@ -5,6 +5,7 @@ import { backtest } from '../../../backtest/run.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
 import type { Modules } from '../../../ports.ts'
+import { reportPlaceFault, writeBacktestPage } from '../../compose/backtest-page.ts'
 import { withModules } from '../../compose/modules.ts'
 import { priceProblem } from '../../compose/prices.ts'
 import {
@@ -22,7 +23,7 @@ import { type BacktestOptions, expectationsOf, FlagFault } from './flags.ts'
 import { chosen, inputOf, observedIn } from './input.ts'
 import type { SweepOrder } from './player.ts'
 import { progressTo } from './progress.ts'
-import { axesOf, problemsOf, withSweep } from './sweep.ts'
+import { axesOf, requireSound, ValueFault, withSweep } from './sweep.ts'
 import { backtestLines } from './text.ts'
 
 /** `tranched backtest [STRATEGY...]`: what strategy files would have done. Signs nothing, and writes nothing but what is asked for. */
@@ -42,8 +43,8 @@ export function runBacktest(
         options,
         strategies.map(({ name }) => name),
       )
-      const problems = problemsOf(axes, settings)
-      if (problems.length > 0) return reportProblems(problems, io, options)
+      requireSound(axes, settings)
+      requirePlace(options)
       const expectations = expectationsOf(options.expect ?? [])
       const isObserved = options.model === 'from-journal'
       const observed = isObserved ? await observedIn(settings, lineTo(io.stderr)) : undefined
@@ -58,10 +59,18 @@ export function runBacktest(
   })
 }
 
-/** Tells what is wrong with files of prices and with flags; throws every other error. */
+/** A page that cannot be written is better told before the work than after it. */
+function requirePlace({ html }: BacktestOptions): void {
+  const fault = html === undefined ? undefined : reportPlaceFault(html)
+  if (fault !== undefined)
+    throw new FlagFault('html', `${html}: ${fault}`, 'a file in a directory that is there')
+}
+
+/** Tells what is wrong with files and flags; throws every other error. */
 function explained(error: unknown, io: Io, options: BacktestOptions): ExitCode {
   const problem = priceProblem(error)
   if (problem !== undefined) return reportProblems([problem], io, options)
+  if (error instanceof ValueFault) return reportProblems(error.problems, io, options)
   if (!(error instanceof FlagFault)) throw error
   return printFailure(io, options, { by: 'backtest', message: error.message, code: EXIT.usage })
 }
@@ -96,6 +105,10 @@ function tell(
 ): ExitCode {
   const ok = expected.every(({ holds }) => holds)
   const data: BacktestData = { ok, ...result, expected, problems: [] }
+  if (options.html !== undefined) {
+    writeBacktestPage(options.html, result)
+    io.stderr.write(`backtest: the report is in ${options.html}\n`)
+  }
   if (options.json) printJson<BacktestData>(io, data)
   else io.stdout.write(`${backtestLines(data, columnsOf(io)).join('\n')}\n`)
   return ok ? EXIT.done : EXIT.failed

@@ -46,8 +46,18 @@ export function axesOf(
   return axes
 }
 
-/** What the files would say against each value, with all others as they are; told before anything is played. */
-export function problemsOf(axes: readonly SweepAxis[], settings: Settings): readonly Problem[] {
+/** Values that a strategy's file may not have. */
+export class ValueFault extends Error {
+  readonly problems: readonly Problem[]
+
+  constructor(problems: readonly Problem[]) {
+    super('values of a sweep are wrong')
+    this.problems = problems
+  }
+}
+
+/** Tries each value by itself, with all else as it is, before anything is played. Throws ValueFault. */
+export function requireSound(axes: readonly SweepAxis[], settings: Settings): void {
   const problems = axes.flatMap((axis) =>
     axis.values.flatMap((value) => {
       const puts = putsOf([axis], [value])
@@ -56,7 +66,7 @@ export function problemsOf(axes: readonly SweepAxis[], settings: Settings): read
     }),
   )
   const once = new Map(problems.map((each) => [`${each.path} ${each.message}`, each]))
-  return [...once.values()]
+  if (once.size > 0) throw new ValueFault([...once.values()])
 }
 
 type Given = {

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { backtestHtml } from '../../../../src/adapters/backtest-page/html.ts'
+import type { BacktestResult } from '../../../../src/backtest/report/result.ts'
+import type { SweepResult } from '../../../../src/backtest/report/sweep-result.ts'
+import { backtest } from '../../../../src/backtest/run.ts'
+import { USDC, WETH } from '../../../../src/simulate/stage.ts'
+import { aTape, DAY, inputOf, recording, YEAR_BEGINS } from '../../../support/backtest/playing.ts'
+import { aSchedule, aStrategy, usdc } from '../../../support/builders.ts'
+
+const ASSETS = { script: 'start()', style: 'body{color:red}', version: '1.2.3' }
+const HOSTILE = `</script><img src=x onerror=alert(1)>"'&<!--`
+
+async function aResult(days: number, { prices = true, weth = 0n } = {}): Promise<BacktestResult> {
+  const hours = Array.from({ length: days * 24 }, (_, hour) => YEAR_BEGINS + hour * 3_600)
+  const rounds = hours.map((at): [number, number] => [at, 2_500 + 300 * Math.sin(at / 400_000)])
+  const { ears: _, ...input } = inputOf(
+    {
+      strategies: [aStrategy({ name: 'hourly', schedule: aSchedule('0 * * * *') })],
+      usdc: usdc(days * 600),
+      weth,
+      tapes: prices ? [aTape(rounds)] : [],
+      untilSeconds: YEAR_BEGINS + days * DAY,
+    },
+    recording().ears,
+  )
+  const result = await backtest({
+    ...input,
+    ...{ tokens: [USDC, WETH], modelSource: 'default', varies: false },
+  })
+  if (result === undefined) throw new Error('it was stopped')
+  return result
+}
+
+const SWEEP: SweepResult = {
+  axes: [
+    { key: 'band', values: ['1%', '2%'] },
+    { key: HOSTILE, values: ['5', HOSTILE] },
+  ],
+  metric: 'returnPercent',
+  points: [
+    { values: ['1%', '5'], returnPercent: 1, drawdownPercent: 3, fills: 2 },
+    { values: ['1%', HOSTILE], returnPercent: 9, drawdownPercent: 4, fills: 1 },
+    { values: ['2%', '5'], returnPercent: 1.5, drawdownPercent: 2, fills: 8 },
+    { values: ['2%', HOSTILE], returnPercent: null, drawdownPercent: null, fills: 0 },
+  ],
+  best: 1,
+  isLonely: true,
+  walkForward: null,
+}
+
+describe('the report of a backtest as a page', () => {
+  test('lets nothing run but its own script and style, and asks for nothing', async () => {
+    const page = backtestHtml(await aResult(3), ASSETS)
+    const [, policy = ''] = /content-security-policy" content="([^"]+)"/.exec(page) ?? []
+    const hashOf = (text: string): string =>
+      `&#39;sha256-${createHash('sha256').update(text).digest('base64')}&#39;`
+    expect(policy).toContain(`default-src &#39;none&#39;`)
+    expect(policy).toContain(`script-src ${hashOf(ASSETS.script)}`)
+    expect(policy).toContain(`style-src ${hashOf(ASSETS.style)}`)
+    expect(page).not.toMatch(/https?:\/\//)
+    expect(page).not.toMatch(/\s(?:src|action|style|on\w+)="/)
+  })
+
+  test('takes no text of a result for markup, wherever it comes from', async () => {
+    const plain = await aResult(3)
+    const sweep = SWEEP
+    const hostile = JSON.parse(
+      JSON.stringify({ ...plain, sweep, notes: [HOSTILE] }).replaceAll(
+        '"hourly"',
+        JSON.stringify(HOSTILE),
+      ),
+    ) as BacktestResult
+    const page = backtestHtml(hostile, ASSETS)
+    expect(page).not.toContain('<img')
+    expect(page.match(/<script/g)?.length).toBe(2)
+    expect(page.match(/<\/script>/g)?.length).toBe(2)
+    expect(page).toContain('&lt;img src=x onerror=alert(1)&gt;')
+    const [, json = ''] = /id="data">([^<]*)<\/script>/.exec(page) ?? []
+    const data = JSON.parse(json) as { slots: { words: readonly string[] } }
+    expect(data.slots.words).toContain(HOSTILE)
+  })
+
+  test('tells the figures of the result, and warns of a best that stands alone', async () => {
+    const result = await aResult(3)
+    const page = backtestHtml({ ...result, sweep: SWEEP }, ASSETS)
+    expect(page).toContain('The best point stands alone.')
+    expect(page).toContain(`1 Jan 2025 to 4 Jan 2025`)
+    for (const section of ['figures', 'sweep', 'charts', 'slots', 'fills', 'model', 'definitions'])
+      expect(page).toContain(`<section id="${section}"`)
+    expect(page).toContain('73 slots')
+  })
+
+  test('grows no further with the time that it is of', async () => {
+    const year = await aResult(365)
+    expect(year.strategies[0]?.slots).toBe(8_761)
+    const page = backtestHtml(year, ASSETS)
+    expect(page.length).toBeLessThan(2_500_000)
+  })
+
+  test('says what there is to say where nothing has a price, and nothing was done', async () => {
+    const page = backtestHtml(await aResult(1, { prices: false, weth: 1n }), ASSETS)
+    expect(page).toContain('0 of 25 slots were filled')
+    expect(page).toContain('Nothing was filled in the period.')
+    const empty = {
+      ...(await aResult(1, { prices: false })),
+      strategies: [],
+      slots: [],
+      prices: [],
+    }
+    expect(backtestHtml(empty, ASSETS)).toContain('No slot was due in the period.')
+  })
+
+  test('is not made of a script that would end its own element', async () => {
+    const result = await aResult(1)
+    expect(() => backtestHtml(result, { ...ASSETS, script: '"</script>"' })).toThrow('script')
+    expect(() => backtestHtml(result, { ...ASSETS, style: '</style>' })).toThrow('style')
+  })
+})
