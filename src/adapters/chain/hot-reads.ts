@@ -175,7 +175,7 @@ function smallNumber(value: bigint | undefined): number | undefined {
 }
 
 /** `(roundId, answer, startedAt, updatedAt, answeredInRound)` of Chainlink's AggregatorV3Interface. */
-function decodeRound(data: Hex | undefined): Round | undefined {
+export function decodeRound(data: Hex | undefined): Round | undefined {
   if (data === undefined) return undefined
   const [answer, startedAt, updatedAt] = [wordAt(data, 1), wordAt(data, 2), wordAt(data, 3)]
   if (answer === undefined || startedAt === undefined || updatedAt === undefined) return undefined
@@ -190,7 +190,7 @@ function decodeRound(data: Hex | undefined): Round | undefined {
  * `aggregate3`'s `(bool success, bytes returnData)[]`. Read by hand, with every offset and length held against the
  * data: viem's `multicall` takes 415 us for what is 30 us here, two times an order.
  */
-function decodeResults(data: Hex): readonly (Hex | undefined)[] {
+export function decodeResults(data: Hex): readonly (Hex | undefined)[] {
   if (data === '0x') throw new UnusableAnswer(`no Multicall3 at ${MULTICALL3}`)
   const list = 2 * offsetAt(data, 0)
   const count = offsetAt(data, list)
@@ -232,7 +232,7 @@ function firstWord(data: Hex | undefined): bigint | undefined {
 }
 
 /** The word at an index of return data; undefined where the data is shorter. */
-function wordAt(data: Hex, index: number): bigint | undefined {
+export function wordAt(data: Hex, index: number): bigint | undefined {
   const start = 2 + index * WORD_DIGITS
   const digits = data.slice(start, start + WORD_DIGITS)
   return digits.length === WORD_DIGITS ? BigInt(`0x${digits}`) : undefined

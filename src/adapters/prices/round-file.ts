@@ -1,0 +1,198 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { formatAmount } from '../../domain/units.ts'
+import { type FileHead, HEAD_BYTES_MAX, headOf, headText } from './file-head.ts'
+import { PriceFileError } from './price-file-error.ts'
+import type { FeedRound } from './round-reader.ts'
+
+const COLUMNS = 'time,price,round\n'
+/** Read from the end of a file to find its last lines: some hundreds. */
+const TAIL_BYTES = 32 * 1024
+const NEWLINE = 0x0a
+const LINE = /^(\d{1,12}),(\d+(?:\.\d+)?),(\d{1,25})$/
+
+/** A round as a line of a file. */
+export type RoundLine = { readonly id: bigint; readonly atSeconds: number; readonly text: string }
+
+export function lineOf({ id, answer, updatedAtSeconds }: FeedRound, decimals: number): RoundLine {
+  const text = `${updatedAtSeconds},${formatAmount(answer, decimals)},${id}`
+  return { id, atSeconds: updatedAtSeconds, text }
+}
+
+/**
+ * A file of one feed's rounds, in ascending order. Whatever killed who wrote it, it has whole lines and at most the beginning of
+ * one more, which is cut off when it is opened.
+ */
+export type RoundFile = {
+  /** Undefined while it has no round. */
+  readonly first: RoundLine | undefined
+  /** Its last rounds, ascending; those that there are, and some hundreds at most. */
+  readonly tail: readonly RoundLine[]
+  append(lines: readonly RoundLine[]): void
+  /** Takes away the last of its rounds: so many of `tail`. */
+  dropLast(count: number): void
+  /** Whole rows of another file of the same feed behind its own. */
+  appendRowsOf(file: string): void
+  /** Everything is on disk after it. A file without a round is taken away. */
+  close(): void
+}
+
+/** Throws PriceFileError for a file of another feed, or that somebody else has written. Makes the file, and its directory. */
+export function openRoundFile(file: string, head: FileHead): RoundFile {
+  mkdirSync(dirname(file), { recursive: true })
+  const beginning = Buffer.from(headText(head) + COLUMNS)
+  const opened = openSync(file, existsSync(file) ? 'r+' : 'wx+')
+  try {
+    refuseOthers(opened, { file, head, beginning })
+    return new OpenFile(file, opened, beginning.length)
+  } catch (error) {
+    closeSync(opened)
+    throw error
+  }
+}
+
+class OpenFile implements RoundFile {
+  readonly #file: string
+  readonly #opened: number
+  /** Bytes before the first row. */
+  readonly #from: number
+  /** Bytes of whole lines. */
+  #length: number
+  #first: RoundLine | undefined
+  #tail: RoundLine[]
+
+  constructor(file: string, opened: number, from: number) {
+    this.#file = file
+    this.#opened = opened
+    this.#from = from
+    const { tail, length } = this.#readTail()
+    this.#length = length
+    ftruncateSync(opened, length)
+    this.#tail = tail
+    this.#first = this.#readFirst()
+  }
+
+  get first(): RoundLine | undefined {
+    return this.#first
+  }
+
+  get tail(): readonly RoundLine[] {
+    return this.#tail
+  }
+
+  append(lines: readonly RoundLine[]): void {
+    const [first] = lines
+    if (first === undefined) return
+    this.#write(Buffer.from(lines.map(({ text }) => `${text}\n`).join('')))
+    this.#first ??= first
+    this.#tail = lines.slice(-1)
+  }
+
+  dropLast(count: number): void {
+    const gone = this.#tail.splice(this.#tail.length - count)
+    const bytes = gone.reduce((sum, { text }) => sum + text.length + 1, 0)
+    this.#length -= bytes
+    ftruncateSync(this.#opened, this.#length)
+  }
+
+  appendRowsOf(file: string): void {
+    const other = openSync(file, 'r')
+    try {
+      const buffer = Buffer.allocUnsafe(TAIL_BYTES)
+      for (let at = this.#from; ; ) {
+        const count = readSync(other, buffer, 0, buffer.length, at)
+        if (count === 0) return
+        this.#write(buffer.subarray(0, count))
+        at += count
+      }
+    } finally {
+      closeSync(other)
+    }
+  }
+
+  close(): void {
+    fsyncSync(this.#opened)
+    closeSync(this.#opened)
+    if (this.#length === this.#from) rmSync(this.#file, { force: true })
+  }
+
+  /** Two that write the same file would mix their lines. */
+  #write(bytes: Buffer): void {
+    if (fstatSync(this.#opened).size !== this.#length)
+      throw new PriceFileError({
+        file: this.#file,
+        detail: 'somebody else writes it, too',
+        remedy: 'one `tranched backtest fetch` at a time',
+      })
+    for (let written = 0; written < bytes.length; )
+      written += writeSync(this.#opened, bytes, written, undefined, this.#length + written)
+    this.#length += bytes.length
+  }
+
+  #readTail(): { readonly tail: RoundLine[]; readonly length: number } {
+    const { size } = fstatSync(this.#opened)
+    const start = Math.max(this.#from, size - TAIL_BYTES)
+    const bytes = bytesAt(this.#opened, start, size - start)
+    const end = bytes.lastIndexOf(NEWLINE) + 1
+    const lines = bytes.toString('latin1', 0, end).split('\n').slice(0, -1)
+    // The first of them is whole only where the rows begin.
+    const whole = start === this.#from ? lines : lines.slice(1)
+    return { tail: whole.map((text) => this.#parsed(text)), length: start + end }
+  }
+
+  #readFirst(): RoundLine | undefined {
+    if (this.#length === this.#from) return undefined
+    const bytes = bytesAt(this.#opened, this.#from, HEAD_BYTES_MAX)
+    return this.#parsed(bytes.toString('latin1').split('\n')[0] ?? '')
+  }
+
+  #parsed(text: string): RoundLine {
+    const match = LINE.exec(text)
+    if (match !== null) return { id: BigInt(match[3] ?? 0), atSeconds: Number(match[1]), text }
+    throw new PriceFileError({
+      file: this.#file,
+      detail: `the line \`${text.slice(0, 80)}\` is none that \`tranched backtest fetch\` has written`,
+      remedy: 'the file as it was made: correct the line, or move the file away to fetch it anew',
+    })
+  }
+}
+
+type Opening = { readonly file: string; readonly head: FileHead; readonly beginning: Buffer }
+
+/** A file that was only begun is begun again. */
+function refuseOthers(opened: number, { file, head, beginning }: Opening): void {
+  const { size } = fstatSync(opened)
+  const found = bytesAt(opened, 0, Math.min(size, beginning.length))
+  if (size < beginning.length && beginning.subarray(0, size).equals(found)) {
+    ftruncateSync(opened, 0)
+    writeSync(opened, beginning, 0, undefined, 0)
+    return
+  }
+  if (found.equals(beginning)) return
+  const other = headOf({ bytes: bytesAt(opened, 0, Math.min(size, HEAD_BYTES_MAX)) })
+  throw new PriceFileError({
+    file,
+    line: 1,
+    detail:
+      other === undefined
+        ? 'the file is not one that `tranched backtest fetch` has written'
+        : `the rounds are those of the feed ${other.feed} on chain ${other.chainId} with ${other.decimals} decimals`,
+    remedy: `rounds of ${head.feed} on chain ${head.chainId} with ${head.decimals} decimals; move the file away, or name another directory with --prices`,
+  })
+}
+
+function bytesAt(opened: number, at: number, count: number): Buffer {
+  const buffer = Buffer.alloc(count)
+  return buffer.subarray(0, readSync(opened, buffer, 0, count, at))
+}

@@ -1,0 +1,297 @@
+import { appendFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type FetchOptions, fetchRounds } from '../../../../src/adapters/prices/chain-rounds.ts'
+import { csvTape } from '../../../../src/adapters/prices/csv.ts'
+import { PriceFileError } from '../../../../src/adapters/prices/price-file-error.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+import { FakeFeed } from './fake-feed.ts'
+import { PAIR, roundsOf } from './price-files.ts'
+
+const T = 1_735_689_600
+const HEAD = `# rounds of a feed: chain 8453, feed 0x${'fe'.repeat(20)}, decimals 8\ntime,price,round\n`
+const NEVER = Number.MAX_SAFE_INTEGER
+
+/** A file, and a way to fetch into it. */
+function aFile(feed: FakeFeed) {
+  const file = join(temporaryDirectory(), 'prices', 'WETH-USDC.csv')
+  return {
+    file,
+    text: () => readFileSync(file, 'utf8'),
+    fetch: (options: Partial<FetchOptions> = {}) =>
+      fetchRounds({
+        call: feed.call,
+        clock: { sleep: () => Promise.resolve() },
+        chainId: 8453,
+        feed: feed.address,
+        ...{ fromSeconds: T, toSeconds: NEVER, file, batch: 20 },
+        signal: new AbortController().signal,
+        ...options,
+      }),
+  }
+}
+
+/** What a file has, without its head: seconds, and phase and number of each round. */
+function rowsOf(text: string): readonly (readonly [number, string])[] {
+  expect(text.startsWith(HEAD)).toBe(true)
+  return text
+    .slice(HEAD.length)
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const [time = '', , round = ''] = line.split(',')
+      const id = BigInt(round)
+      return [Number(time), `${id >> 64n}:${id & 0xffff_ffffn}`] as const
+    })
+}
+
+function aFeed(rounds = 100, missing: FakeFeed['missing'] = 'reverts'): FakeFeed {
+  const feed = new FakeFeed()
+  feed.missing = missing
+  feed.add(1n, rounds, T)
+  return feed
+}
+
+test('every round since the one that held at the beginning is written, exact, and can be played', async () => {
+  const feed = aFeed(100)
+  const { file, text, fetch } = aFile(feed)
+  const fetched = await fetch({ fromSeconds: T + 150, toSeconds: T + 600 })
+  expect(fetched).toEqual({
+    ...{ end: { tag: 'whole' }, added: 9, skipped: 0, removed: 0 },
+    ...{ fromSeconds: T + 120, toSeconds: T + 600 },
+  })
+  expect(rowsOf(text()).map(([at]) => at)).toEqual(
+    Array.from({ length: 9 }, (_, n) => T + 120 + n * 60),
+  )
+  expect(text().split('\n')[2]).toBe(`${T + 120},2000.0068972,${(1n << 64n) + 3n}`)
+  expect(roundsOf(csvTape({ file, pair: PAIR })).at(-1)).toEqual([T + 600, 200_000_690_200n])
+})
+
+test.each(['reverts', 'zeros'] as const)(
+  'phases follow each other without what overlaps, and holes are passed over, where a missing round %s',
+  async (missing) => {
+    const feed = aFeed(50, missing)
+    // It ran beside the first before the proxy was given it.
+    feed.add(2n, 40, T + 40 * 60 + 7)
+    // No aggregator of this phase ever answered.
+    feed.phases.set(3n, new Map())
+    feed.add(4n, 30, T + 81 * 60)
+    for (const number of [1n, 2n, 20n, 21n, 22n, 23n, 24n, 25n, 26n, 40n])
+      feed.put(2n, number, undefined)
+    feed.put(4n, 3n, undefined)
+    const { text, fetch } = aFile(feed)
+    expect((await fetch()).end).toEqual({ tag: 'whole' })
+    const rows = rowsOf(text())
+    const times = rows.map(([at]) => at)
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+    const names = rows.map(([, name]) => name)
+    const numbers = (phase: number, list: readonly number[]) => list.map((n) => `${phase}:${n}`)
+    const range = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, n) => from + n)
+    expect(names).toEqual([
+      ...numbers(1, range(1, 50)),
+      ...numbers(2, [...range(10, 19), ...range(27, 39)]),
+      ...numbers(4, [1, 2, ...range(4, 30)]),
+    ])
+  },
+)
+
+test('a time before, in the overlap of, and after phases begins with the round that held then', async () => {
+  const feed = aFeed(50)
+  feed.add(2n, 40, T + 40 * 60 + 7)
+  const firstOf = async (fromSeconds: number) => {
+    const { text, fetch } = aFile(feed)
+    await fetch({ fromSeconds })
+    return rowsOf(text())[0]?.[1]
+  }
+  expect(await firstOf(T - 5_000)).toBe('1:1')
+  expect(await firstOf(T + 45 * 60)).toBe('1:46')
+  expect(await firstOf(T + 49 * 60 + 10)).toBe('2:10')
+  expect(await firstOf(T + 49 * 60 + 5)).toBe('1:50')
+  expect(await firstOf(T + 900_000)).toBe('2:40')
+})
+
+test('answers that are no price are left out and counted', async () => {
+  const feed = aFeed(10)
+  feed.put(1n, 4n, { answer: 0n, at: T + 180 })
+  feed.put(1n, 5n, { answer: -7n, at: T + 240 })
+  const { text, fetch } = aFile(feed)
+  expect(await fetch()).toMatchObject({ added: 8, skipped: 2 })
+  expect(rowsOf(text()).map(([, name]) => name)).not.toContain('1:4')
+})
+
+test('nodes that take only small calls are asked for less, and for more again later', async () => {
+  const feed = aFeed(1_000)
+  const whole = aFile(feed)
+  await whole.fetch()
+  const { text, fetch } = aFile(feed)
+  let [told, from, to] = [0, 0, 0]
+  const onProgress = () => {
+    told += 1
+    if (told === 3) [feed.most, from] = [5, feed.sizes.length]
+    if (told === 60) [feed.most, to] = [Number.POSITIVE_INFINITY, feed.sizes.length]
+  }
+  expect(await fetch({ onProgress })).toMatchObject({ end: { tag: 'whole' }, added: 1_000 })
+  expect(text()).toBe(whole.text())
+  expect(Math.max(...feed.sizes.slice(from, to))).toBeLessThanOrEqual(5)
+  expect(feed.sizes.slice(to)).toContain(21)
+})
+
+test('a node that does not answer for a while is waited for, and at last given up with what there is', async () => {
+  const feed = aFeed(200)
+  const { text, fetch } = aFile(feed)
+  let told = 0
+  const onProgress = () => {
+    told += 1
+    if (told === 2) feed.unanswered = 3
+    if (told === 4) feed.unanswered = 6
+  }
+  const waits: number[] = []
+  const clock = { sleep: async (ms: number) => void waits.push(ms) }
+  const fetched = await fetch({ clock, onProgress })
+  expect(fetched.end).toEqual({
+    tag: 'unread',
+    message: 'the chain cannot be read: node 1 of 1: timed out',
+  })
+  expect(waits).toEqual([1, 2, 4, 1, 2, 4, 8, 16].map((seconds) => seconds * 1000))
+  expect(rowsOf(text())).toHaveLength(fetched.added)
+  expect(fetched.added).toBeGreaterThan(0)
+  await fetch()
+  expect(rowsOf(text())).toHaveLength(200)
+})
+
+test('however often it was stopped, and whatever half line was left behind, the file is the same', async () => {
+  const feed = aFeed(300)
+  feed.add(2n, 200, T + 290 * 60)
+  const whole = aFile(feed)
+  await whole.fetch()
+  const { file, text, fetch } = aFile(feed)
+  for (let runs = 0, tag = ''; tag !== 'whole'; runs += 1) {
+    expect(runs).toBeLessThan(40)
+    const stop = new AbortController()
+    let told = 0
+    const onProgress = () => {
+      told += 1
+      if (told === 2) stop.abort()
+    }
+    const { end } = await fetch({ signal: stop.signal, onProgress })
+    tag = end.tag
+    if (tag === 'stopped') {
+      expect(text().endsWith('\n')).toBe(true)
+      if (runs % 3 === 1) appendFileSync(file, `${T + 60 * runs},20`)
+      if (runs === 0) truncateSync(file, HEAD.length - 4)
+    }
+  }
+  expect(text()).toBe(whole.text())
+})
+
+test('a file is completed at its beginning, also in several runs, to what it would have been', async () => {
+  const feed = aFeed(200)
+  feed.add(2n, 200, T + 190 * 60)
+  const whole = aFile(feed)
+  await whole.fetch({ fromSeconds: T + 600 })
+  const { file, text, fetch } = aFile(feed)
+  await fetch({ fromSeconds: T + 200 * 60, toSeconds: T + 300 * 60 })
+  const before = text()
+  const stop = new AbortController()
+  const stopped = await fetch({
+    fromSeconds: T + 600,
+    signal: stop.signal,
+    onProgress: () => stop.abort(),
+  })
+  expect([stopped.end.tag, text()]).toEqual(['stopped', before])
+  expect(existsSync(`${file}.part`)).toBe(true)
+  const shares: number[] = []
+  const fetched = await fetch({
+    fromSeconds: T + 600,
+    onProgress: ({ share }) => shares.push(share),
+  })
+  expect(fetched).toMatchObject({ end: { tag: 'whole' }, fromSeconds: T + 600 })
+  expect(text()).toBe(whole.text())
+  expect(existsSync(`${file}.part`)).toBe(false)
+  expect(shares).toEqual(shares.toSorted((a, b) => a - b))
+  expect(shares.at(-1)).toBeGreaterThan(0.99)
+  // What is whole is only looked at.
+  const asked = feed.sizes.length
+  expect(await fetch({ fromSeconds: T + 600 })).toMatchObject({ added: 0, end: { tag: 'whole' } })
+  expect(feed.sizes.length - asked).toBeLessThan(8)
+  expect(text()).toBe(whole.text())
+})
+
+test('rounds that a reorganisation took away are taken out of the file, and those of the chain come in', async () => {
+  const feed = aFeed(100)
+  const { text, fetch } = aFile(feed)
+  await fetch()
+  feed.put(1n, 98n, { answer: 5n, at: T + 97 * 60 + 1 })
+  feed.put(1n, 100n, undefined)
+  expect(await fetch()).toMatchObject({ end: { tag: 'unread' } })
+  feed.put(1n, 100n, { answer: 6n, at: T + 99 * 60 + 2 })
+  expect(await fetch()).toMatchObject({ end: { tag: 'whole' }, removed: 3, added: 3 })
+  expect(text().trimEnd().split('\n').slice(-3)).toEqual([
+    `${T + 97 * 60 + 1},0.00000005,${(1n << 64n) + 98n}`,
+    expect.stringMatching(/^\d+,2000\.\d+,/),
+    `${T + 99 * 60 + 2},0.00000006,${(1n << 64n) + 100n}`,
+  ])
+})
+
+test('a file of another chain, whose rounds are others, is refused and stays', async () => {
+  const { file, text, fetch } = aFile(aFeed(100))
+  await fetch()
+  const before = text()
+  const other = aFeed(0)
+  other.add(1n, 100, T + 1)
+  await expect(fetch({ call: other.call })).rejects.toThrow(
+    `${file}: the last rounds of the file are not those that the chain has`,
+  )
+  expect(text()).toBe(before)
+})
+
+test.each([
+  ['another chain', { chainId: 1 }],
+  ['another feed', { feed: `0x${'ab'.repeat(20)}` as const }],
+])('a file of %s is refused by its head', async (_, options) => {
+  const { text, fetch } = aFile(aFeed(10))
+  await fetch()
+  const before = text()
+  const fetching = fetch(options)
+  await expect(fetching).rejects.toThrow(PriceFileError)
+  await expect(fetching).rejects.toThrow(
+    /:1: the rounds are those of the feed 0x(fe)+ on chain 8453/,
+  )
+  expect(text()).toBe(before)
+})
+
+test('a file that somebody else has made is refused and stays', async () => {
+  const { file, text, fetch } = aFile(aFeed(10))
+  await fetch()
+  writeFileSync(file, 'time,price\n1735689600,2000\n')
+  await expect(fetch()).rejects.toThrow(/not one that `tranched backtest fetch` has written/)
+  writeFileSync(file, `${HEAD}${T},2000,no\n`)
+  await expect(fetch()).rejects.toThrow(/the line `1735689600,2000,no` is none that/)
+  expect(text()).toContain('no\n')
+})
+
+test.each([
+  ['nothing', /does not tell its past/],
+  ['newest', /has no past rounds: it answers for any of them/],
+] as const)(
+  'a feed that tells of its past %s is refused, and no file is left',
+  async (past, says) => {
+    const feed = aFeed(10)
+    feed.past = past
+    const { file, fetch } = aFile(feed)
+    const { end } = await fetch()
+    expect(end).toEqual({ tag: 'unread', message: expect.stringMatching(says) })
+    expect(existsSync(file)).toBe(false)
+  },
+)
+
+test('a feed without phases, and one without any round in time, are fetched as they are', async () => {
+  const feed = new FakeFeed()
+  feed.add(0n, 30, T)
+  const { text, fetch, file } = aFile(feed)
+  expect(await fetch({ toSeconds: T - 1 })).toMatchObject({ added: 0, fromSeconds: undefined })
+  expect(existsSync(file)).toBe(false)
+  expect(await fetch()).toMatchObject({ added: 30 })
+  expect(rowsOf(text())[0]).toEqual([T, '0:1'])
+})
