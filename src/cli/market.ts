@@ -38,8 +38,8 @@ export async function readMarketNow(
   })
 }
 
-/** The sandbox of `run` ends with it: that its node does not answer is no fault of it. */
-function unreadText({ mode, stateDir }: Settings, message: string): string {
+/** Why a chain could not be read. The sandbox of `run` ends with it: that its node does not answer is no fault of it. */
+export function unreadText({ mode, stateDir }: Settings, message: string): string {
   return mode === 'sandbox' && holderOf(stateDir) === undefined
     ? 'no sandbox runs here; `tranched run` starts one'
     : message

@@ -77,6 +77,7 @@ test('whatever a command prints beside a daemon and without one is what its sche
   await all([
     'backtest --from 2026-01-01 --to 2026-01-02 --balance USDC=1000 --market 7',
     'backtest replay',
+    `backtest fetch --from 2020-01-01 --prices ${dir}/prices`,
   ])
   await all(['validate', 'doctor', 'approvals list', 'gastank status', 'delegation status'])
   await says('approvals revoke --all --yes')

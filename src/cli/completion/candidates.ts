@@ -12,24 +12,29 @@ export type Completion =
 /** Values of options that were typed before the cursor, by their names in camel case. */
 export type TypedOptions = Readonly<Record<string, string>>
 
-export type Names = (typed: TypedOptions) => readonly string[]
+/** What an operator's files name. */
+export type Named = 'strategy' | 'pair'
 
-/** Arguments and values that are a strategy's name, or begin with one. */
-const NAMED = /^(strategy|slot|intent|name)$/
+export type Names = (typed: TypedOptions, what: Named) => readonly string[]
+
+/** Arguments and values that are such a name, or begin with one. */
+const NAMED: ReadonlyMap<string, Named> = new Map([
+  ['strategy', 'strategy'],
+  ['slot', 'strategy'],
+  ['intent', 'strategy'],
+  ['name', 'strategy'],
+  ['pair', 'pair'],
+])
 
 /**
  * What may stand in the last of `words`, which is what is typed of it so far, maybe nothing; the program's own name is not among
- * them. `strategyNames` is asked only where a name of one may stand.
+ * them. `names` is asked only where one may stand.
  */
-export function complete(
-  root: Command,
-  words: readonly string[],
-  strategyNames: Names,
-): Completion {
+export function complete(root: Command, words: readonly string[], names: Names): Completion {
   const current = words.at(-1) ?? ''
   const { command, typed, pending, given } = walk(root, words.slice(0, -1))
-  const named = (): readonly Candidate[] =>
-    strategyNames(typed).map((value) => ({ value, description: 'strategy' }))
+  const named = (what: Named): readonly Candidate[] =>
+    names(typed, what).map((value) => ({ value, description: what }))
   if (pending !== undefined) return matching(valuesOf(pending, named), current)
   if (current.startsWith('-')) return matching(ofWords(optionsOf(command)), current)
   const argument = command.registeredArguments[given] ?? lastVariadic(command)
@@ -92,11 +97,15 @@ function lastVariadic({ registeredArguments }: Command) {
   return last?.variadic === true ? last : undefined
 }
 
-function valuesOf({ name, choices }: Value, named: () => readonly Candidate[]): Completion {
+function valuesOf(
+  { name, choices }: Value,
+  named: (what: Named) => readonly Candidate[],
+): Completion {
   if (choices !== undefined) return ofWords(choices.map((value) => ({ value, description: '' })))
   if (name === 'file' || name === 'backup') return { kind: 'files' }
   if (name === 'dir' || name === 'target') return { kind: 'directories' }
-  return ofWords(NAMED.test(name) ? named() : [])
+  const what = NAMED.get(name)
+  return ofWords(what === undefined ? [] : named(what))
 }
 
 function commandsOf(command: Command): readonly Candidate[] {

@@ -207,6 +207,26 @@ export const backtestReport = judged({
 })
 export type BacktestData = z.output<typeof backtestReport>
 
+export const fetchReport = judged({
+  message: text().describe('what came of it, in a sentence'),
+  feeds: list(
+    z.strictObject({
+      pair: text().describe('of the feed'),
+      file: text().describe('where its prices are'),
+      fromAt: time().nullable().describe('first price of the file; null where it has none'),
+      untilAt: time().nullable().describe('last price of the file; null where it has none'),
+      added: count().describe('rounds that were written'),
+      skipped: count().describe('rounds left out, as their answer is no price'),
+      removed: count().describe('rounds taken away, as a reorganisation had undone them'),
+      end: z
+        .enum(['whole', 'stopped', 'unread'])
+        .describe('`whole`; or why it is not: a signal, or a chain that could not be read'),
+      detail: text().nullable().describe('why the chain could not be read'),
+    }),
+  ).describe('in the order of the config; those after a signal are left out'),
+})
+export type FetchData = z.output<typeof fetchReport>
+
 export const replayReport = judged({
   message: text().describe('what came of it, in a sentence'),
   strategies: list(

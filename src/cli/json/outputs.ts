@@ -58,6 +58,7 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
   report: prints(money.report),
   export: prints(money.entry, { lines: true, note: LINES }),
   backtest: prints(played.backtestReport),
+  'backtest fetch': prints(played.fetchReport),
   'backtest replay': prints(played.replayReport),
   init: prints(author.init),
   sandbox: prints(author.sandbox, { note: IS_FIRST }),

@@ -72,6 +72,18 @@ export function addBacktest({ root, io, does }: Program): void {
         ),
       ),
     )
+  configured(command.command('fetch').argument('[pair...]'))
+    .description('read past prices of the feeds from their chains, into files for --prices')
+    .option('--from <when>', 'begin of the period: a day such as 2025-01-01, UTC', moment)
+    .option('--to <when>', 'its end; now where it is left out', moment)
+    .option('--prices <dir>', 'directory for a CSV file of each feed', 'prices')
+    .action((pairs, options) =>
+      does(
+        import('../commands/backtest/fetch.ts').then(({ runFetch }) =>
+          runFetch(pairs, options, io, Date.now()),
+        ),
+      ),
+    )
   configured(command.command('replay').argument('[strategy...]'))
     .description(
       'take the decisions of the journal again, from the prices and balances that they were made from',

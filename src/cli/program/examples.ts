@@ -51,6 +51,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "tranched backtest ladder --from 2025-01-01 --balance USDC=1000 --market 7 --expect 'drawdown<30%' --expect 'skipped<5%'",
     "tranched backtest rebalance-60-40 --from 2024-01-01 --to 2026-01-01 --balance USDC=1000 --market 7 --sweep 'band=1%..10%:1%' --sweep minTrade=5,20 --walk-forward",
   ],
+  'backtest fetch': [
+    'tranched backtest fetch --from 2025-01-01',
+    'tranched backtest fetch WETH/USDC --from 2025-01-01 --to 2025-07-01 --prices prices --json',
+  ],
   'backtest replay': ['tranched backtest replay', 'tranched backtest replay weekly-eth --json'],
   init: [
     'tranched init my-trades',

@@ -1,13 +1,13 @@
 import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
-import { complete, type TypedOptions } from '../../completion/candidates.ts'
+import { complete, type Named, type TypedOptions } from '../../completion/candidates.ts'
 import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from '../../io.ts'
-import { loadForReading, settingsForReading } from '../../load.ts'
+import { type ConfigOptions, loadForReading, settingsForReading } from '../../load.ts'
 
 /** `tranched complete -- WORDS`: what a shell's completion asks. The last word is the one that is being typed. */
 export function answerCompletion(root: Command, words: readonly string[], io: Io): ExitCode {
-  const completion = complete(root, words, (typed) => strategyNames(typed, io))
+  const completion = complete(root, words, (typed, what) => namesOf(what, typed, io))
   const lines =
     completion.kind === 'words'
       ? completion.candidates.map(({ value, description }) => `${value}\t${description}`)
@@ -16,9 +16,20 @@ export function answerCompletion(root: Command, words: readonly string[], io: Io
   return EXIT.done
 }
 
-/** Those of the files that the typed options lead to. Where a file is not sound, the names of the files stand for them. */
-function strategyNames({ config = DEFAULT_CONFIG, ...typed }: TypedOptions, io: Io): string[] {
+/** Those of the files that the typed options lead to. */
+function namesOf(
+  what: Named,
+  { config = DEFAULT_CONFIG, ...typed }: TypedOptions,
+  io: Io,
+): readonly string[] {
   const options = { config, strategiesDir: typed['strategiesDir'], stateDir: typed['stateDir'] }
+  if (what === 'strategy') return strategyNames(options, io)
+  const found = settingsForReading(options, io)
+  return found.ok ? [...found.settings.prices.keys()] : []
+}
+
+/** Where a file is not sound, the names of the files stand for them. */
+function strategyNames(options: ConfigOptions, io: Io): readonly string[] {
   const loaded = loadForReading(options, io)
   if (loaded.ok) return loaded.strategies.map(({ name }) => name)
   const found = settingsForReading(options, io)

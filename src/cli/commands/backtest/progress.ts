@@ -1,9 +1,5 @@
 import type { Io } from '../../io.ts'
-
-/** A line of a terminal is written anew no more often. */
-const EVERY_MS = 200
-/** Whoever has no terminal is told so often. */
-const LINES_EVERY_MS = 10_000
+import { tickerTo } from './ticker.ts'
 
 export type Progress = {
   /** Of one backtest, 0 to 1. Never stops it. */
@@ -13,24 +9,14 @@ export type Progress = {
   end(): void
 }
 
-/** Says on stderr how far something is that takes longer than a moment. */
+/** Says on stderr how far backtests are. */
 export function progressTo(
-  { stderr }: Pick<Io, 'stderr'>,
-  { json }: { readonly json?: boolean | undefined },
+  io: Pick<Io, 'stderr'>,
+  options: { readonly json?: boolean | undefined },
 ): Progress {
-  const isTerminal = stderr.isTTY === true && json !== true
-  const everyMs = isTerminal ? EVERY_MS : LINES_EVERY_MS
+  const { tell, end } = tickerTo(io, options)
   const beganMs = performance.now()
-  let toldMs = beganMs
-  let hasTold = false
   let first: number | undefined
-  const tell = (text: () => string): void => {
-    const nowMs = performance.now()
-    if (nowMs - toldMs < everyMs) return
-    toldMs = nowMs
-    hasTold = true
-    stderr.write(isTerminal ? `\r${text()}\x1b[K` : `${text()}\n`)
-  }
   return {
     share(share) {
       tell(() => `backtest: ${Math.floor(share * 100)}%`)
@@ -44,9 +30,7 @@ export function progressTo(
         return `sweep: ${now} of ${all} backtests, ${leftText(msEach * (all - now))}`
       })
     },
-    end() {
-      if (hasTold && isTerminal) stderr.write('\r\x1b[K')
-    },
+    end,
   }
 }
 

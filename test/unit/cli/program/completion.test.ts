@@ -3,11 +3,12 @@ import { complete } from '../../../../src/cli/completion/candidates.ts'
 import { leaves, theProgram } from './program.ts'
 
 const NAMES = ['weekly-eth', 'dip-eth']
+const PAIRS = ['WETH/USDC', 'DAI/USDC']
 
 /** What may stand where the last word ends; of words, their values. */
 function completed(line: string): readonly string[] | string {
   const words = line.split(' ')
-  const completion = complete(theProgram(), words, () => NAMES)
+  const completion = complete(theProgram(), words, (_, what) => (what === 'pair' ? PAIRS : NAMES))
   if (completion.kind !== 'words') return completion.kind
   return completion.candidates.map(({ value }) => value)
 }
@@ -34,9 +35,11 @@ test.each(['trigger', 'pause', 'plan', 'why', 'settle', 'history --strategy', 'p
 )
 
 test('where a command has strategies and commands below it, both are offered as its first word', () => {
-  expect(completed('backtest ')).toEqual([...NAMES, 'replay'])
+  expect(completed('backtest ')).toEqual([...NAMES, 'fetch', 'replay'])
   expect(completed('backtest weekly-eth ')).toEqual(NAMES)
   expect(completed('backtest replay ')).toEqual(NAMES)
+  expect(completed('backtest fetch ')).toEqual(PAIRS)
+  expect(completed('backtest fetch --prices ')).toBe('directories')
 })
 
 test('the names are looked for where the line says that the strategies are', () => {

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { BacktestData, FetchData } from '../../src/cli/json/backtest-report.ts'
+import { outputOf } from '../support/output-of.ts'
+import { run } from '../support/process/cli.ts'
+import { adminCall, everySecond, startRehearsal } from './rehearsal.ts'
+
+test('what is fetched from the chain is what a backtest plays, over phases and while feeds go on', async () => {
+  const { dir, config, report } = await startRehearsal(everySecond('buy-weth'))
+  const prices = join(dir, 'prices')
+  const at = ['--config', config, '--prices', prices, '--json']
+  const fetch = async (): Promise<FetchData> => {
+    const { code, stdout, stderr } = await run(
+      ['backtest', 'fetch', '--from', '2020-01-01', ...at],
+      { cwd: dir },
+    )
+    expect([code, stderr]).toEqual([0, ''])
+    return outputOf<FetchData>('backtest fetch', stdout)
+  }
+  const { feeds } = await fetch()
+  expect(feeds.map(({ pair }) => pair)).toContain('WETH/DAI')
+  for (const { end, added, file } of feeds) {
+    expect([end, added > 0]).toEqual(['whole', true])
+    expect(readFileSync(file, 'utf8')).toMatch(/^# rounds of a feed: chain \d+, feed 0x/)
+  }
+  const feed = /feed (0x\w+)/.exec(readFileSync(join(prices, 'WETH-USDC.csv'), 'utf8'))?.[1]
+  await adminCall(report, 'POST', '/feed/phase', { feed })
+  const rounds = (): readonly number[] =>
+    readFileSync(join(prices, 'WETH-USDC.csv'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(2)
+      .map((line) => Number(line.split(',')[0]))
+  const before = rounds().length
+  await expect
+    .poll(() => fetch().then(() => rounds().length), { timeout: 20_000, interval: 500 })
+    .toBeGreaterThan(before + 2)
+  const [first = 0, last = 0] = [rounds()[0], rounds().at(-1)]
+  const times = [first, last].map((seconds) =>
+    new Date(seconds * 1000).toISOString().replace('.000', ''),
+  )
+  const period = ['--from', times[0] ?? '', '--to', times[1] ?? '']
+  const line = ['backtest', ...period, '--balance', 'USDC=10000', '--latency', '0s', ...at]
+  const { code, stdout } = await run(line, { cwd: dir })
+  const played = outputOf<BacktestData>('backtest', stdout)
+  expect(code).toBe(0)
+  expect(played.prices).toContainEqual({
+    ...{ pair: 'WETH/USDC', source: join(prices, 'WETH-USDC.csv') },
+    rounds: rounds().length,
+  })
+  expect(played.strategies[0]).toMatchObject({ name: 'buy-weth', slots: last - first + 1 })
+  expect(played.strategies[0]?.filled).toBeGreaterThan(0)
+}, 60_000)
