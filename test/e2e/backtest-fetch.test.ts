@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import type { BacktestData, FetchData } from '../../src/cli/json/backtest-report.ts'
+import { formatAmount } from '../../src/domain/units.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
+import { collect } from '../support/state/state-directory.ts'
 import { adminCall, everySecond, startRehearsal } from './rehearsal.ts'
 
 test('what is fetched from the chain is what a backtest plays, over phases and while feeds go on', async () => {
@@ -37,10 +40,7 @@ test('what is fetched from the chain is what a backtest plays, over phases and w
     .poll(() => fetch().then(() => rounds().length), { timeout: 20_000, interval: 500 })
     .toBeGreaterThan(before + 2)
   const [first = 0, last = 0] = [rounds()[0], rounds().at(-1)]
-  const times = [first, last].map((seconds) =>
-    new Date(seconds * 1000).toISOString().replace('.000', ''),
-  )
-  const period = ['--from', times[0] ?? '', '--to', times[1] ?? '']
+  const period = ['--from', momentOf(first), '--to', momentOf(last)]
   const line = ['backtest', ...period, '--balance', 'USDC=10000', '--latency', '0s', ...at]
   const { code, stdout } = await run(line, { cwd: dir })
   const played = outputOf<BacktestData>('backtest', stdout)
@@ -52,3 +52,37 @@ test('what is fetched from the chain is what a backtest plays, over phases and w
   expect(played.strategies[0]).toMatchObject({ name: 'buy-weth', slots: last - first + 1 })
   expect(played.strategies[0]?.filled).toBeGreaterThan(0)
 }, 60_000)
+
+test('the journal of a daemon has the prices that the chain tells, and can be played by itself', async () => {
+  const { dir, config, stateDir, daemon } = await startRehearsal(everySecond('buy-weth'))
+  const running = daemon()
+  await running.sees(/filled buy-weth[\s\S]*filled buy-weth[\s\S]*filled buy-weth/)
+  expect((await running.stop()).code).toBe(0)
+  const at = ['--config', config, '--json']
+  const fetching = ['backtest', 'fetch', 'WETH/USDC', '--from', '2020-01-01', ...at]
+  expect((await run(fetching, { cwd: dir })).code).toBe(0)
+  const lines = readFileSync(join(dir, 'prices/WETH-USDC.csv'), 'utf8').split('\n')
+  const { records } = await readJournal(stateDir)
+  const opened = (await collect(records())).flatMap(({ event }) =>
+    event.type === 'slot-opened' ? event : [],
+  )
+  expect(opened.length).toBeGreaterThan(2)
+  for (const { inputs } of opened) {
+    const price = inputs?.prices['USDC/WETH'] ?? { refused: 'nothing' }
+    if ('refused' in price) return expect.unreachable(price.refused)
+    const answer = formatAmount((price.num * 10n ** 20n) / price.den, 8)
+    const line = lines.find((each) => each.startsWith(`${price.updatedAtSeconds},`))
+    expect(line).toMatch(`${price.updatedAtSeconds},${answer},`)
+  }
+  const [from, to] = [opened[0], opened.at(-1)].map((event) => event?.slotSeconds ?? 0)
+  const period = ['--from', momentOf(from), '--to', momentOf(to)]
+  const line = ['backtest', ...period, '--balance', 'USDC=10000', '--latency', '0s', ...at]
+  const { stdout } = await run([...line, '--prices', 'journal'], { cwd: dir })
+  const { prices, strategies } = outputOf<BacktestData>('backtest', stdout)
+  expect(prices).toMatchObject([{ pair: 'WETH/USDC', source: expect.stringContaining(stateDir) }])
+  expect(strategies[0]?.filled).toBeGreaterThan(0)
+}, 60_000)
+
+function momentOf(seconds = 0): string {
+  return new Date(seconds * 1000).toISOString().replace('.000', '')
+}

@@ -19,7 +19,10 @@ export function addBacktest({ root, io, does }: Program): void {
       'what the wallet holds at the beginning; may be repeated',
       collected,
     )
-    .option('--prices <dir>', 'directory with a CSV file of each feed')
+    .option(
+      '--prices <dir>',
+      "directory with a CSV file of each feed, or `journal`: what one's own daemon saw",
+    )
     .option('--market <seed>', 'a random market instead of past prices')
     .option('--volatility <percent>', "of a random market's year", percentage)
     .option(

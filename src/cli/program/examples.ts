@@ -47,6 +47,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   backtest: [
     'tranched backtest --from 2025-01-01 --to 2026-01-01 --balance USDC=1000 --prices prices --html report.html',
+    'tranched backtest weekly-eth --from 2026-01-01 --balance USDC=1000 --prices journal --model from-journal',
     'tranched backtest weekly-eth --from 2025-01-01 --balance USDC=1000 --market 7 --spread 15 --latency 30s',
     "tranched backtest ladder --from 2025-01-01 --balance USDC=1000 --market 7 --expect 'drawdown<30%' --expect 'skipped<5%'",
     "tranched backtest rebalance-60-40 --from 2024-01-01 --to 2026-01-01 --balance USDC=1000 --market 7 --sweep 'band=1%..10%:1%' --sweep minTrade=5,20 --walk-forward",

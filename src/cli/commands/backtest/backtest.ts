@@ -20,8 +20,9 @@ import {
 import type { BacktestData } from '../../json/backtest-report.ts'
 import { loadForReading, reportProblems, startModules } from '../../load.ts'
 import { type BacktestOptions, expectationsOf, FlagFault } from './flags.ts'
-import { chosen, inputOf, observedIn } from './input.ts'
+import { chosen, inputOf, observedIn, recordedIn } from './input.ts'
 import type { SweepOrder } from './player.ts'
+import { JOURNAL } from './prices.ts'
 import { progressTo } from './progress.ts'
 import { axesOf, requireSound, ValueFault, withSweep } from './sweep.ts'
 import { backtestLines } from './text.ts'
@@ -46,9 +47,12 @@ export function runBacktest(
       requireSound(axes, settings)
       requirePlace(options)
       const expectations = expectationsOf(options.expect ?? [])
+      const told = lineTo(io.stderr)
       const isObserved = options.model === 'from-journal'
-      const observed = isObserved ? await observedIn(settings, lineTo(io.stderr)) : undefined
-      const order = { names, options, nowMs, axes, observed }
+      const observed = isObserved ? await observedIn(settings, told) : undefined
+      const isRecorded = options.prices === JOURNAL
+      const recorded = isRecorded ? await recordedIn(settings, told) : undefined
+      const order = { names, options, nowMs, axes, observed, recorded }
       const result = await play(order, { settings, strategies, modules, io })
       if (result === undefined) return EXIT.failed
       const expected = expectations.map((each) => judge(result, each))

@@ -1,6 +1,8 @@
 import { DEFAULT_MODEL } from '../../../backtest/model.ts'
 import { type Observed, Observer } from '../../../backtest/observed.ts'
+import { PriceRecorder, type Recorded } from '../../../backtest/prices/recorded.ts'
 import type { BacktestInput } from '../../../backtest/run.ts'
+import type { JournalRecord } from '../../../domain/book/journal.ts'
 import { strangerText } from '../../../domain/nearest.ts'
 import { DEFAULT_POLICY } from '../../../domain/policy.ts'
 import { createPricePaths } from '../../../domain/price.ts'
@@ -42,11 +44,13 @@ export function inputOf(
     readonly nowMs: number
     /** What a journal says of fills, where that was asked for. */
     readonly observed: Observed | undefined
+    /** Prices of a journal, where those were asked for. */
+    readonly recorded: Recorded | undefined
     /** Where the past is read already. */
     readonly tapes?: readonly Tape[]
   },
 ): Omit<BacktestInput, 'progress'> {
-  const { options, modules, nowMs, observed, tapes } = given
+  const { options, modules, nowMs, observed, recorded, tapes } = given
   const { from, to = nowMs } = options
   if (from === undefined)
     throw new FlagFault('from', 'the period is not said', 'a day such as --from 2025-01-01')
@@ -54,18 +58,18 @@ export function inputOf(
   const untilSeconds = Math.floor(to / 1000)
   if (untilSeconds <= fromSeconds)
     throw new FlagFault('to', 'the period ends before it begins', 'a moment after --from')
-  const feeds = [...settings.prices.values()]
-  const valueToken = valueTokenOf(feeds)
+  const valueToken = valueTokenOf(settings.prices.values())
   const base = { ...DEFAULT_MODEL, ...observed?.model }
   const { model, isChanged } = modelOf(options, { base, valueToken })
+  const feeds = recorded?.feeds ?? [...settings.prices.values()]
   const pricePath = createPricePaths(feeds)
+  const wanted = { strategies, settings, pricePath, options, fromSeconds, untilSeconds, recorded }
   return {
     strategies,
     account: settings.limits,
-    feeds: settings.prices,
+    feeds: new Map(feeds.map((feed) => [feed.pair, feed])),
     pricePath,
-    tapes:
-      tapes ?? pricesOf({ strategies, settings, pricePath, options, fromSeconds, untilSeconds }),
+    tapes: tapes ?? pricesOf(wanted),
     balances: balancesOf(options.balance ?? [], settings),
     fromSeconds,
     untilSeconds,
@@ -91,25 +95,48 @@ function sourceOf(
 
 /** What the journal of the state directory says of fills. Throws FlagFault where it says nothing. */
 export async function observedIn(
-  { stateDir, journal }: Settings,
+  settings: Settings,
   tell: (line: string) => void,
 ): Promise<Observed> {
-  const view = await readState(stateDir)
-  if (view === undefined)
-    throw new FlagFault(
-      'model',
-      `there is no journal in ${stateDir}`,
-      'the state of a daemon that traded',
-    )
   const observer = new Observer()
-  const { archive } = journal
-  for await (const record of recordsAtHand(view, { stateDir, archive, tell })) observer.hear(record)
+  for await (const record of recordsIn(settings, { flag: 'model', tell })) observer.hear(record)
   const observed = observer.result()
   if (Object.keys(observed.model).length === 0)
     throw new FlagFault(
       'model',
-      `the journal in ${stateDir} has too few fills to tell anything`,
+      `the journal in ${settings.stateDir} has too few fills to tell anything`,
       'one with five fills or more',
     )
   return observed
+}
+
+/** Prices that are in the journal of the state directory. Throws FlagFault where there are none. */
+export async function recordedIn(
+  settings: Settings,
+  tell: (line: string) => void,
+): Promise<Recorded> {
+  const recorder = new PriceRecorder(settings)
+  for await (const record of recordsIn(settings, { flag: 'prices', tell })) recorder.hear(record)
+  const recorded = recorder.result(`the journal in ${settings.stateDir}`)
+  if (recorded.feeds.length === 0)
+    throw new FlagFault(
+      'prices',
+      `no decision in the journal in ${settings.stateDir} was made from a price`,
+      'a journal with some, or a directory of prices, which `tranched backtest fetch` makes',
+    )
+  return recorded
+}
+
+async function* recordsIn(
+  { stateDir, journal: { archive } }: Settings,
+  { flag, tell }: { readonly flag: string; readonly tell: (line: string) => void },
+): AsyncGenerator<JournalRecord> {
+  const view = await readState(stateDir)
+  if (view === undefined)
+    throw new FlagFault(
+      flag,
+      `there is no journal in ${stateDir}`,
+      'the state of a daemon that traded',
+    )
+  yield* recordsAtHand(view, { stateDir, archive, tell })
 }

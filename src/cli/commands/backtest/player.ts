@@ -1,5 +1,6 @@
 import type { Observed } from '../../../backtest/observed.ts'
 import { heldTape } from '../../../backtest/prices/held.ts'
+import type { Recorded } from '../../../backtest/prices/recorded.ts'
 import { backtest } from '../../../backtest/run.ts'
 import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
 import type { SweepFigures } from '../../../backtest/sweep/judge.ts'
@@ -22,6 +23,7 @@ export type SweepOrder = {
   readonly nowMs: number
   readonly axes: readonly SweepAxis[]
   readonly observed: Observed | undefined
+  readonly recorded: Recorded | undefined
 }
 
 /** What a job came to, or what the files would have said against its values. */

@@ -1,5 +1,6 @@
+import { type Recorded, recordedTapes } from '../../../backtest/prices/recorded.ts'
 import { seededTape } from '../../../backtest/prices/seeded.ts'
-import type { PriceFeed, PricePath } from '../../../domain/price.ts'
+import { createPricePaths, type PriceFeed, type PricePath } from '../../../domain/price.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import {
   assetsOf,
@@ -21,7 +22,11 @@ type Wanted = {
   readonly options: BacktestOptions
   readonly fromSeconds: number
   readonly untilSeconds: number
+  readonly recorded: Recorded | undefined
 }
+
+/** `--prices journal`: those that are in the daemon's own. A directory of that name is `./journal`. */
+export const JOURNAL = 'journal'
 
 const MINUTE = 60
 /** Of a random market, where nothing is said: what ether has moved in a calm year. */
@@ -36,14 +41,19 @@ const STILL: ReadonlySet<string> = new Set(['USDC', 'USDT', 'DAI', 'USDbC', 'EUR
 
 /** The past that is played back, of every feed that something goes by. Throws FlagFault, and PriceFileError for a directory. */
 export function pricesOf(wanted: Wanted): readonly Tape[] {
-  const { options, fromSeconds, untilSeconds } = wanted
-  const { traded, valuing } = feedsOf(wanted)
+  const { options, fromSeconds, untilSeconds, recorded } = wanted
   const { prices, market, volatility = VOLATILITY_PERCENT, start = [] } = options
   if (prices !== undefined && market !== undefined)
     throw new FlagFault('market', 'past prices are named, too', '--prices or --market')
+  if (recorded !== undefined) return journalTapes(recorded, wanted)
+  const { traded, valuing } = feedsOf(wanted)
   if (prices !== undefined) return openPriceDir({ dir: prices, feeds: traded, more: valuing })
   if (market === undefined)
-    throw new FlagFault('prices', 'no past prices are named', '--prices DIR, or --market SEED')
+    throw new FlagFault(
+      'prices',
+      'no past prices are named',
+      '--prices DIR, --prices journal or --market SEED',
+    )
   const starts = new Map([...STARTS, ...startsOf(start)])
   return [...traded, ...valuing].map((feed) =>
     seededTape(feed, {
@@ -56,6 +66,24 @@ export function pricesOf(wanted: Wanted): readonly Tape[] {
       start: starts,
       still: STILL,
     }),
+  )
+}
+
+/** Those of the journal, where it has one of every pair that feeds of the config give a price of. */
+function journalTapes(
+  recorded: Recorded,
+  { strategies, settings, pricePath }: Wanted,
+): readonly Tape[] {
+  const configured = createPricePaths(settings.prices.values())
+  const missing = strategies
+    .filter(readsMarket)
+    .flatMap(pairsOf)
+    .find(({ sell, buy }) => pricePath(sell, buy) === undefined && configured(sell, buy))
+  if (missing === undefined) return recordedTapes(recorded)
+  throw new FlagFault(
+    'prices',
+    `the journal in ${settings.stateDir} has no price of ${missing.buy.symbol} in ${missing.sell.symbol}`,
+    'strategies whose pairs a daemon has traded, or a directory of prices, which `tranched backtest fetch` makes',
   )
 }
 
