@@ -32,6 +32,22 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
   addAccounts(program)
   addState(program)
   addCompletion(program)
+  addHelp(root)
   addExamples(root)
   return root
+}
+
+/** In place of the parser's own, which takes a flag for a command where options have their place. */
+function addHelp(root: Command): void {
+  root
+    .helpCommand(false)
+    .command('help')
+    .description('display help for command')
+    .argument('[command...]')
+    .action((words: readonly string[]) => {
+      let found: Command | undefined = root
+      for (const word of words) found = found?.commands.find((each) => each.name() === word)
+      if (found === undefined) root.error(`error: unknown command '${words.join(' ')}'`)
+      else found.help()
+    })
 }
