@@ -144,8 +144,8 @@ export class Play {
     for (const line of this.#lines) {
       const { lull } = line
       if (lull === undefined) continue
-      const isBroken =
-        lull.quiet !== undefined && this.#isBrokenAt(lull.quiet.reel, Math.floor(atMs / 1000))
+      const reel = brokenBy && lull.quiet?.reel
+      const isBroken = reel !== undefined && this.#isBrokenAt(reel, Math.floor(atMs / 1000))
       if (lull.untilMs > atMs && !isBroken) continue
       this.#wake(line, atMs)
       hasWoken = true

@@ -19,7 +19,7 @@ export type BacktestInput = WorldInput & {
 }
 
 /** Samples lie an hour apart, or so that there are no more than this. */
-const SAMPLES_MAX = 20_000
+const SAMPLES_MAX = 10_000
 const HOUR_SECONDS = 3_600
 /** A chart of a short time has points enough, too. */
 const SAMPLES_MIN = 500

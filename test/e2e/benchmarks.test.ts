@@ -74,3 +74,13 @@ test('memory: daemons with one strategy and with a hundred start, and stay idle'
   expect(one).toBeGreaterThan(30)
   expect(many / one).toBe(ratio)
 }, 90_000)
+
+test('backtest: every side comes to the same', async () => {
+  const { threshold, dca, year, memory } = await bench(
+    ...['backtest', '--rounds', '1', '--bars', '40000', '--plays', '1', '--swing', '997'],
+  )
+  expect(threshold.fills).toBeGreaterThan(100)
+  expect(dca.fills).toBeGreaterThan(5)
+  for (const figure of [threshold.ratio, dca.ratio, year.seconds]) expect(figure).toBeGreaterThan(0)
+  expect(memory).toHaveLength(3)
+}, 60_000)

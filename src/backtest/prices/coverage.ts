@@ -47,15 +47,18 @@ export class Coverage {
 
   /** The next rounds of the tape. */
   add({ atSeconds }: Rounds): void {
-    for (const at of atSeconds) {
-      this.#first ??= at
-      if (at - (this.#last ?? at) > this.#maxAgeSeconds) this.#addGap(at)
-      this.#last = at
+    this.#first ??= atSeconds[0]
+    let last = this.#last ?? this.#first ?? 0
+    for (let index = 0; index < atSeconds.length; index += 1) {
+      const at = atSeconds[index] ?? last
+      if (at - last > this.#maxAgeSeconds) this.#addGap(last, at)
+      last = at
     }
+    if (atSeconds.length > 0) this.#last = last
   }
 
-  #addGap(untilSeconds: number): void {
-    const staleSeconds = (this.#last ?? 0) + this.#maxAgeSeconds
+  #addGap(lastSeconds: number, untilSeconds: number): void {
+    const staleSeconds = lastSeconds + this.#maxAgeSeconds
     const gap = {
       fromSeconds: Math.max(this.#period.fromSeconds, staleSeconds),
       untilSeconds: Math.min(this.#period.untilSeconds, untilSeconds),

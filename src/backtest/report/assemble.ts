@@ -27,9 +27,8 @@ import type {
   TradesResult,
   WealthResult,
 } from './result.ts'
-import { nameOf, type StrategyTally, type Tally, type Trades } from './tally.ts'
+import { nameOf, POINTS_MAX, type StrategyTally, type Tally, type Trades } from './tally.ts'
 
-const POINTS_MAX = 1_000
 const DAY_SECONDS = 86_400
 const YEAR_SECONDS = 365.25 * DAY_SECONDS
 /** A rate of a year says nothing of less. */
@@ -44,8 +43,15 @@ export function resultOf(
   const { input } = world
   const { valueToken } = input
   const { samples } = tally
-  const begin = wealthAt(tally, input, 0)
-  const values = samples.values.map((value) => wholeOf(value, valueToken))
+  const begin = wealthOf(tally, {
+    ...{ valueToken, value: tally.begin },
+    heldOf: ({ address }) => input.balances.get(address) ?? 0n,
+  })
+  const end = wealthOf(tally, {
+    ...{ valueToken, value: tally.valueOf(world) },
+    heldOf: ({ address }) => world.wallet.of(address),
+  })
+  const { values } = samples
   const alternatives = alternativesOf({
     samples,
     begin: wholeBalances(tally, input),
@@ -63,7 +69,7 @@ export function resultOf(
     })),
     model: modelOf(input, modelSource),
     begin,
-    end: wealthAt(tally, input, samples.atSeconds.length - 1, world),
+    end,
     figures: figuresOf(tally, input, values),
     against: valueToken === undefined ? [] : againstOf(alternatives, tally, valueToken),
     strategies: [...tally.strategies.values()].map((each) => strategyOf(each, tally, world)),
@@ -130,15 +136,17 @@ function wholeBalances({ tokens }: Tally, { balances }: WorldInput): Map<Address
   )
 }
 
-/** At a sample: the first, or the last with what the wallet holds then. */
-function wealthAt(tally: Tally, input: WorldInput, index: number, world?: World): WealthResult {
-  const value = tally.samples.values[index]
-  const { valueToken } = input
-  const heldOf = (token: Token): bigint =>
-    world === undefined ? (input.balances.get(token.address) ?? 0n) : world.wallet.of(token.address)
+type Held = {
+  readonly valueToken: Token | undefined
+  /** Base units of the value token. */
+  readonly value: bigint | undefined
+  heldOf(token: Token): bigint
+}
+
+function wealthOf({ tokens }: Tally, { valueToken, value, heldOf }: Held): WealthResult {
   return {
     value: value === undefined || valueToken === undefined ? null : tokenAmount(value, valueToken),
-    holdings: tally.tokens
+    holdings: tokens
       .map((token) => tokenAmount(heldOf(token), token))
       .filter(({ amount, token }) => amount !== '0' || token !== ETHER.symbol),
   }

@@ -1,4 +1,5 @@
 import { usedInWindow, WINDOWS } from '../../domain/book/limits.ts'
+import type { PricePath } from '../../domain/price.ts'
 import type { Walked } from '../../domain/schedule/slot-walk.ts'
 import { assetsOf, type Strategy } from '../../domain/strategy.ts'
 import { type Asset, ETHER, NATIVE_TOKEN, type Token } from '../../domain/token.ts'
@@ -11,6 +12,8 @@ import type { World, WorldInput } from '../world.ts'
 /** Rows of one run that are kept, so that no length of time takes more memory. */
 const ROWS_MAX = 20_000
 const FILLS_MAX = 20_000
+/** Points of a curve. */
+export const POINTS_MAX = 1_000
 
 /** Slots of a strategy that ended alike, one after the other. */
 export type SlotRow = {
@@ -46,8 +49,8 @@ export type StrategyTally = {
 /** What was true at one moment, for curves: doubles, in whole tokens. */
 export type Samples = {
   readonly atSeconds: number[]
-  /** Base units of the value token; undefined where something has no price. */
-  readonly values: (bigint | undefined)[]
+  /** Of all that is held, in whole value tokens; undefined where something has no price. */
+  readonly values: (number | undefined)[]
   /** By token, what one is worth. */
   readonly worths: ReadonlyMap<Address, (number | undefined)[]>
   readonly holdings: ReadonlyMap<Address, number[]>
@@ -66,7 +69,24 @@ export type CostTally = {
   callsWei: bigint
 }
 
-type CapWatch = { readonly name: string; usedShare(world: World): number }
+type CapWatch = {
+  readonly name: string
+  /** When it was looked at last. */
+  share: number
+  usedShare(world: World): number
+}
+
+/** A token, and by which feeds it is valued. */
+type Valued = {
+  readonly token: Token
+  /** Base units of one. */
+  readonly unit: number
+  readonly priced: Token
+  readonly path: PricePath | undefined
+  /** Its curves, one point a sample. */
+  readonly holdings: number[]
+  readonly worths: (number | undefined)[]
+}
 
 /** Collects what a run comes to. Its memory does not grow with the number of prices. */
 export class Tally implements Ears {
@@ -83,7 +103,12 @@ export class Tally implements Ears {
   readonly tokens: readonly Token[]
   readonly #world: () => World
   readonly #input: WorldInput
+  readonly #valued: readonly Valued[]
   readonly #caps: readonly CapWatch[]
+  /** Of the books at the last sample. */
+  #version = -1
+  /** Value at the beginning, in base units of the value token; undefined where something had no price. */
+  begin: bigint | undefined
   readonly #skips = new Map<string, number>()
 
   constructor(input: WorldInput, tokens: readonly Token[], world: () => World) {
@@ -92,11 +117,12 @@ export class Tally implements Ears {
     this.tokens = tokens
     this.strategies = new Map(input.strategies.map((each) => [each.name, emptyTally(each)]))
     this.#caps = capsOf(input)
+    this.#valued = tokens.map((token) => valuedBy(token, input))
     this.samples = {
       atSeconds: [],
       values: [],
-      worths: new Map(tokens.map(({ address }) => [address, []])),
-      holdings: new Map(tokens.map(({ address }) => [address, []])),
+      worths: new Map(this.#valued.map(({ token, worths }) => [token.address, worths])),
+      holdings: new Map(this.#valued.map(({ token, holdings }) => [token.address, holdings])),
       caps: new Map(this.#caps.map(({ name }) => [name, []])),
       skips: new Map(),
     }
@@ -179,18 +205,57 @@ export class Tally implements Ears {
     // The end may fall on a sample.
     if (samples.atSeconds.at(-1) === atSeconds) this.#forgetLast()
     samples.atSeconds.push(atSeconds)
-    let value: bigint | undefined = 0n
-    for (const token of this.tokens) {
-      const { address, decimals } = token
-      const held = world.wallet.of(address)
-      samples.holdings.get(address)?.push(Number(held) / 10 ** decimals)
-      samples.worths.get(address)?.push(worthOf(world, token))
-      const worth = held === 0n ? 0n : world.worth(pricedAs(token, this.#input), held)
-      value = worth === undefined || value === undefined ? undefined : value + worth
+    if (samples.atSeconds.length === 1) this.begin = this.valueOf(world)
+    let value: number | undefined = 0
+    for (const { token, unit, priced, path, holdings, worths } of this.#valued) {
+      const held = Number(world.wallet.of(token.address)) / unit
+      const worth = this.#worthOf(world, priced, path)
+      holdings.push(held)
+      worths.push(worth)
+      if (held !== 0)
+        value = worth === undefined || value === undefined ? undefined : value + held * worth
     }
     samples.values.push(value)
-    for (const { name, usedShare } of this.#caps) samples.caps.get(name)?.push(usedShare(world))
+    this.#sampleCaps(world)
     this.#sampleSkips()
+  }
+
+  /** What all that is held is worth now, exact: base units of the value token. Undefined where something has no price. */
+  valueOf(world: World): bigint | undefined {
+    let value = 0n
+    for (const { token, priced } of this.#valued) {
+      const held = world.wallet.of(token.address)
+      const worth = held === 0n ? 0n : world.worth(priced, held)
+      if (worth === undefined) return undefined
+      value += worth
+    }
+    return value
+  }
+
+  /** Whole value tokens for one whole token. */
+  #worthOf({ board }: World, priced: Token, path: PricePath | undefined): number | undefined {
+    const { valueToken } = this.#input
+    return valueToken === undefined ? undefined : board.worth(path, priced, valueToken)
+  }
+
+  /** While the books are the same, caps only empty: it is enough to look now and then at those that are not. */
+  #sampleCaps(world: World): void {
+    const isSame = world.version === this.#version
+    const isLookedAt = !isSame || this.#isPoint()
+    this.#version = world.version
+    for (const cap of this.#caps) {
+      if (isLookedAt && !(isSame && cap.share === 0)) cap.share = cap.usedShare(world)
+      this.samples.caps.get(cap.name)?.push(isLookedAt ? cap.share : 0)
+    }
+  }
+
+  /** Once between any two points that a curve has in the end. */
+  #isPoint(): boolean {
+    const { atSeconds } = this.samples
+    const [first = 0, second = first] = atSeconds
+    const { fromSeconds, untilSeconds } = this.#input
+    const samples = second > first ? (untilSeconds - fromSeconds) / (second - first) : 0
+    return atSeconds.length % Math.max(1, Math.floor(samples / POINTS_MAX)) === 0
   }
 
   /** Slots that were passed over are told when they are behind: each counts where it lay. Gives how many there were before now. */
@@ -277,12 +342,11 @@ function pricedAs(token: Token, { strategies, feeds }: WorldInput): Token {
   return token
 }
 
-/** Whole value tokens for one whole token. */
-function worthOf(world: World, token: Token): number | undefined {
-  const { valueToken, pricePath } = world.input
-  if (valueToken === undefined) return undefined
-  const priced = pricedAs(token, world.input)
-  return world.board.worth(pricePath(valueToken, priced), priced, valueToken)
+function valuedBy(token: Token, input: WorldInput): Valued {
+  const { valueToken, pricePath } = input
+  const priced = pricedAs(token, input)
+  const path = valueToken === undefined ? undefined : pricePath(valueToken, priced)
+  return { token, unit: 10 ** token.decimals, priced, path, holdings: [], worths: [] }
 }
 
 /** How many of some slots lay up to a second, as if there was as much time between any two of them. */
@@ -314,6 +378,7 @@ function capsOf({ strategies, account }: WorldInput): readonly CapWatch[] {
         return [
           {
             name: `${name} ${window.cap} ${symbol}`,
+            share: 0,
             usedShare({ state, nowMs }) {
               const used = usedInWindow(state, { token, strategy }, nowMs - window.ms)
               return cap === 0n ? 1 : Number(used) / Number(cap)

@@ -1,0 +1,48 @@
+// The least that a weekly purchase over minute bars can take: a loop over typed arrays that buys on Mondays at nine, and looks each
+// hour how far the value lies below its highest.
+import { FIRST_SECONDS, MINUTE, PAIRS, pricesOf, timed } from './market.mjs'
+
+const { bars, swing, plays = 1, cash: begin } = JSON.parse(process.argv[2])
+const STAKE = 1_000
+const HOUR = 3_600
+const WEEK = 7 * 86_400
+/** A Monday, 09:00 UTC; bought at the bar after it. */
+const MONDAY = 1_736_154_000
+
+const times = Float64Array.from({ length: bars }, (_, at) => FIRST_SECONDS + at * MINUTE)
+const prices = PAIRS.map((_, pair) => pricesOf(pair, { bars, swing }))
+
+function play() {
+  const held = PAIRS.map(() => 0)
+  let cash = begin
+  let fills = 0
+  let highest = 0
+  let worst = 0
+  let due = MONDAY + MINUTE
+  let look = FIRST_SECONDS
+  const [one, other] = prices
+  const value = (at) => cash + held[0] * one[at] + held[1] * other[at]
+  for (let at = 0; at < bars; at += 1) {
+    const now = times[at]
+    if (now >= due) {
+      held[0] += STAKE / one[at]
+      held[1] += STAKE / other[at]
+      cash -= 2 * STAKE
+      fills += 2
+      due += WEEK
+    }
+    if (now >= look) {
+      const worth = value(at)
+      if (worth > highest) highest = worth
+      const fall = 1 - worth / highest
+      if (fall > worst) worst = fall
+      look += HOUR
+    }
+  }
+  return { fills, cash, held, value: value(bars - 1), drawdownPercent: worst * 100 }
+}
+
+const { outcome, first, seconds } = await timed(plays, play)
+process.stdout.write(
+  `${JSON.stringify({ first, seconds, bars: bars * PAIRS.length, ...outcome })}\n`,
+)

@@ -1,0 +1,100 @@
+// `npm run bench:backtest [-- --rounds 3 --bars 1000000 --swing 10007 --json]`: bars a second of a threshold strategy that looks at
+// every bar, against the npm package grademark, and of weekly purchases, against a bare loop; a year of a minute-wise strategy with
+// limits; and what memory a file of more bars takes. Each side plays the same prices and has to come to the same.
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { bundle } from '../bundle.mjs'
+import { runProgram } from '../child.mjs'
+import { machine } from '../machine.mjs'
+import { median, short } from '../statistics.mjs'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    bars: { type: 'string', default: '1000000' },
+    plays: { type: 'string', default: '5' },
+    swing: { type: 'string', default: '10007' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const [rounds, bars, plays, swing] = ['rounds', 'bars', 'plays', 'swing'].map((name) => Number(values[name]))
+const CASH = 10_000_000
+const YEAR_BARS = 365 * 1_440
+const here = (name) => fileURLToPath(new URL(name, import.meta.url))
+const say = (text) => process.stderr.write(`${text}\n`)
+
+const about = machine()
+const tranched = await bundle(here('tranched.mjs'))
+const common = { bars, swing, plays }
+const threshold = await compare('threshold', {
+  tranched: () => runProgram(tranched, { ...common, kind: 'threshold' }),
+  peer: () => runProgram(here('grademark.mjs'), common),
+  isSame: (own, peer) =>
+    own.fills === peer.fills && near(own.cash + peer.staked - CASH, peer.profit, 1e-6),
+})
+const dca = await compare('weekly purchases', {
+  tranched: () => runProgram(tranched, { ...common, kind: 'dca' }),
+  peer: () => runProgram(here('bare.mjs'), { ...common, cash: CASH }),
+  isSame: (own, peer) => own.fills === peer.fills && near(own.value, peer.value, 1e-9),
+})
+const year = await repeated(() => runProgram(tranched, { ...common, bars: YEAR_BARS, kind: 'limits' }))
+const sizes = [bars / 4, bars, bars * 4]
+const memory = []
+for (const size of sizes) {
+  const { mebibytes } = await runProgram(tranched, { bars: size, swing, kind: 'threshold', streams: true })
+  memory.push({ bars: size, mebibytes })
+  say(`memory at ${size} bars of each pair: ${short(mebibytes)} MiB`)
+}
+report({
+  machine: about,
+  ...{ threshold, dca, memory },
+  year: { first: median(year.map((run) => run.first)), seconds: median(year.map((run) => run.seconds)) },
+})
+
+/** Rounds of both sides, each first in every other one. */
+async function compare(name, { tranched: own, peer, isSame }) {
+  const runs = { tranched: [], peer: [] }
+  const sides = { tranched: own, peer }
+  for (let round = 0; round < rounds; round += 1) {
+    for (const side of round % 2 === 0 ? ['tranched', 'peer'] : ['peer', 'tranched']) {
+      const run = await sides[side]()
+      runs[side].push(run)
+      say(`${name}, round ${round + 1}, ${side}: ${short(run.bars / run.seconds / 1e6)} million bars a second`)
+    }
+    const [one, other] = [runs.tranched.at(-1), runs.peer.at(-1)]
+    if (!isSame(one, other))
+      throw new Error(`${name}: the sides differ: ${JSON.stringify([one, other])}`)
+  }
+  const speed = (side) => median(runs[side].map((run) => run.bars / run.seconds))
+  const [barsPerSecond, peerPerSecond] = [speed('tranched'), speed('peer')]
+  const { fills } = runs.tranched[0]
+  return { barsPerSecond, peerPerSecond, ratio: barsPerSecond / peerPerSecond, fills }
+}
+
+async function repeated(run) {
+  const runs = []
+  for (let round = 0; round < rounds; round += 1) runs.push(await run())
+  return runs
+}
+
+function near(one, other, share) {
+  return Math.abs(one - other) <= share * Math.max(1, Math.abs(other))
+}
+
+function report(result) {
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify(result)}\n`)
+    return
+  }
+  const line = ({ barsPerSecond, peerPerSecond, ratio, fills }) =>
+    `${short(barsPerSecond / 1e6)} million bars a second over ${short(peerPerSecond / 1e6)}, ratio ${short(ratio)} (${fills} fills)`
+  process.stdout.write(
+    [
+      `threshold at every bar, over grademark: ${line(result.threshold)}, wanted >= 3`,
+      `weekly purchases, over a bare loop: ${line(result.dca)}, wanted >= 0.1`,
+      `a year of minutes with limits: ${short(result.year.seconds)} s, the first time ${short(result.year.first)} s, wanted < 1`,
+      ...result.memory.map((each) => `memory at ${each.bars} bars of each pair: ${short(each.mebibytes)} MiB`),
+      '',
+    ].join('\n'),
+  )
+}

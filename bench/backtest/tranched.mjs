@@ -1,0 +1,110 @@
+// The backtest as a command plays it, on tapes that are in memory, or are made as they are read: `{ kind, bars, swing, plays, streams }`.
+import { DEFAULT_MODEL } from '../../src/backtest/model.ts'
+import { backtest } from '../../src/backtest/run.ts'
+import { inputOf } from '../../src/cli/commands/backtest/input.ts'
+import { loadSettings } from '../../src/config/settings/load.ts'
+import { loadStrategies } from '../../src/config/strategies/load.ts'
+import { SANDBOX_TEMPLATE } from '../../src/sandbox/template.ts'
+import { answersOf, DECIMALS, FIRST_SECONDS, LEVELS, MINUTE, PAIRS, timed } from './market.mjs'
+
+const { kind, bars, swing, plays = 1, streams = false } = JSON.parse(process.argv[2])
+const PIECE = 16_384
+const UNTIL_SECONDS = FIRST_SECONDS + (bars - 1) * MINUTE
+const EVERY_BAR = 'schedule: { cron: "* * * * *" }'
+const NO_END = 'limits: { perDay: "1000000000" }'
+
+const STRATEGIES = {
+  threshold: PAIRS.flatMap((pair) => {
+    const [base, quote] = pair.split('/')
+    const name = base.toLowerCase()
+    const watched = `when: { price: ${pair} }`
+    return [
+      `{ name: ${name}-in, kind: threshold, ${EVERY_BAR}, sell: ${quote}, buy: ${base}, ${watched}, rearm: 25%, ladder: [{ below: "${LEVELS.below}", amount: "1000" }], ${NO_END} }`,
+      `{ name: ${name}-out, kind: threshold, ${EVERY_BAR}, sell: ${base}, buy: ${quote}, ${watched}, rearm: 20%, ladder: [{ above: "${LEVELS.above}", amount: 100% }], ${NO_END} }`,
+    ]
+  }),
+  dca: PAIRS.map((pair) => {
+    const [base, quote] = pair.split('/')
+    return `{ name: ${base.toLowerCase()}, kind: dca, schedule: { cron: "0 9 * * 1" }, sell: ${quote}, buy: ${base}, amount: "1000", ${NO_END} }`
+  }),
+  limits: [
+    `{ name: limits, kind: threshold, ${EVERY_BAR}, sell: USDC, buy: WETH, rearm: 5%, ladder: [{ below: "${LEVELS.below}", amount: "100" }, { below: "1900", amount: "150" }], limits: { perHour: "200", perDay: "300", perWeek: "1000", total: "20000", cooldown: 2h, drawdown: 80% } }`,
+  ],
+}
+
+/** A config with the feeds of the sandbox, and no limits of the account that count. */
+const CONFIG = `mode: sandbox
+stateDir: ./data
+strategiesDir: ./strategies
+limits:
+  maxDeviationBps: 200
+  perOrder: { USDC: "1000000000", WETH: "1000000", AERO: "1000000" }
+  perDay: { USDC: "1000000000", WETH: "1000000", AERO: "1000000" }
+`
+
+const settings = loadedOf(
+  loadSettings({ file: 'config.yaml', env: {}, readFile: () => CONFIG, sandbox: SANDBOX_TEMPLATE }),
+).settings
+const files = new Map(STRATEGIES[kind].map((text, at) => [`${at}.yaml`, text]))
+const { strategies } = loadedOf(
+  loadStrategies({
+    dir: settings.strategiesDir,
+    settings,
+    listFiles: () => [...files.keys()],
+    readFile: (path) => files.get(path.split('/').at(-1)) ?? '',
+  }),
+)
+
+function loadedOf(loaded) {
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+  return loaded
+}
+
+/** What every tape is made of: rounds by the minute, of which the last answer is that of the last bar. */
+function* roundsOf(pair) {
+  for (const { from, answers } of answersOf(pair, { bars, swing }, PIECE)) {
+    const atSeconds = answers.map((_, at) => FIRST_SECONDS + (from + at) * MINUTE)
+    yield { atSeconds, answers, rests: undefined }
+  }
+}
+
+const tapes = PAIRS.map((pair, at) => {
+  const held = streams ? undefined : [...roundsOf(at)]
+  const rounds = () => held ?? roundsOf(at)
+  return { pair, decimals: DECIMALS, source: 'a benchmark', rounds }
+}).filter(({ pair }) => kind !== 'limits' || pair === PAIRS[0])
+
+const input = {
+  ...inputOf(settings, strategies, {
+    options: {
+      ...{ from: FIRST_SECONDS * 1000, to: UNTIL_SECONDS * 1000 },
+      ...{ balance: ['USDC=10000000', 'WETH=0', 'AERO=0'], vary: false },
+    },
+    modules: { versionOf: () => undefined, decide: () => Promise.reject(new Error('there is none')) },
+    nowMs: 0,
+    observed: undefined,
+    tapes,
+  }),
+  // Others buy and sell at the next bar, and pay nothing for it.
+  model: { ...DEFAULT_MODEL, spreadPpm: 0, failurePpm: 0, quoteSeconds: 0, fillSeconds: MINUTE },
+}
+
+const { outcome: result, first, seconds } = await timed(plays, () => backtest(input))
+
+const trades = result.strategies.flatMap((each) => each.trades)
+const fills = trades.reduce((sum, each) => sum + each.fills, 0)
+const usdc = (token) => Number(result.end.holdings.find((each) => each.token === token)?.amount ?? 0)
+process.stdout.write(
+  `${JSON.stringify({
+    first,
+    seconds,
+    bars: bars * tapes.length,
+    slots: result.strategies.reduce((sum, each) => sum + each.slots, 0),
+    fills,
+    cash: usdc('USDC'),
+    held: [usdc('WETH'), usdc('AERO')],
+    value: Number(result.end.value?.amount),
+    drawdownPercent: result.figures?.drawdown.percent,
+    mebibytes: process.resourceUsage().maxRSS / 1024,
+  })}\n`,
+)
