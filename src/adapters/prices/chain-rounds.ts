@@ -141,7 +141,7 @@ class Fetching {
     if (last === undefined) return
     if (last.id > latest.id)
       throw new RoundsUnread(
-        `the node is behind: its newest round is ${latest.id}, and the file has ${last.id}`,
+        `the node is behind, or on another chain than the file is of: its newest round is ${latest.id}, and the file has ${last.id}`,
       )
     const rounds = await this.#reader.rounds(written.map(({ id }) => id))
     const isSame = (line: RoundLine, index: number): boolean => {

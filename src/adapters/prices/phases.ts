@@ -1,6 +1,6 @@
 import type { FeedRound, RoundReader } from './round-reader.ts'
 
-/** Rounds of one phase: 1 to `last`, their times ascending, with a hole here and there. */
+/** Rounds of one phase: mostly 1 to `last`, their times ascending, with a hole here and there, or before the first. */
 export type Phase = { readonly number: bigint; readonly last: bigint }
 
 const PHASE_BITS = 64n
@@ -31,11 +31,10 @@ export async function lastNumber(reader: Reader, phase: bigint): Promise<bigint>
   const exists = async (numbers: readonly bigint[]): Promise<readonly boolean[]> =>
     (await nextRounds(reader, phase, numbers)).map((round) => round !== undefined)
   const doubled = Array.from({ length: NUMBERS_BITS }, (_, bits) => 1n << BigInt(bits))
-  const found = await exists(doubled)
-  const past = found.indexOf(false)
-  const low = doubled[past - 1]
-  const high = doubled[past]
-  if (past === 0 || low === undefined) return 0n
+  const found = (await exists(doubled)).lastIndexOf(true)
+  const low = doubled[found]
+  if (low === undefined) return 0n
+  const high = doubled[found + 1]
   return greatest({ low, high: (high ?? low * 2n) - 1n }, exists)
 }
 
@@ -45,15 +44,30 @@ export async function roundAt(
   { number: phase, last }: Phase,
   atSeconds: number,
 ): Promise<FeedRound | undefined> {
+  // What is missing below the last one is a phase that counts from elsewhere.
   const wasThere = async (numbers: readonly bigint[]): Promise<readonly boolean[]> =>
     (await nextRounds(reader, phase, numbers)).map(
-      (round) => round !== undefined && round.updatedAtSeconds <= atSeconds,
+      (round) => round === undefined || round.updatedAtSeconds <= atSeconds,
     )
   const [isFirst] = await wasThere([1n])
   if (isFirst !== true) return undefined
   const number = await greatest({ low: 1n, high: last }, wasThere)
   const [found] = await nextRounds(reader, phase, [number])
   return found
+}
+
+/** The first round of a phase that has some. */
+async function firstRound(
+  reader: Reader,
+  { number: phase, last }: Phase,
+): Promise<FeedRound | undefined> {
+  const isMissing = async (numbers: readonly bigint[]): Promise<readonly boolean[]> =>
+    (await nextRounds(reader, phase, numbers)).map((round) => round === undefined)
+  const [known] = await nextRounds(reader, phase, [1n])
+  if (known !== undefined) return known
+  const before = await greatest({ low: 1n, high: last }, isMissing)
+  const [first] = await nextRounds(reader, phase, [before + 1n])
+  return first
 }
 
 /** The round of each number, or the first after it where there is a hole. */
@@ -136,8 +150,6 @@ export class Phases {
       if (round !== undefined && !isLeftOut) return round
     }
     const [oldest] = spans
-    if (oldest === undefined) return undefined
-    const [first] = await nextRounds(this.#reader, oldest.number, [1n])
-    return first
+    return oldest === undefined ? undefined : firstRound(this.#reader, oldest)
   }
 }

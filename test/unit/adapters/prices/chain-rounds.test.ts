@@ -111,6 +111,21 @@ test('a time before, in the overlap of, and after phases begins with the round t
   expect(await firstOf(T + 900_000)).toBe('2:40')
 })
 
+test('a phase whose rounds do not count from 1 is found, and begun with the right one', async () => {
+  const feed = new FakeFeed()
+  feed.add(1n, 900, T)
+  feed.add(2n, 20, T + 900 * 60)
+  for (let number = 1n; number < 300n; number += 1n) feed.put(1n, number, undefined)
+  const namesFrom = async (fromSeconds: number) => {
+    const { text, fetch } = aFile(feed)
+    await fetch({ fromSeconds })
+    return rowsOf(text()).map(([, name]) => name)
+  }
+  const all = await namesFrom(T)
+  expect([all.length, all[0], all.at(-1)]).toEqual([621, '1:300', '2:20'])
+  expect((await namesFrom(T + 500 * 60))[0]).toBe('1:501')
+})
+
 test('answers that are no price are left out and counted', async () => {
   const feed = aFeed(10)
   feed.put(1n, 4n, { answer: 0n, at: T + 180 })
