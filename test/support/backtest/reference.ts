@@ -1,0 +1,167 @@
+/**
+ * A backtest of one strategy on WETH/USDC, by a loop and arithmetic of its own: written from what the documents say of strategies and
+ * of the model, and using nothing of the program. USDC has 6 places, WETH 18, the feed 8.
+ */
+
+export type Reference = {
+  /** USDC per WETH with 8 places, by epoch second of its round, ascending. */
+  readonly rounds: readonly (readonly [atSeconds: number, answer: bigint])[]
+  /** Epoch seconds, ascending. */
+  readonly slots: readonly number[]
+  readonly usdc: bigint
+  readonly weth: bigint
+  readonly spreadPpm: bigint
+  readonly feePpm: bigint
+  /** USDC of one order that move the price by 1 %. */
+  readonly depth: bigint | undefined
+  readonly quoteSeconds: number
+  readonly fillSeconds: number
+  readonly validSeconds: number
+}
+
+export type Rule =
+  | { readonly kind: 'dca'; readonly amount: bigint; readonly perDay: bigint }
+  | {
+      readonly kind: 'above'
+      /** USDC per WETH, whole. */
+      readonly level: bigint
+      readonly rearmBps: bigint
+      readonly amount: bigint
+    }
+  | {
+      readonly kind: 'rebalance'
+      readonly wethBps: bigint
+      readonly bandBps: bigint
+      readonly minTrade: bigint
+    }
+
+/** `[slot, what came of it, paid, received]`; of a skipped slot its reason. */
+export type Line = readonly [slot: number, came: string, paid?: bigint, received?: bigint]
+
+const ONE_WETH = 10n ** 18n
+const PLACES = 10n ** 8n
+const ONE_USDC = 10n ** 6n
+const DAY = 86_400
+
+type Order = { readonly sells: 'USDC' | 'WETH'; readonly amount: bigint }
+
+export function playReference(
+  past: Reference,
+  rule: Rule,
+): { readonly lines: readonly Line[]; readonly usdc: bigint; readonly weth: bigint } {
+  let { usdc, weth } = past
+  let isArmed = true
+  const used: { readonly at: number; readonly amount: bigint }[] = []
+  const lines: Line[] = []
+  for (const slot of past.slots) {
+    const answer = answerAt(past, slot)
+    const decided = decide(rule, { answer, slot, usdc, weth, used, isArmed })
+    isArmed = decided.isArmed
+    const { order } = decided
+    if (typeof order === 'string') {
+      lines.push([slot, order])
+      continue
+    }
+    const filledAt = slot + past.quoteSeconds + past.fillSeconds
+    const received = receivedFor(past, order, answerAt(past, filledAt))
+    if (order.sells === 'USDC') {
+      usdc -= order.amount
+      weth += received
+    } else {
+      weth -= order.amount
+      usdc += received
+    }
+    used.push({ at: slot + past.quoteSeconds + past.validSeconds, amount: order.amount })
+    lines.push([slot, 'filled', order.amount, received])
+  }
+  return { lines, usdc, weth }
+}
+
+type Standing = {
+  readonly answer: bigint
+  readonly slot: number
+  readonly usdc: bigint
+  readonly weth: bigint
+  readonly used: readonly { readonly at: number; readonly amount: bigint }[]
+  readonly isArmed: boolean
+}
+
+/** An order, or why there is none, and whether the level may fire from now on. */
+function decide(rule: Rule, now: Standing): { order: Order | string; isArmed: boolean } {
+  if (rule.kind === 'above') return watch(rule, now)
+  const order = rule.kind === 'dca' ? purchase(rule, now) : balance(rule, now)
+  return { order, isArmed: true }
+}
+
+function purchase(
+  { amount, perDay }: Extract<Rule, { kind: 'dca' }>,
+  { usdc, used, slot }: Standing,
+): Order | string {
+  if (usdc < amount) return 'insufficient-balance'
+  const lately = used.filter(({ at }) => at > slot - DAY)
+  const sum = lately.reduce((total, each) => total + each.amount, 0n)
+  return sum + amount > perDay ? 'limit-per-day' : { sells: 'USDC', amount }
+}
+
+function watch(
+  { level, rearmBps, amount }: Extract<Rule, { kind: 'above' }>,
+  { answer, weth, isArmed: wasArmed }: Standing,
+): { order: Order | string; isArmed: boolean } {
+  const isArmed = wasArmed || answer * 10_000n <= level * PLACES * (10_000n - rearmBps)
+  if (!isArmed || answer < level * PLACES) return { order: 'not-triggered', isArmed }
+  if (weth < amount) return { order: 'insufficient-balance', isArmed }
+  return { order: { sells: 'WETH', amount }, isArmed: false }
+}
+
+function balance(
+  { wethBps, bandBps, minTrade }: Extract<Rule, { kind: 'rebalance' }>,
+  { answer, usdc, weth }: Standing,
+): Order | string {
+  const inWeth = usdcOf(weth, answer)
+  const total = inWeth + usdc
+  const isOutside = (value: bigint, bps: bigint): boolean => {
+    const drift = value * 10_000n - bps * total
+    return drift > bandBps * total || -drift > bandBps * total
+  }
+  if (!isOutside(inWeth, wethBps) && !isOutside(usdc, 10_000n - wethBps)) return 'inside-band'
+  const wantedWeth = (total * wethBps) / 10_000n
+  const wantedUsdc = (total * (10_000n - wethBps)) / 10_000n
+  const sells = inWeth > wantedWeth ? 'WETH' : 'USDC'
+  const [surplus, lack] =
+    sells === 'WETH'
+      ? [inWeth - wantedWeth, wantedUsdc - usdc]
+      : [usdc - wantedUsdc, wantedWeth - inWeth]
+  const value = surplus < lack ? surplus : lack
+  if (value < minTrade) return 'below-minimum'
+  return { sells, amount: sells === 'USDC' ? value : wethOf(value, answer) }
+}
+
+/** What was on chain at a second. */
+function answerAt({ rounds }: Reference, seconds: number): bigint {
+  let found = 0n
+  for (const [at, answer] of rounds) {
+    if (at > seconds) break
+    found = answer
+  }
+  return found
+}
+
+function usdcOf(weth: bigint, answer: bigint): bigint {
+  return (weth * answer * ONE_USDC) / (ONE_WETH * PLACES)
+}
+
+function wethOf(usdc: bigint, answer: bigint): bigint {
+  return (usdc * ONE_WETH * PLACES) / (answer * ONE_USDC)
+}
+
+/** The feed's price, less what spread, fee and the order's own size cost; each step is rounded down. */
+function receivedFor(
+  { spreadPpm, feePpm, depth }: Reference,
+  { sells, amount }: Order,
+  answer: bigint,
+): bigint {
+  const value = sells === 'USDC' ? amount : usdcOf(amount, answer)
+  const impactPpm = depth === undefined ? 0n : (value * 10_000n) / depth
+  const fair = sells === 'USDC' ? wethOf(amount, answer) : usdcOf(amount, answer)
+  return (fair * (1_000_000n - spreadPpm - feePpm - impactPpm)) / 1_000_000n
+}
