@@ -244,8 +244,7 @@ async function readPayments(
   assembly: Assembly,
   { owner, tokens, ...range }: Parameters<Chain['payments']>[0],
 ): ReturnType<Chain['payments']> {
-  const topics = [TRANSFER_TOPIC, topicOf(owner)]
-  const filters = tokens.map((contract) => ({ contract, topics }))
+  const filters = [{ contract: tokens, topics: [TRANSFER_TOPIC, topicOf(owner)] }]
   const seen = await agreedOn(assembly, {
     doing: 'searching payments',
     keyOf: () => 'answered',

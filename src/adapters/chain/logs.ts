@@ -23,9 +23,9 @@ const REQUESTS_TOGETHER = 30
 /** Both blocks are included. */
 export type BlockRange = { readonly fromBlock: bigint; readonly toBlock: bigint }
 
-/** Logs of one contract by their topics; null matches every topic in its place. */
+/** Logs of a contract, or of any of several, by their topics; null matches every topic in its place. */
 export type LogFilter = {
-  readonly contract: Address
+  readonly contract: Address | readonly Address[]
   readonly topics: readonly (Hex | null)[]
 }
 
@@ -191,7 +191,7 @@ function behind(head: Hex, block: bigint): string {
 }
 
 type Filter = {
-  readonly address: Address
+  readonly address: Address | Address[]
   readonly fromBlock: Hex
   readonly toBlock: Hex
   readonly topics: readonly (Hex | null)[]
@@ -200,7 +200,10 @@ type Filter = {
 function filtersOf(filters: readonly LogFilter[], range: BlockRange): readonly Filter[] {
   const fromBlock = numberToHex(range.fromBlock)
   const toBlock = numberToHex(range.toBlock)
-  return filters.map(({ contract: address, topics }) => ({ address, fromBlock, toBlock, topics }))
+  return filters.map(({ contract, topics }) => {
+    const address = typeof contract === 'string' ? contract : [...contract]
+    return { address, fromBlock, toBlock, topics }
+  })
 }
 
 export type FoundLog = {

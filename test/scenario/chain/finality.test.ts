@@ -6,9 +6,10 @@ import { callWorld, untilEvent, untilFirstSlot } from '../../support/aggregator/
 import { aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
 
-/** A world right after the signature of its first order, which is valid for a minute. */
+/** A world right after the signature of its first order, which is valid for a minute and never filled. */
 async function signed(options: Partial<WorldOptions> & { readonly seed: string }): Promise<World> {
   const world = new World({ strategies: [aStrategy()], ...options })
+  world.serviceFaults.neverFills = 1
   world.start()
   await world.runFor(HOUR - 1_000)
   await untilSigned(world, 1)
@@ -65,7 +66,6 @@ describe('a permit is not dead', () => {
 
   test('before a second node has come as far', async () => {
     const world = await signed({ seed: 'behind', rule: { agree: 2 } })
-    world.serviceFaults.neverFills = 1
     world.otherNodes.push({ ...noChainFaults(), lagSeconds: 100 })
     await world.runFor(2 * MINUTE)
     const dead = world.disk.events().find(({ type }) => type === 'authorization-dead')
@@ -77,7 +77,6 @@ describe('a permit is not dead', () => {
 
   test('while the second node is silent, and then it is', async () => {
     const world = await signed({ seed: 'alone', rule: { agree: 2 } })
-    world.serviceFaults.neverFills = 1
     world.otherNodes.push({ ...noChainFaults(), down: true })
     await world.runFor(10 * MINUTE)
     expect(eventTypes(world)).not.toContain('authorization-dead')
@@ -90,7 +89,6 @@ describe('a permit is not dead', () => {
 
   test('while this machine, or the service, says that its time has not come', async () => {
     const world = await signed({ seed: 'slow clock' })
-    world.serviceFaults.neverFills = 1
     world.clock.offsetMs = -10 * MINUTE
     await world.runFor(5 * MINUTE)
     expect(eventTypes(world)).not.toContain('authorization-dead')
@@ -103,7 +101,6 @@ describe('a permit is not dead', () => {
 
 test('nodes that say different things of a nonce are told, and nothing is concluded', async () => {
   const world = await signed({ seed: 'two words', rule: { agree: 2 } })
-  world.serviceFaults.neverFills = 1
   const [open] = world.state.intents.values()
   const permit = open?.venue === 'gasless' ? open.permit : undefined
   if (permit === undefined) throw new Error('no permit is open')
@@ -123,7 +120,6 @@ test('nodes that say different things of a nonce are told, and nothing is conclu
 
 test('what used a nonce without filling it ends an order only once that is final', async () => {
   const world = await signed({ seed: 'cancelled', rule: { finality: 90 } })
-  world.serviceFaults.neverFills = 1
   const [open] = world.state.intents.values()
   const permit = open?.venue === 'gasless' ? open.permit : undefined
   if (permit === undefined) throw new Error('no permit is open')

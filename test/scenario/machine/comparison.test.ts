@@ -10,7 +10,7 @@ import {
   untilEvent,
   untilFirstSlot,
 } from '../../support/aggregator/call-world.ts'
-import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE, milliWeth, usdc } from '../../support/builders.ts'
 import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/sound.ts'
 
 /** A daemon that has filled three orders and is down. Nothing outside its journal says how far it came. */
@@ -244,6 +244,52 @@ describe('what an honest daemon has done is explained', () => {
     },
   )
 
+  test.each([1, 20_000])(
+    'by orders of which one node has the logs and the other no receipt yet, batched by %i ms',
+    async (batchMs) => {
+      const strategies = [40, 12, 25].map((amount, index) =>
+        aStrategy({ name: `order-${index}`, size: { side: 'sell', amount: usdc(amount) } }),
+      )
+      const rule = { finality: 2, agree: 2 } as const
+      const world = new World({ seed: `late receipts ${batchMs}`, strategies, rule })
+      world.otherNodes.push(noChainFaults())
+      world.serviceFaults.batchMs = batchMs
+      world.start()
+      await world.runFor(HOUR - MINUTE)
+      world.chainFaults.indexingSeconds = 600
+      await world.runFor(8 * MINUTE)
+      expect(sold(world)).toBe(77_000_000n)
+      expect(eventTypes(world)).not.toContain('fill-proven')
+      world.chainFaults.indexingSeconds = 0
+      await world.runFor(10 * MINUTE)
+      expect(world.state.halted).toBeUndefined()
+      expect(outcomes(world, 'order-0')).toEqual(['filled filled'])
+      expectSound(world)
+    },
+  )
+
+  test('by an order whose nonce a node has not seen used that has fallen behind the logs', async () => {
+    const rule = { finality: 2, agree: 2 } as const
+    const world = new World({ seed: 'fallen behind', strategies: [aStrategy()], rule })
+    // Whenever the second node has shown its logs, the first is behind.
+    const second = Object.defineProperty(noChainFaults(), 'losesLogs', {
+      get() {
+        world.chainFaults.lagSeconds = 60
+        return 0
+      },
+    })
+    world.otherNodes.push(second)
+    world.start()
+    await world.runFor(HOUR - MINUTE)
+    world.chainFaults.indexingSeconds = 1_200
+    await untilSigned(world, 1)
+    await untilSold(world)
+    world.chainFaults.lagSeconds = 0
+    await world.runFor(3 * MINUTE)
+    expect(world.chainFaults.lagSeconds).toBe(60)
+    expect(world.state.halted).toBeUndefined()
+  })
+
   test('by two orders in one settlement, of a token that takes a fee of its transfers', async () => {
     const strategies = [aStrategy(), aStrategy({ name: 'second' })]
     const world = new World({ seed: 'fee', strategies })
@@ -271,11 +317,25 @@ function withFee(transfer: Omit<Transfer, 'logIndex'>): Omit<Transfer, 'logIndex
 }
 
 describe('while it runs', () => {
-  test('a payment for nobody halts it within three hours, however often it has traded since', async () => {
+  test('a payment for nobody halts it within minutes, between two slots', async () => {
     const world = new World({ seed: 'stolen', strategies: [aStrategy()] })
     world.start()
     await world.runFor(3 * HOUR + 30 * MINUTE)
     steal(world)
+    await world.runFor(3 * MINUTE)
+    expect(world.state.halted?.detail).toMatch(/paid 4000 USDC out of the wallet/)
+  })
+
+  test('one whose logs come late does so once they are there, however often it has traded since', async () => {
+    const world = new World({ seed: 'stolen late', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(3 * HOUR + 30 * MINUTE)
+    world.chainFaults.losesLogs = 1
+    steal(world)
+    await world.runFor(10 * MINUTE)
+    world.chainFaults.losesLogs = 0
+    await world.runFor(10 * MINUTE)
+    expect(world.state.halted).toBeUndefined()
     await world.runFor(3 * HOUR)
     expect(world.state.halted?.detail).toMatch(/paid 4000 USDC out of the wallet/)
   })
@@ -284,10 +344,68 @@ describe('while it runs', () => {
     const world = new World({ seed: 'stolen', strategies: [aStrategy()] })
     world.start()
     await world.runFor(2 * HOUR + 30 * MINUTE)
+    world.chainFaults.losesLogs = 1
     steal(world)
-    await world.runFor(2 * HOUR)
+    await world.runFor(10 * MINUTE)
     world.crash()
+    world.chainFaults.losesLogs = 0
     expect(await haltAfterRestart(world)).toMatch(/paid 4000 USDC out of the wallet/)
+  })
+
+  test('what a copy of state, anchor and key trades elsewhere is told once, and again after a resume', async () => {
+    const world = new World({ seed: 'a copy elsewhere', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(2 * HOUR + 30 * MINUTE)
+    // The copy wraps and approves by transactions of its own.
+    world.mempool.useNonce(WALLET)
+    await world.runFor(3 * MINUTE)
+    const { halted } = world.state
+    expect(halted?.detail).toMatch(/^wallet 0x\w+ has sent \d+ transactions/)
+    const signed = world.watch.signatures
+    steal(world)
+    await world.runFor(20 * MINUTE)
+    expect(world.state.halted).toEqual(halted)
+    void world.control.resume(undefined)
+    await world.runFor(3 * MINUTE)
+    expect(world.state.halted?.detail).toMatch(/^transaction 0x5a5a\w* in block \d+ paid 4000 USDC/)
+    expect(world.watch.signatures).toBe(signed)
+  })
+
+  test('what is paid for nobody beside orders in flight is told once these are over', async () => {
+    const rule = { finality: 2, agree: 2 } as const
+    // An order that buys an exact amount is permitted to pay a little more than it does.
+    const strategies = [aStrategy({ size: { side: 'buy', amount: milliWeth(10) } })]
+    const world = new World({ seed: 'beside orders', strategies, rule })
+    world.otherNodes.push(noChainFaults())
+    world.start()
+    await world.runFor(HOUR - MINUTE)
+    world.chainFaults.indexingSeconds = 1_200
+    await untilSigned(world, 1)
+    await untilSold(world)
+    steal(world, 10_000n)
+    // Of neither is there a receipt, and both together are no more than what is permitted.
+    await world.runFor(4 * MINUTE)
+    expect(world.state.halted).toBeUndefined()
+    world.chainFaults.indexingSeconds = 0
+    await world.runFor(4 * MINUTE)
+    expect(world.state.halted?.detail).toMatch(/^transaction 0x5a5a\w* in block \d+ paid 0.01 USDC/)
+  })
+
+  test('a nestedNonce of the account that somebody else has used halts it within minutes', async () => {
+    const world = callWorld({ seed: 'foreign between slots' })
+    await untilFirstSlot(world)
+    await world.runFor(30 * MINUTE)
+    world.aggregation.ledger.nestedNonce += 1n
+    await world.runFor(3 * MINUTE)
+    expect(world.state.halted?.detail).toMatch(/^account 0x\w+ has used its nestedNonce up to 1 /)
+  })
+
+  test('comparing is journaled every three hours, unless there is evidence', async () => {
+    const world = new World({ seed: 'quiet', strategies: [aStrategy()] })
+    world.start()
+    await world.runFor(7 * HOUR)
+    expect(eventTypes(world).filter((type) => type === 'wallet-compared')).toHaveLength(3)
+    expectSound(world)
   })
 
   test('a nonce that somebody else has used is not signed behind', async () => {
@@ -319,8 +437,15 @@ describe('while it runs', () => {
   })
 })
 
-function steal(world: World): void {
-  const theft = { token: USDC.address, from: WALLET, to: NATIVE_TOKEN, amount: 4_000_000_000n }
+async function untilSold(world: World): Promise<void> {
+  for (let steps = 0; sold(world) === 0n; steps += 1) {
+    expect(steps).toBeLessThan(1_000)
+    await world.runFor(100)
+  }
+}
+
+function steal(world: World, amount = 4_000_000_000n): void {
+  const theft = { token: USDC.address, from: WALLET, to: NATIVE_TOKEN, amount }
   world.ledger.mine({ hash: `0x${'5a'.repeat(32)}`, input: '0x', call: () => [theft] })
 }
 

@@ -98,7 +98,7 @@ describe('a request that is made again is counted', () => {
     await world.runFor(MINUTE)
     const routes = Object.keys(retriesOf(world)).filter((kind) => kind.startsWith('rpc '))
     expect(routes.sort()).toEqual(
-      ['broadcast', 'identity', 'permit', 'transaction', 'view'].map(
+      ['broadcast', 'compare', 'identity', 'permit', 'transaction', 'view'].map(
         (route) => `rpc ${route} unavailable`,
       ),
     )

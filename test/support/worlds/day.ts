@@ -52,7 +52,10 @@ const STRATEGIES: readonly Strategy[] = [
 ]
 
 /** A day of swaps of every shape, one of them decided by a module. Not judged yet. */
-export async function dayOfSwaps(seed: number): Promise<{ world: World; troubles: Troubles }> {
+export async function dayOfSwaps(
+  seed: number,
+  options: { readonly isAlone?: boolean } = {},
+): Promise<{ world: World; troubles: Troubles }> {
   const random = randomOf('day', seed)
   const world = randomWorld(
     {
@@ -68,7 +71,7 @@ export async function dayOfSwaps(seed: number): Promise<{ world: World; troubles
     },
     random,
   )
-  const troubles = new Troubles(world, random)
+  const troubles = new Troubles(world, random, options)
   const untilMs = world.clock.trueMs + 24 * HOUR
   world.start()
   while (world.clock.trueMs < untilMs) {
@@ -81,4 +84,18 @@ export async function dayOfSwaps(seed: number): Promise<{ world: World; troubles
 export async function liveDay(seed: number): Promise<Lived> {
   const { world, troubles } = await dayOfSwaps(seed)
   return judged(world, troubles)
+}
+
+/** The same day, in which nobody else uses the wallet and no record is lost: nothing may be taken for evidence of that. */
+export async function liveDayAlone(seed: number): Promise<Lived> {
+  const { world, troubles } = await dayOfSwaps(seed, { isAlone: true })
+  return judged(world, troubles, () =>
+    world.disk
+      .events()
+      .flatMap((event) =>
+        event.type === 'halted' && event.cause === 'evidence'
+          ? [`halted on evidence that is none: ${event.detail}`]
+          : [],
+      ),
+  )
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { liveCalls } from './calls.ts'
-import { liveDay } from './day.ts'
+import { liveDay, liveDayAlone } from './day.ts'
 import { liveLimits } from './limits.ts'
 import type { Lived } from './lived.ts'
 import { liveSlices } from './slices.ts'
@@ -10,6 +10,7 @@ import { liveYear } from './year.ts'
 
 const KINDS: Readonly<Record<string, (seed: number) => Promise<Lived>>> = {
   day: liveDay,
+  alone: liveDayAlone,
   calls: liveCalls,
   limits: liveLimits,
   slices: liveSlices,

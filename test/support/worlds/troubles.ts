@@ -30,10 +30,13 @@ export class Troubles {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #files: OperatorFiles
+  /** Nothing of the journal is lost, and no copy of it trades: whatever the wallet does is on record. */
+  readonly #isAlone: boolean
   /** A start that is under way, or copies that are to be ended: nothing else happens to the journal meanwhile. */
   #isBusy = false
 
-  constructor(world: World, random: SeededRandom) {
+  constructor(world: World, random: SeededRandom, { isAlone = false } = {}) {
+    this.#isAlone = isAlone
     this.#world = world
     this.#random = random
     this.#files = { strategies: world.strategies, account: { ...world.account } }
@@ -228,6 +231,7 @@ export class Troubles {
   #copy(random: SeededRandom): void {
     const world = this.#world
     if (this.#isBusy || !world.isRunning || world.disk.anchor === undefined) return
+    if (this.#isAlone) return
     const copy = new SimulatedDisk(world.disk)
     if (random.chance(0.5)) copy.cutTo(Math.max(0, copy.lines.length - random.between(1, 30)))
     this.#isBusy = true
@@ -250,7 +254,7 @@ export class Troubles {
     this.#isBusy = true
     world.crash()
     await world.runFor(random.between(1, 90) * MINUTE)
-    if (random.chance(0.6)) this.#note(await sufferDamage(world, random))
+    if (random.chance(0.6) && !this.#isAlone) this.#note(await sufferDamage(world, random))
     this.#isBusy = false
     if (!world.isRunning) world.start()
   }

@@ -387,6 +387,21 @@ test('a payment is found behind any number of transfers of nothing', async () =>
   expect(reply.ok ? reply.value.traces.map((trace) => trace.hash) : []).toEqual([word(7)])
 })
 
+test('payments of any number of tokens take one search of the blocks', async () => {
+  script['eth_blockNumber'] = () => hex(120)
+  script['eth_getLogs'] = () => [log({ address: OTHER }), log({ logIndex: hex(8) })]
+  const tokens = [TOKEN, OTHER, PERMIT2]
+  const reply = await chain.payments({ owner: OWNER, tokens, fromBlock: 0n, toBlock: 119n })
+  expect(reply).toMatchObject({
+    ok: true,
+    value: { payments: [{ token: OTHER }, { token: TOKEN }] },
+  })
+  // The first request of a node also makes sure of its chain.
+  const asked = node.batches.flat().filter(({ method }) => method !== 'eth_chainId')
+  expect(asked.map(({ method }) => method)).toEqual(['eth_blockNumber', 'eth_getLogs'])
+  expect(asked[1]?.params).toMatchObject([{ address: tokens, fromBlock: '0x0', toBlock: hex(119) }])
+})
+
 test('of more payments than there can be none are told, rather than some', async () => {
   scriptLogs(300, () =>
     Array.from({ length: 1_001 }, (_, index) => log({ transactionHash: word(1_000 + index) })),
