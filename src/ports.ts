@@ -93,6 +93,12 @@ export type BlockSight = {
 /** Which nodes may be asked what is final: one whose newest block is later than this (Unix seconds) is not believed. */
 export type FinalQuery = { readonly latestSeconds: number }
 
+export type FinalCount = Sight & {
+  readonly transactionCount: number
+  /** Time of the newest block, Unix seconds. */
+  readonly headSeconds: number
+}
+
 /** Facts at the depth that `finality` asks for, by as many nodes as `agree` says (rule T6). */
 export type FinalChain = {
   /**
@@ -108,6 +114,8 @@ export type FinalChain = {
       readonly blocks: ReadonlyMap<bigint, BlockSight>
     }>
   >
+  /** How many transactions an account has sent, at the newest final block; and of when the newest block is. */
+  finalCount(query: FinalQuery & { readonly account: Address }): Promise<AgreedReply<FinalCount>>
   /**
    * What used up an account's transaction nonce, at a final block: one of these hashes, or something else, where the block in
    * which that happened holds none of them. Undefined while it is not used there. Receipts may come late, and the lack of
@@ -127,6 +135,7 @@ export type Receipt = {
   readonly hash: Hex
   readonly success: boolean
   readonly blockNumber: bigint
+  readonly blockHash: Hex
   /** Wei that the chain took for it, what an L2 takes for its data included; undefined where the node does not say. */
   readonly fee?: bigint | undefined
 }
@@ -241,7 +250,10 @@ export type Chain = FinalChain & {
   identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex; blockTimeSeconds: number }>>
   /** One batched request. */
   view(query: ViewQuery): Promise<ChainReply<ChainView>>
-  /** Nonce bit, head, whether the owner has code and, when named, a transaction's receipt: one batched request. */
+  /**
+   * Nonce bit, head, whether the owner has code and, when named, a transaction's receipt: one batched request. Of what the receipt
+   * says as many nodes are asked as have to agree.
+   */
   permit(query: {
     readonly owner: Address
     readonly nonce: bigint
@@ -277,13 +289,16 @@ export type Chain = FinalChain & {
     readonly fromBlock: bigint
     readonly toBlock: bigint
   }): Promise<ChainReply<{ readonly payments: readonly Payment[]; readonly fromBlock: bigint }>>
-  /** Nonce (of the latest block), gas with a margin, and fees for a call. */
+  /**
+   * Nonce (of the latest block), gas with a margin and within what any chain allows, and fees for a call: of several nodes' fee
+   * histories the middle, the lower of two. `baseFeePerGas` is what the next block asks for at the least.
+   */
   draft(call: {
     readonly from: Address
     readonly to: Address
     readonly data: Hex
     readonly value: bigint
-  }): Promise<ChainReply<TransactionDraft>>
+  }): Promise<ChainReply<TransactionDraft & { readonly baseFeePerGas: bigint }>>
   /** Sends raw bytes. A node that knows them already counts as success. */
   broadcast(raw: Hex): Promise<ChainReply<Hex>>
   /** First known receipt among the hashes, and the account's nonce at the latest block. */

@@ -144,6 +144,17 @@ export function percent(bounds: { minBps: number; maxBps: number }) {
   })
 }
 
+/** A fee for each gas, in wei, of a text such as `20 gwei`. The unit stands there, as fees are told in ether too. */
+export const gasPrice = scalar({
+  expected: 'a fee with its unit, such as 20 gwei',
+  json: { type: 'string', pattern: '^\\d+(\\.\\d{1,9})? gwei$' },
+  read: (text) => {
+    const amount = /^(\S+) gwei$/.exec(text)?.[1]
+    const wei = amount === undefined ? undefined : parseAmount(amount, 9)
+    return wei === undefined || wei === 0n ? refused('this is no fee') : meant<bigint>(wei)
+  },
+})
+
 /**
  * A positive decimal, kept as text: how many places it may have depends on a token that the schema does not know.
  * Bounded so that the integers made from it stay small.

@@ -38,7 +38,7 @@ type CallRecordBase = {
   readonly value: bigint
   readonly calldata: Hex
   readonly gasLimit: bigint
-  /** Head of the chain when it was recorded: where a search for it begins. */
+  /** A final block from before it was recorded: where a search for it begins. Older records have the newest block. */
   readonly fromBlock: bigint
   /** Gas of the call sent directly, as simulated. */
   readonly directGas: bigint

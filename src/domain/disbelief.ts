@@ -8,7 +8,7 @@
  * - `submit`: no answer to a submission, so that it is made again
  * - `login`: our login refused
  * - `nodes-disagree`: nodes of one chain that say different things
- * - `reorganised`: a fill that a reorganisation took back
+ * - `reorganised`: a fill, or a transaction of the wallet, that a reorganisation took back
  * - `tokens`: other decimals of a token than the config's
  * - `clock`: the service's clock, which alone keeps an order from being dead
  */

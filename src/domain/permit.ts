@@ -49,7 +49,7 @@ export type PermitRecord = Permit & {
   readonly clientOrderId: string
   readonly quoteId: string
   readonly digest: Hex
-  /** Head of the chain when it was recorded: where a search for its fill begins. */
+  /** A final block from before it was recorded: where a search for its fill begins. Older records have the newest block. */
   readonly fromBlock: bigint
   /** Price by the feeds at that block, sell base units per buy base unit; undefined without one, and in older records. */
   readonly feed?: Ratio | undefined

@@ -62,6 +62,10 @@ export const REASONS: Readonly<Record<Reason, readonly [means: string, change: s
     "the node has to answer for the token's allowance",
   ],
   'insufficient-gas': ['the wallet has too little ETH for gas', 'the wallet has to hold more ETH'],
+  'gas-too-dear': [
+    'gas would cost more than the limits allow',
+    'gas has to become cheaper, or chains.*.gas has to allow more',
+  ],
   'transaction-reverted': [
     'a transaction that it needs was reverted',
     'the transaction above has to go through: look at it in an explorer',

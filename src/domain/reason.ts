@@ -101,6 +101,7 @@ export const FAILURE_REASONS = [
   'balance-unreadable',
   'allowance-unreadable',
   'insufficient-gas',
+  'gas-too-dear',
   'transaction-reverted',
   'transaction-lost',
   'halted',

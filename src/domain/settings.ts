@@ -1,3 +1,4 @@
+import type { GasLimits } from './gas.ts'
 import type { NotifySettings } from './notify.ts'
 import type { PriceFeed } from './price.ts'
 import type { SpendingCaps } from './strategy.ts'
@@ -30,6 +31,7 @@ export type ChainSettings = FinalityRule & {
   readonly rpcUrls: readonly string[]
   /** Address of a block explorer, for links. */
   readonly explorer: string | undefined
+  readonly gas: GasLimits
 }
 
 /** How much allowance Permit2 gets: one order, what the limits still allow today, or everything. */

@@ -28,7 +28,7 @@ import type { Triggered } from './trigger.ts'
 /** A context without what a running daemon alone can say: when it ends, and what it has seen of the service's list. */
 export type Foundations = Omit<
   OrderContext,
-  'closing' | 'stop' | 'asked' | 'tokenTrouble' | 'uncompared' | 'strategies'
+  'closing' | 'stop' | 'asked' | 'tokenTrouble' | 'uncompared' | 'comparedTo' | 'strategies'
 > & {
   /** What signatures are judged by: a reload exchanges them in place, as it does what stands in `account`. */
   readonly strategies: Map<string, Strategy>
@@ -108,7 +108,8 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     asked,
   }
   const comparison = createComparison(attended, input.tokens)
-  const context: OrderContext = { ...attended, uncompared: comparison.uncompared }
+  const { uncompared, comparedTo } = comparison
+  const context: OrderContext = { ...attended, uncompared, comparedTo }
   const { clock, journal, observe } = context.ports
   const errands = createErrands(closing.signal)
   const close = (): void => closing.abort(input.shutdown.reason)

@@ -1,9 +1,11 @@
 import { callRecordOf } from '../domain/book/calls.ts'
-import type { UnfinalFill } from '../domain/book/state.ts'
+import type { DaemonState, UnfinalFill, UnfinalTransaction } from '../domain/book/state.ts'
 import type { IntentId } from '../domain/intent.ts'
+import { latestBlockSeconds } from '../domain/policy.ts'
 import type { FinalityRule } from '../domain/settings.ts'
-import type { OrderContext } from '../execute/context.ts'
+import type { OrderContext, WalletContext } from '../execute/context.ts'
 import { askFinal } from '../execute/finality.ts'
+import { followRecorded } from '../execute/transaction.ts'
 import type { BlockSight, FinalChain, Sight } from '../ports.ts'
 
 /** Blocks that one look asks for: they share a batch. */
@@ -11,10 +13,14 @@ const BLOCKS_TOGETHER = 32
 /** Before the first look at a new fill, and between two looks at the least. */
 const LOOK_EVERY_MS_MIN = 2_000
 const LOOK_EVERY_MS_MAX = 60_000
+/** The same while a transaction of our own is not final: behind one that is gone no other can be sent. */
+const LOOK_EVERY_MS_MAX_FOR_NONCES = 12_000
+/** How far another node may be ahead of the one that says what is final. */
+const BLOCKS_AHEAD_MAX = 64n
 /** After a look that told nothing. */
 const RETRY_MS = 15_000
 
-/** Follows proven fills until no reorganisation can take them back (rule T6). */
+/** Follows proven fills, and mined transactions of our own, until no reorganisation can take them back (rule T6). */
 export type FinalityWatch = {
   /** Looks at what is due, beside the trading. */
   attend(): void
@@ -29,16 +35,23 @@ export type FinalityWatchInput = {
   readonly onFailure: (error: unknown) => void
 }
 
-/** The fills of one chain. */
+/** The fills of one chain, and the transactions of the wallet there. */
 type Watched = {
   readonly name: string
   readonly chain: Pick<FinalChain, 'blocks'>
   readonly rule: FinalityRule
+  readonly wallet: WalletContext
   readonly isOf: (fill: UnfinalFill) => boolean
 }
 
+/** What of a chain is not final yet. */
+type Unfinal = {
+  readonly fills: readonly UnfinalFill[]
+  readonly transactions: readonly (readonly [id: string, UnfinalTransaction])[]
+}
+
 /**
- * One light read a chain and look, for all of its fills that are not final: which block stands at their numbers. A fill is
+ * One light read a chain and look, for all that is not final on it: which block stands at their numbers. A fill or transaction is
  * final when its own block stands there deep enough, and open again when another one does.
  */
 export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
@@ -48,20 +61,19 @@ export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
   /** How long a block takes, as far as it was seen. */
   const paceMs = new Map<string, number>()
   const looking = new Set<string>()
-
-  const pending = ({ isOf }: Watched): UnfinalFill[] =>
-    [...ports.journal.state.unfinal.values()].filter(isOf)
+  const lookedMs = new Map<string, number>()
 
   /** From the moment that there is something to look at. */
   function dueMsOf(watched: Watched): number {
-    const { unfinal } = ports.journal.state
-    if (!hasSome(unfinal, watched)) {
+    if (isAllFinal(ports.journal.state, watched)) {
       dueMs.delete(watched.name)
       return Number.POSITIVE_INFINITY
     }
     const due = dueMs.get(watched.name) ?? ports.clock.now() + firstWaitMs(watched)
     dueMs.set(watched.name, due)
-    return due
+    return hasUnfinalNonce(ports.journal.state, watched)
+      ? Math.min(due, (lookedMs.get(watched.name) ?? 0) + LOOK_EVERY_MS_MAX_FOR_NONCES)
+      : due
   }
 
   function firstWaitMs({ name, rule: { finality } }: Watched): number {
@@ -73,8 +85,10 @@ export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
   async function look(watched: Watched): Promise<void> {
     looking.add(watched.name)
     try {
-      const { waitMs, perBlockMs } = await lookAt(input, watched, pending(watched))
-      dueMs.set(watched.name, ports.clock.now() + waitMs)
+      const { waitMs, perBlockMs } = await lookAt(input, watched)
+      const nowMs = ports.clock.now()
+      lookedMs.set(watched.name, nowMs)
+      dueMs.set(watched.name, nowMs + waitMs)
       if (perBlockMs !== undefined) paceMs.set(watched.name, perBlockMs)
     } finally {
       looking.delete(watched.name)
@@ -83,7 +97,8 @@ export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
 
   return {
     attend() {
-      if (ports.journal.state.unfinal.size === 0) return
+      const { unfinal, unfinalTransactions } = ports.journal.state
+      if (unfinal.size === 0 && unfinalTransactions.size === 0) return
       for (const watched of chains) {
         const isDue = dueMsOf(watched) <= ports.clock.now()
         if (isDue && !looking.has(watched.name)) look(watched).catch(input.onFailure)
@@ -97,9 +112,37 @@ export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
   }
 }
 
-function hasSome(unfinal: ReadonlyMap<string, UnfinalFill>, { isOf }: Watched): boolean {
-  for (const fill of unfinal.values()) if (isOf(fill)) return true
+function isAllFinal(
+  { unfinal, unfinalTransactions }: DaemonState,
+  { isOf, wallet }: Watched,
+): boolean {
+  for (const fill of unfinal.values()) if (isOf(fill)) return false
+  return !hasUnfinalNonce({ unfinalTransactions }, { wallet })
+}
+
+function hasUnfinalNonce(
+  { unfinalTransactions }: Pick<DaemonState, 'unfinalTransactions'>,
+  { wallet }: Pick<Watched, 'wallet'>,
+): boolean {
+  for (const each of unfinalTransactions.values()) if (isMadeBy(wallet, each)) return true
   return false
+}
+
+function unfinalOf(
+  { unfinal, unfinalTransactions }: DaemonState,
+  { isOf, wallet }: Watched,
+): Unfinal {
+  return {
+    fills: [...unfinal.values()].filter(isOf),
+    transactions: [...unfinalTransactions].filter(([, each]) => isMadeBy(wallet, each)),
+  }
+}
+
+function isMadeBy(
+  { signer, chainId }: WalletContext,
+  { open: { record } }: UnfinalTransaction,
+): boolean {
+  return record.from === signer.address && record.chainId === chainId
 }
 
 function watchedChains({
@@ -107,12 +150,14 @@ function watchedChains({
   chainId,
   finality,
   gasless,
+  wallet,
   aggregator,
 }: OrderContext): readonly Watched[] {
   const trading: Watched = {
     name: gasless.chain,
     chain: ports.chain,
     rule: finality,
+    wallet,
     isOf: ({ open }) => open.venue === 'gasless' && open.permit?.chainId === chainId,
   }
   if (aggregator === undefined) return [trading]
@@ -120,6 +165,7 @@ function watchedChains({
     name: aggregator.settings.chain,
     chain: aggregator.chain,
     rule: aggregator.finality,
+    wallet: aggregator.wallet,
     isOf: ({ open }) => callRecordOf(open)?.chainId === aggregator.wallet.chainId,
   }
   return [trading, calling]
@@ -129,23 +175,97 @@ function watchedChains({
 type Pace = { readonly waitMs: number; readonly perBlockMs?: number }
 
 /** Journals what is certain. Gives how long nothing new is to be expected. */
-async function lookAt(
-  { context, onReopened }: FinalityWatchInput,
-  { name, chain }: Watched,
-  fills: readonly UnfinalFill[],
-): Promise<Pace> {
+async function lookAt(input: FinalityWatchInput, watched: Watched): Promise<Pace> {
+  const { context } = input
   const { journal, observe } = context.ports
-  const numbers = [...new Set(fills.map(({ blockNumber }) => blockNumber))]
-    .toSorted((a, b) => (a < b ? -1 : 1))
-    .slice(0, BLOCKS_TOGETHER)
-  const seen = await askFinal(context, 'following fills to finality', (query) =>
-    chain.blocks({ ...query, numbers }),
+  const unfinal = unfinalOf(journal.state, watched)
+  const numbers = numbersOf(unfinal).slice(0, BLOCKS_TOGETHER)
+  const seen = await askFinal(context, 'following blocks to finality', (query) =>
+    watched.chain.blocks({ ...query, numbers }),
   )
   if (seen === undefined || context.closing.aborted) return { waitMs: RETRY_MS }
-  const { final, lag: lagBlocks, blocks } = seen
-  observe({ type: 'finality', chain: name, lagBlocks })
+  const { lag: lagBlocks } = seen
+  observe({ type: 'finality', chain: watched.name, lagBlocks })
+  // What was undone first may be what the other rests on.
+  await settleTransactions(input, watched, { unfinal, seen })
+  await settleFills(input, { unfinal, seen })
+  const left = new Set(numbersOf(unfinalOf(journal.state, watched)))
+  const oldest = numbers[0]
+  return paceOf({ oldest, left: numbers.find((number) => left.has(number)), ...seen })
+}
+
+/** Of blocks, each once, lowest first. */
+function numbersOf({ fills, transactions }: Unfinal): bigint[] {
+  const all = [...fills, ...transactions.map(([, each]) => each)]
+  const numbers = new Set(all.map(({ blockNumber }) => blockNumber))
+  return [...numbers].toSorted((a, b) => (a < b ? -1 : 1))
+}
+
+type Looked = {
+  readonly unfinal: Unfinal
+  readonly seen: {
+    readonly final: bigint
+    readonly head: Sight
+    readonly blocks: ReadonlyMap<bigint, BlockSight>
+  }
+}
+
+async function settleTransactions(
+  { context, onFailure }: FinalityWatchInput,
+  { wallet }: Watched,
+  { unfinal, seen }: Looked,
+): Promise<void> {
+  const { journal } = context.ports
   const settled: string[] = []
-  for (const { open, blockNumber, blockHash } of fills) {
+  let isReopened = false
+  for (const [id, mined] of unfinal.transactions) {
+    const verdict = await verdictOn(context, wallet, mined, seen)
+    if (verdict === 'final') settled.push(id)
+    if (verdict !== 'gone' || !journal.state.unfinalTransactions.has(id)) continue
+    const { blockNumber } = mined
+    const blockHash = seen.blocks.get(blockNumber)?.hash
+    await journal.append({ type: 'transaction-reopened', id, blockNumber, blockHash })
+    isReopened = true
+  }
+  if (settled.length > 0)
+    await journal.append({ type: 'transactions-final', ids: settled, blockNumber: seen.final })
+  if (isReopened) followRecorded(context, wallet).catch(onFailure)
+}
+
+/**
+ * What has become of a mined transaction. One node said in which block it is: that another block stands there tells that it is gone,
+ * and at a final block its nonce tells for good, by as many nodes as have to agree.
+ */
+async function verdictOn(
+  { ports: { clock } }: OrderContext,
+  { chain }: WalletContext,
+  { open, hash, blockNumber, blockHash }: UnfinalTransaction,
+  { final, head, blocks }: Looked['seen'],
+): Promise<'final' | 'gone' | 'open'> {
+  const block = blocks.get(blockNumber)
+  if (block !== undefined && block.hash !== blockHash) return 'gone'
+  if (blockNumber > final && !isNowhere(blockNumber, head)) return 'open'
+  const { from, nonce } = open.record
+  const { hashes } = open
+  const latestSeconds = latestBlockSeconds(clock.now())
+  const fate = await chain.nonceFate({ from, nonce, hashes, latestSeconds })
+  if (!fate.ok) return 'open'
+  const isSame = typeof fate.value === 'object' && fate.value.hash === hash && fate.value.success
+  return isSame ? 'final' : 'gone'
+}
+
+/** No node has come so far: whoever named the block made it up. */
+function isNowhere(blockNumber: bigint, head: Sight): boolean {
+  return blockNumber > head.blockNumber + BLOCKS_AHEAD_MAX
+}
+
+async function settleFills(
+  { context, onReopened }: FinalityWatchInput,
+  { unfinal, seen: { final, head, blocks } }: Looked,
+): Promise<void> {
+  const { journal } = context.ports
+  const settled: string[] = []
+  for (const { open, blockNumber, blockHash } of unfinal.fills) {
     const block = blocks.get(blockNumber)
     const { intent, attempt } = open
     if (block?.hash === blockHash) {
@@ -153,31 +273,17 @@ async function lookAt(
       continue
     }
     // What is still at its own after-work is opened again once it is closed.
-    if (block === undefined || journal.state.intents.has(intent.id)) continue
-    await journal.append({
-      type: 'fill-reopened',
-      intentId: intent.id,
-      attempt,
-      blockNumber,
-      blockHash: block.hash,
-    })
+    const isGone = block !== undefined || isNowhere(blockNumber, head)
+    if (!isGone || journal.state.intents.has(intent.id)) continue
+    const undone = { intentId: intent.id, attempt, blockNumber, blockHash: block?.hash }
+    await journal.append({ type: 'fill-reopened', ...undone })
     onReopened(intent.id)
   }
   if (settled.length > 0)
     await journal.append({ type: 'fills-final', orders: settled, blockNumber: final })
-  return paceOf({ oldest: numbers[0], left: firstLeft(journal.state.unfinal, numbers), ...seen })
 }
 
-/** The lowest of the numbers that a fill still waits at. */
-function firstLeft(
-  unfinal: ReadonlyMap<string, UnfinalFill>,
-  numbers: readonly bigint[],
-): bigint | undefined {
-  const left = new Set([...unfinal.values()].map(({ blockNumber }) => blockNumber))
-  return numbers.find((number) => left.has(number))
-}
-
-/** How long it takes until the first fill that is left is final, by the pace of the blocks since the oldest. */
+/** How long it takes until the first that is left is final, by the pace of the blocks since the oldest. */
 function paceOf(seen: {
   readonly oldest: bigint | undefined
   readonly left: bigint | undefined

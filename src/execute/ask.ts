@@ -101,3 +101,8 @@ export function trustedNow(
     blockTimeSeconds: seen.blockTimeSeconds,
   })
 }
+
+/** Nothing is known of the chain now, and why. */
+export function unavailable(message: string): Extract<ChainReply<never>, { readonly ok: false }> {
+  return { ok: false, fault: { tag: 'unavailable', message } }
+}

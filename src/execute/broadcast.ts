@@ -1,6 +1,8 @@
 import type { TransactionRecord } from '../domain/book/journal.ts'
 import { openTransaction } from '../domain/book/orders.ts'
 import type { OpenTransaction } from '../domain/book/state.ts'
+import { gasInDay } from '../domain/book/transactions.ts'
+import { unfitGas, withinGasLimits } from '../domain/gas.ts'
 import { maxOf, mulDivUp } from '../domain/units.ts'
 import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from '../ports.ts'
 import { type Sending, type Tries, tellRetry } from './fate.ts'
@@ -27,6 +29,8 @@ export async function sendAgain(sending: Sending, id: string, tries: Tries): Pro
   if (isOut && !isOverdue) return
   let signed = await sign(sending, id)
   const version = isOverdue ? await newVersion(sending, open, { tries, signed }) : undefined
+  // Somebody else who follows it may have seen its end meanwhile.
+  if (!ports.journal.state.transactions.has(id)) return
   if (version !== undefined) {
     await ports.journal.append({ type: 'transaction-recorded', transaction: version })
     Object.assign(tries, { triedAtMs: undefined, broadcastFault: undefined })
@@ -38,12 +42,13 @@ export async function sendAgain(sending: Sending, id: string, tries: Tries): Pro
   if (sent === undefined) return
   tellRetry(sending, 'broadcast', tries.broadcastFault)
   tries.out = sent
-  tries.broadcastFault = await broadcast(sending, id, sent)
+  tries.broadcastFault = await broadcast(sending, open.record, sent)
 }
 
 /**
  * A dearer one, or one that clears the nonce of what the signer does not sign again; neither under a halt, nor where it may
- * not do better. By a quarter, or up to what the chain asks for by now.
+ * not do better. By a quarter, or up to what the chain asks for by now, as far as the limits on gas allow. Its gas is estimated anew:
+ * with too little no block takes it at any fee.
  */
 async function newVersion(
   sending: Sending,
@@ -53,18 +58,44 @@ async function newVersion(
   if (!mayDoBetter(tries) || (!signed.ok && signed.reason === 'halted')) return undefined
   const { record, hashes, cancelling: cancels } = open
   const version = signed.ok ? record : cancelling(record)
-  const asked = await feesNow(sending)
-  const isBehind = asked !== undefined && asked.maxFeePerGas > record.maxFeePerGas
+  const asked = await askedNow(sending, version)
+  const gas = maxOf(version.gas, asked?.gas ?? 0n)
+  const isBehind =
+    asked !== undefined && (asked.maxFeePerGas > record.maxFeePerGas || gas > record.gas)
   const versions = signed.ok ? hashes.length : cancels.length
   if (versions > REPLACEMENTS_MAX && !isBehind) return undefined
-  const { maxFeePerGas, maxPriorityFeePerGas } = record
-  return {
-    ...version,
-    hash: undefined,
-    // Of the most that may be paid only the block's own fee is taken; the tip is paid in full, whatever a node says.
-    maxFeePerGas: maxOf(dearer(maxFeePerGas), asked?.maxFeePerGas ?? 0n),
-    maxPriorityFeePerGas: dearer(maxPriorityFeePerGas),
+  // Of the most that may be paid only the block's own fee is taken; the tip is paid in full, whatever a node says.
+  const fees = {
+    maxFeePerGas: maxOf(dearer(record.maxFeePerGas), asked?.maxFeePerGas ?? 0n),
+    maxPriorityFeePerGas: dearer(record.maxPriorityFeePerGas),
   }
+  const least = dearer(record.maxFeePerGas)
+  const allowed = withinLimits(sending, { ...version, gas, ...fees, baseFeePerGas: least - 1n })
+  if (!allowed.ok) {
+    const { observe } = sending.context.ports
+    observe({
+      type: 'chain-trouble',
+      doing: `raising the fee of ${record.id}`,
+      message: allowed.why,
+    })
+    return undefined
+  }
+  return { ...version, ...allowed.offer, hash: undefined }
+}
+
+/** Holds the fees of a transaction to the limits of its chain, beside what others of the day cost. */
+export function withinLimits(
+  { context: { ports }, wallet }: Sending,
+  asked: Pick<
+    TransactionRecord,
+    'from' | 'nonce' | 'gas' | 'maxFeePerGas' | 'maxPriorityFeePerGas'
+  > & { readonly baseFeePerGas: bigint },
+): ReturnType<typeof withinGasLimits> {
+  const { chainId, gas: limits } = wallet
+  const { from, nonce } = asked
+  const nowMs = ports.clock.now()
+  const query = { chainId, nowMs, beside: { chainId, from, nonce } }
+  return withinGasLimits(limits, asked, gasInDay(ports.journal.state, query))
 }
 
 /** Least that nodes take for another version under the same nonce, with room. */
@@ -72,13 +103,21 @@ function dearer(fee: bigint): bigint {
   return mulDivUp(fee, 5n, 4n)
 }
 
-/** What the chain asks for now; undefined where it does not say. */
-async function feesNow({
-  wallet,
-}: Sending): Promise<Pick<TransactionDraft, 'maxFeePerGas'> | undefined> {
-  const { address } = wallet.signer
-  const draft = await wallet.chain.draft({ from: address, to: address, data: '0x', value: 0n })
-  return draft.ok ? draft.value : undefined
+/**
+ * What the chain asks for the version now, in fees and gas; undefined where it does not say. The record of a call holds no
+ * signature, so that only its fees can be asked for.
+ */
+async function askedNow(
+  { wallet }: Sending,
+  { purpose, isCancelling, to, data, value }: TransactionRecord,
+): Promise<Pick<TransactionDraft, 'maxFeePerGas' | 'gas'> | undefined> {
+  const { address: from } = wallet.signer
+  if (purpose !== 'call' || isCancelling === true) {
+    const draft = await wallet.chain.draft({ from, to, data, value })
+    if (draft.ok && unfitGas(data, draft.value.gas) === undefined) return draft.value
+  }
+  const fees = await wallet.chain.draft({ from, to: from, data: '0x', value: 0n })
+  return fees.ok ? { ...fees.value, gas: 0n } : undefined
 }
 
 /**
@@ -89,21 +128,20 @@ function cancelling(record: TransactionRecord): TransactionRecord {
   return { ...record, to: record.from, data: '0x', value: 0n, isCancelling: true }
 }
 
-/** Whether a dearer version may do better: not one that the wallet cannot pay, nor while no node answers. */
-function mayDoBetter({ lookFault, broadcastFault }: Tries): boolean {
-  if (lookFault !== undefined) return false
+/** Whether a dearer version may do better: not one that the wallet cannot pay, nor behind an unused nonce, nor while no node answers. */
+function mayDoBetter({ lookFault, broadcastFault, waitsForOthers }: Tries): boolean {
+  if (lookFault !== undefined || waitsForOthers === true) return false
   return broadcastFault !== 'insufficientFunds' && broadcastFault !== 'unavailable'
 }
 
 /** Gives what was wrong when the node did not take it. */
 async function broadcast(
   sending: Sending,
-  id: string,
+  { id, intentId, purpose }: TransactionRecord,
   { raw, hash }: SignedTransaction,
 ): Promise<ChainFault['tag'] | undefined> {
   const reply = await sending.wallet.chain.broadcast(raw)
   const { observe } = sending.context.ports
-  const { intentId, purpose } = openRecord(sending, id)
   if (reply.ok) observe({ type: 'transaction-sent', intentId, purpose, hash })
   else observe({ type: 'chain-trouble', doing: `sending ${id}`, message: reply.fault.message })
   return reply.ok ? undefined : reply.fault.tag

@@ -1,4 +1,5 @@
 import type { VenueName } from '../domain/book/venues.ts'
+import type { GasLimits } from '../domain/gas.ts'
 import type { Permit } from '../domain/permit.ts'
 import type { ExecutionPolicy } from '../domain/policy.ts'
 import type { PricePath } from '../domain/price.ts'
@@ -37,6 +38,11 @@ export type OrderContext = {
   readonly hashPermit: (permit: Permit) => Hex
   /** Why nothing new of the wallet behind a venue may be decided or signed yet; undefined where nothing is in the way. */
   readonly uncompared: (venue: VenueName) => string | undefined
+  /**
+   * The newest final block up to which the wallet behind a venue was compared: nothing of an order that is signed now lies before
+   * it. Undefined before the first comparison.
+   */
+  readonly comparedTo: (venue: VenueName) => bigint | undefined
   /** Why no order of a token may be signed now; undefined where nothing is known against it. */
   readonly tokenTrouble: (token: Address) => string | undefined
   /** Aborted when the daemon begins to drain: nothing new is signed. */
@@ -58,8 +64,12 @@ export type SendingContext = Pick<OrderContext, 'policy' | 'closing' | 'stop'> &
 
 /** A wallet that sends transactions of its own. */
 export type WalletContext = {
-  readonly chain: Pick<Chain, 'draft' | 'broadcast' | 'transaction' | 'nonceFate'>
+  readonly chain: Pick<Chain, 'draft' | 'broadcast' | 'transaction' | 'nonceFate' | 'finalCount'>
   readonly chainId: number
+  /** What makes its transactions final. */
+  readonly finality: FinalityRule
+  /** What its transactions may cost for gas; the signer holds them to it too. */
+  readonly gas: GasLimits
   readonly signer: Signer
   /** Runs its transactions one at a time, so that no two share a nonce. */
   readonly turn: <Result>(task: () => Promise<Result>) => Promise<Result>

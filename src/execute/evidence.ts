@@ -6,7 +6,11 @@ import {
   type WalletPlace,
 } from '../domain/book/sights.ts'
 import type { DaemonState } from '../domain/book/state.ts'
-import type { SendingContext } from './context.ts'
+import { latestBlockSeconds } from '../domain/policy.ts'
+import type { Address } from '../domain/units.ts'
+import type { AgreedReply, CallChain, FinalChain, FinalCount, Ports } from '../ports.ts'
+import type { SendingContext, WalletContext } from './context.ts'
+import { askFinal } from './finality.ts'
 
 /**
  * Evidence that the state is not what it was, or that somebody else uses a wallet of ours (rule T4). It halts everything, and
@@ -57,21 +61,65 @@ export function strangeNonces(
   return evidence
 }
 
+/** What shows a wallet's nonces at a final block: those of its transactions, and of its calls where it makes any. */
+export type NonceChain = Pick<FinalChain, 'finalCount'> & Partial<Pick<CallChain, 'finalAccount'>>
+
+/** Nonces of a wallet at a final block, as many nodes say them as have to agree (rule T6). */
+export async function finalNonces(
+  { clock }: Pick<Ports, 'clock'>,
+  chain: NonceChain,
+  account: Address,
+): Promise<AgreedReply<SeenNonces & FinalCount>> {
+  const query = { account, latestSeconds: latestBlockSeconds(clock.now()) }
+  const [count, view] = await Promise.all([chain.finalCount(query), chain.finalAccount?.(query)])
+  if (!count.ok) return count
+  if (view?.ok === false) return view
+  return { ok: true, value: { ...count.value, nestedNonce: view?.value.nestedNonce } }
+}
+
 /**
- * Right before something is recorded for a nonce: one that lies behind nonces which nothing explains is not signed for, but
- * halts everything. Told once: what was seen is known from then on.
+ * Right before something is recorded for nonces that one node named: nothing is signed behind nonces which nothing explains. Once a
+ * final block shows them they halt everything, which is told once: what was seen is known from then on. Gives why nothing may be
+ * recorded now.
  */
-export async function haltOnStrangeNonces(
-  { ports: { journal } }: SendingContext,
+export async function doubtfulNonces(
+  context: SendingContext,
+  chain: NonceChain,
   place: WalletPlace,
   seen: SeenNonces,
-): Promise<void> {
-  const { state } = journal
-  const before = sightOf(state, place)
-  const evidence = strangeNonces(state, place, seen)
-  if (before === undefined || evidence.length === 0) return
-  const { transactionCount, nestedNonce = before.nestedNonce } = seen
-  await journal.append(evidenceHalt(state, evidence), {
+): Promise<string | undefined> {
+  const { journal } = context.ports
+  const before = sightOf(journal.state, place)
+  const named = strangeNonces(journal.state, place, seen)
+  if (before === undefined || named.length === 0) return undefined
+  const doing = 'asking a final block for the nonces of a wallet'
+  const final = await askFinal(context, doing, () =>
+    finalNonces(context.ports, chain, place.wallet),
+  )
+  const evidence = final === undefined ? [] : strangeNonces(journal.state, place, final)
+  if (final === undefined || evidence.length === 0)
+    return `${named.join('; ')}, which no final block shows yet`
+  const { transactionCount, nestedNonce = before.nestedNonce } = final
+  await journal.append(evidenceHalt(journal.state, evidence), {
     ...{ type: 'wallet-compared', ...place, ...before, transactionCount, nestedNonce },
   })
+  return evidence.join('; ')
+}
+
+/** The same of the nonce of a transaction. Where the wallet was never compared with its chain, a second answer has to say the same. */
+export async function doubtfulNonce(
+  context: SendingContext,
+  { chain, chainId, signer }: WalletContext,
+  transactionCount: number,
+): Promise<string | undefined> {
+  const place = { chainId, wallet: signer.address }
+  const seen = { transactionCount, nestedNonce: undefined }
+  if (sightOf(context.ports.journal.state, place) !== undefined)
+    return doubtfulNonces(context, { finalCount: (query) => chain.finalCount(query) }, place, seen)
+  const again = await chain.transaction({ from: signer.address, hashes: [] })
+  if (!again.ok) return again.fault.message
+  const { latestNonce } = again.value
+  return latestNonce === transactionCount
+    ? undefined
+    : `the nodes say nonce ${transactionCount}, and then ${latestNonce}`
 }

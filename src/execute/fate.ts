@@ -1,7 +1,7 @@
 import type { Hex } from '../domain/units.ts'
 import type { ChainFault, Receipt, SignedTransaction } from '../ports.ts'
 import type { SendingContext, WalletContext } from './context.ts'
-import { askFinal } from './finality.ts'
+import { askFinal, isWatched } from './finality.ts'
 
 /** What became of a transaction of our own: at the newest block, and for certain. */
 
@@ -21,6 +21,10 @@ export type Tries = {
   out?: SignedTransaction | undefined
   /** Looks in a row that saw the nonce used without a receipt. */
   seenUsed: number
+  /** The last look saw an earlier nonce of the wallet unused: no fee brings this one into a block. */
+  waitsForOthers?: boolean
+  /** What the last question about its outcome came to, where that lets something be made again. */
+  fate?: string | undefined
   /** Why the last look, and the last broadcast, have to be made again. */
   lookFault?: ChainFault['tag'] | undefined
   broadcastFault?: ChainFault['tag'] | undefined
@@ -45,6 +49,8 @@ export type End = {
   readonly status: Fate
   readonly hash: Hex | undefined
   readonly blockNumber: bigint | undefined
+  /** Where a reorganisation may still take it away. */
+  readonly blockHash?: Hex | undefined
   readonly fee?: bigint | undefined
 }
 
@@ -70,24 +76,31 @@ export async function look(sending: Sending, id: string, tries: Tries): Promise<
   const { receipt, latestNonce } = reply.value
   const isWithout = receipt === undefined && latestNonce > record.nonce
   tries.seenUsed = isWithout ? tries.seenUsed + 1 : 0
+  tries.waitsForOthers = latestNonce < record.nonce
   return receipt === undefined && !isWithout ? 'pending' : { receipt }
 }
 
 /**
- * What an order goes on with counts as soon as it is mined; a direct call is proven by the chain itself, and is followed until
- * nothing takes it back.
+ * What an order goes on with counts as soon as it is mined, and is watched until it is final; a direct call is proven by the chain
+ * itself, and is followed until nothing takes it back.
  */
-export function minedEnd({ context }: Sending, id: string, { receipt }: Used): End | undefined {
+export function minedEnd(
+  { context, wallet }: Sending,
+  id: string,
+  { receipt }: Used,
+): End | undefined {
   const open = context.ports.journal.state.transactions.get(id)
   if (open === undefined || receipt === undefined || open.record.purpose === 'call')
     return undefined
   const isMined = statusOf(receipt, open.cancelling) === 'mined'
-  return isMined ? ended('mined', receipt) : undefined
+  if (!isMined) return undefined
+  const { blockHash } = receipt
+  return { ...ended('mined', receipt), ...(isWatched(wallet.finality) ? { blockHash } : {}) }
 }
 
 /**
  * What became of a transaction, once that is certain. Whatever lets something be made again counts at a final block alone, by
- * as many nodes as have to agree (rule T6): that it reverted, was lost or cleared.
+ * as many nodes as have to agree (rule T6), and when they say it twice: that it reverted, was lost or cleared.
  */
 export async function certainEnd(
   sending: Sending,
@@ -105,8 +118,14 @@ export async function certainEnd(
     wallet.chain.nonceFate({ ...query, from, nonce, hashes }),
   )
   if (fate === undefined) return undefined
-  if (fate === 'lost') return { status: 'lost', hash: hashes.at(-1), blockNumber: undefined }
-  return ended(statusOf(fate, cancels), fate)
+  const end =
+    fate === 'lost'
+      ? ({ status: 'lost', hash: hashes.at(-1), blockNumber: undefined } as const)
+      : ended(statusOf(fate, cancels), fate)
+  const said = `${end.status} ${end.hash}`
+  const isConfirmed = end.status === 'mined' || tries.fate === said
+  tries.fate = said
+  return isConfirmed ? end : undefined
 }
 
 function ended(status: Fate, { hash, blockNumber, fee }: Receipt): End {

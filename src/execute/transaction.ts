@@ -1,14 +1,15 @@
 import type { TransactionPurpose } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import { nextNonceAtLeast } from '../domain/book/transactions.ts'
+import { unfitGas } from '../domain/gas.ts'
 import type { IntentId } from '../domain/intent.ts'
 import type { Address, Hex } from '../domain/units.ts'
 import type { ChainReply, TransactionDraft } from '../ports.ts'
 import { askChain } from './ask.ts'
-import { openRecord, sendAgain, sign } from './broadcast.ts'
+import { openRecord, sendAgain, sign, withinLimits } from './broadcast.ts'
 import { barredBy, type Closing, haltedNow } from './close.ts'
 import type { SendingContext, WalletContext } from './context.ts'
-import { haltOnStrangeNonces } from './evidence.ts'
+import { doubtfulNonce } from './evidence.ts'
 import {
   certainEnd,
   type End,
@@ -51,7 +52,7 @@ export type TransactionOutcome =
   | { readonly tag: 'stopped' }
   | {
       readonly tag: 'unsent'
-      readonly why: 'insufficientFunds' | 'refused' | 'unavailable'
+      readonly why: 'insufficientFunds' | 'refused' | 'unavailable' | 'gasTooDear'
       readonly detail: string
     }
   /** Nothing of it was ever signed, and nothing is: the signer does not let it. */
@@ -153,7 +154,7 @@ async function send(
   const question = { route: 'draft', doing: `drafting a transaction (${purpose})` } as const
   const draft = await askChain(context, question, async () => {
     const from = signer.address
-    return unlessBehind(
+    return unlessUseless(
       sending,
       await chain.draft({ from, to, data: wanted.signedData ?? data, value }),
     )
@@ -161,36 +162,40 @@ async function send(
   // While draining only what finishes a filled order is still worth a transaction.
   const end = purpose === 'unwrap' ? context.stop : context.closing
   if (end.aborted) return { tag: 'stopped' }
-  if (draft.ok) {
-    const place = { chainId: wallet.chainId, wallet: signer.address }
-    const { nonce: transactionCount } = draft.value
-    await haltOnStrangeNonces(context, place, { transactionCount, nestedNonce: undefined })
-  }
+  const doubt = draft.ok ? await doubtfulNonce(context, wallet, draft.value.nonce) : undefined
   if (isHalted(sending, wanted)) return notWhileHalted(purpose)
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
+  if (doubt !== undefined) return { tag: 'unsent', why: 'unavailable', detail: doubt }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`
-  const draftAs = { ...draft.value, data, id, purpose, intentId }
+  // While the node was asked, a reorganisation may have brought back what was made before.
+  if (context.ports.journal.state.transactions.has(id)) return intoBlock(sending, id, newTries())
+  const allowed = withinLimits(sending, draft.value)
+  if (!allowed.ok) return { tag: 'unsent', why: 'gasTooDear', detail: allowed.why }
+  const { baseFeePerGas: _asked, ...drafted } = draft.value
+  const draftAs = { ...drafted, ...allowed.offer, data, id, purpose, intentId }
   const transaction = { ...draftAs, availableBefore, isAsked }
   await context.ports.journal.append({ type: 'transaction-recorded', transaction })
   return intoBlock(sending, id, newTries())
 }
 
 /**
- * A draft under a nonce that a transaction of ours has used is the word of a node that is behind: recorded, it would be lost
- * for good, and what it was to move would stay where it is.
+ * What a node says is held against what can be. A nonce that a transaction of ours has used is the word of a node that is behind:
+ * recorded, it would be lost for good, and what it was to move would stay where it is. With useless gas no block would take it.
  */
-function unlessBehind(
+function unlessUseless<Draft extends TransactionDraft>(
   { context, wallet }: Sending,
-  draft: ChainReply<TransactionDraft>,
-): ChainReply<TransactionDraft> {
+  draft: ChainReply<Draft>,
+): ChainReply<Draft> {
   if (!draft.ok) return draft
   const { journal, clock } = context.ports
   const account = { chainId: wallet.chainId, from: wallet.signer.address }
   const least = nextNonceAtLeast(journal.state, account, clock.now())
-  const { nonce } = draft.value
-  if (nonce >= least) return draft
-  const message = `the node says nonce ${nonce}, which is used: ${least} is next`
-  return { ok: false, fault: { tag: 'unavailable', message } }
+  const { nonce, data, gas } = draft.value
+  const message =
+    nonce < least
+      ? `the node says nonce ${nonce}, which is used: ${least} is next`
+      : unfitGas(data, gas)
+  return message === undefined ? draft : { ok: false, fault: { tag: 'unavailable', message } }
 }
 
 /**
@@ -220,8 +225,19 @@ async function intoBlock(
     if (seen !== 'pending') return { tag: 'in-block', id, tries, ...seen }
     if (context.stop.aborted) return { tag: 'stopped' }
     await sendAgain(sending, id, tries)
+    if (tries.waitsForOthers === true) await followEarlier(sending, id)
     await clock.sleep(pollMs(context), context.stop)
   }
+}
+
+/** What has an earlier nonce of the wallet goes first: who waits behind it has the turn, so that nobody else follows it. */
+async function followEarlier(sending: Sending, id: string): Promise<void> {
+  const { transactions } = sending.context.ports.journal.state
+  const nonceOf = (each: string): number => transactions.get(each)?.record.nonce ?? 0
+  const own = nonceOf(id)
+  const earlier = openIds(sending).filter((each) => nonceOf(each) < own)
+  for (const each of earlier.toSorted((a, b) => nonceOf(a) - nonceOf(b)))
+    await intoBlock(sending, each, newTries())
 }
 
 /**

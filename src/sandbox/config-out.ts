@@ -42,6 +42,9 @@ const QUOTE_SECONDS_MAX = 600
 /** A local node never undoes a block: shallow, so that nothing waits, and still the way that real chains go. */
 const FINALITY_BLOCKS = 1
 
+/** Ether is free here, and a day of orders every few seconds takes more gas than a year of usual ones. */
+const GAS = { perTransaction: '1', perDay: '1000' }
+
 /** A complete config in `mode: live` against this sandbox, as a plain object for YAML. */
 export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Record<string, unknown> {
   const { deployment, quoteLifetimeSeconds = 0 } = source
@@ -57,11 +60,17 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
       operator: { privateKeyFile: operatorKeyFileOf(places) },
     },
     chains: {
-      base: { chainId: source.chainId, rpcUrls: [source.rpcUrl], finality: FINALITY_BLOCKS },
+      base: {
+        chainId: source.chainId,
+        rpcUrls: [source.rpcUrl],
+        finality: FINALITY_BLOCKS,
+        gas: GAS,
+      },
       [chainNameOf(source.aggregator)]: {
         chainId: source.aggregator.settings.chainId,
         rpcUrls: [source.aggregator.rpcUrl],
         finality: FINALITY_BLOCKS,
+        gas: GAS,
       },
     },
     gasless: {

@@ -236,7 +236,8 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
   const crashes = (): boolean => {
     disk.appends += 1
     if (disk.crashAt?.append !== disk.appends) return false
-    if (disk.crashAt.when === 'after' && disk.faultFor(process) === undefined) flush()
+    const isAfter = disk.crashAt.when === 'after' && disk.faultFor(process) === undefined
+    if (isAfter && anchorFault() === undefined) flush()
     crash()
     return true
   }

@@ -1,3 +1,4 @@
+import type { GasLimits } from '../domain/gas.ts'
 import type { PriceFeed } from '../domain/price.ts'
 import type { AccountLimits, GaslessSettings } from '../domain/settings.ts'
 import { NO_CAPS } from '../domain/strategy.ts'
@@ -43,6 +44,14 @@ export const GASLESS: GaslessSettings = {
   maxQuoteLifetimeMs: 600_000,
   requestsPerSecond: 5,
   wire: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
+}
+
+/** A hundred times what gas usually costs here, and what a thousand dear transactions cost a day. */
+export const GAS: GasLimits = {
+  maxFeePerGas: 10n ** 9n,
+  maxPriorityFeePerGas: 10n ** 9n,
+  perTransaction: 10n ** 14n,
+  perDay: 10n ** 15n,
 }
 
 export const ACCOUNT: AccountLimits = {

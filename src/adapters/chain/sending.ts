@@ -6,17 +6,17 @@ import {
   sendRawTransaction,
 } from 'viem/actions'
 import { keccak256, numberToHex } from 'viem/utils'
-import { mulDivUp } from '../../domain/units.ts'
+import { TRANSACTION_GAS_MAX, unfitGas } from '../../domain/gas.ts'
+import { minOf, mulDivUp } from '../../domain/units.ts'
 import type { CallChain, Chain, ChainReply, TransactionDraft } from '../../ports.ts'
-import { RpcRefusal, UnusableAnswer } from './batch.ts'
+import { UnusableAnswer } from './batch.ts'
 import { broadcastFault, callFault, present } from './faults.ts'
+import { DRAFTING, type Fees, readFees } from './fees.ts'
 import type { Node, Nodes } from './nodes.ts'
 import { readReceipt } from './trace.ts'
 
 /** Gas is estimated on a state that may have moved when the transaction runs. */
 const GAS_MARGIN = { num: 13n, den: 10n } as const
-/** 0.001 gwei, what the cheapest chains take, for nodes that suggest no tip. */
-const PRIORITY_FEE_FALLBACK = 1_000_000n
 
 type CallRequest = Parameters<CallChain['simulate']>[0]
 
@@ -27,8 +27,14 @@ export function createSending(
 ): Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> {
   return {
     identity: () => nodes.read({ route: 'identity', size: 3, anyChain: true }, readIdentity),
-    draft: (call) =>
-      nodes.read({ route: 'draft', size: 5 }, (node) => readDraft(node, { chainId, ...call })),
+    draft: async (call) => {
+      const [fees, drafted] = await Promise.all([
+        readFees(nodes),
+        nodes.read({ route: DRAFTING, size: 3 }, (node) => readUnpaid(node, { chainId, ...call })),
+      ])
+      if (!fees.ok) return drafted.ok ? fees : drafted
+      return drafted.ok ? paid(drafted.value, fees.value) : drafted
+    },
     broadcast: (raw) =>
       nodes.send('broadcast', async (node) => {
         const expected = keccak256(raw)
@@ -70,38 +76,47 @@ async function readIdentity(node: Node): ReturnType<Chain['identity']> {
   }
 }
 
-/**
- * A draft that a node would accept: EIP-1559 fees that survive the base fee doubling, and an account that can pay
- * them.
- */
-async function readDraft(
+type Unpaid = Omit<TransactionDraft, 'maxFeePerGas' | 'maxPriorityFeePerGas'> & {
+  readonly balance: bigint
+}
+
+/** All of a draft but its fees, and what the account has to pay them with. */
+async function readUnpaid(
   node: Node,
-  draft: Parameters<Chain['draft']>[0] & { readonly chainId: number },
-): Promise<ChainReply<TransactionDraft>> {
+  draft: CallRequest & { readonly chainId: number },
+): Promise<ChainReply<Unpaid>> {
   const { from, to, data, value } = draft
-  const [nonce, estimate, maxPriorityFeePerGas, block, balance] = await Promise.all([
+  const [nonce, estimate, balance] = await Promise.all([
     nonceOf(node, from),
     gasOf(node, { from, to, data, value }),
-    priorityFee(node),
-    node.ask('latest block', (client) => getBlock(client, { blockTag: 'latest' })),
     node.ask('balance', (client) => getBalance(client, { address: from, blockTag: 'latest' })),
   ])
-  const baseFee = present(block.baseFeePerGas, 'base fee')
   if (!estimate.ok) return estimate
-  const gas = mulDivUp(estimate.value, GAS_MARGIN.num, GAS_MARGIN.den)
-  const maxFeePerGas = 2n * baseFee + maxPriorityFeePerGas
-  const needed = gas * maxFeePerGas + value
+  const gas = minOf(mulDivUp(estimate.value, GAS_MARGIN.num, GAS_MARGIN.den), TRANSACTION_GAS_MAX)
+  return { ok: true, value: { ...draft, nonce, gas, balance } }
+}
+
+/** EIP-1559 fees that survive the base fee doubling, of an account that can pay them. */
+function paid(
+  { balance, ...draft }: Unpaid,
+  { baseFeePerGas, maxPriorityFeePerGas }: Fees,
+): Awaited<ReturnType<Chain['draft']>> {
+  const maxFeePerGas = 2n * baseFeePerGas + maxPriorityFeePerGas
+  const needed = draft.gas * maxFeePerGas + draft.value
   if (balance < needed) {
     const message = `the account holds ${balance} wei and needs up to ${needed} for gas and value`
     return { ok: false, fault: { tag: 'insufficientFunds', message } }
   }
-  return { ok: true, value: { ...draft, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } }
+  return { ok: true, value: { ...draft, baseFeePerGas, maxFeePerGas, maxPriorityFeePerGas } }
 }
 
 /** viem's own action brings 7 ms of a start with it. */
 async function gasOf(node: Node, call: CallRequest): Promise<ChainReply<bigint>> {
   try {
-    return { ok: true, value: BigInt(await node.request('eth_estimateGas', [requestOf(call)])) }
+    const estimate = BigInt(await node.request('eth_estimateGas', [requestOf(call)]))
+    const unfit = unfitGas(call.data, estimate)
+    if (unfit !== undefined) throw new UnusableAnswer(`gave a useless estimate: ${unfit}`)
+    return { ok: true, value: estimate }
   } catch (error) {
     return callFault(error)
   }
@@ -133,14 +148,4 @@ function nonceOf(node: Node, address: `0x${string}`): Promise<number> {
   return node.ask('transaction count', (client) =>
     getTransactionCount(client, { address, blockTag: 'latest' }),
   )
-}
-
-/** viem's own action reads a block and a gas price where a node suggests no tip. */
-async function priorityFee(node: Node): Promise<bigint> {
-  try {
-    return BigInt(await node.request('eth_maxPriorityFeePerGas', []))
-  } catch (error) {
-    if (error instanceof RpcRefusal) return PRIORITY_FEE_FALLBACK
-    throw error
-  }
 }

@@ -31,7 +31,6 @@ export async function readTrace(node: Node, hash: Hex): Promise<TransactionTrace
   const logs = present(mined.logs, 'receipt logs')
   return {
     ...outcomeOf(mined, hash),
-    blockHash: blockOf(mined),
     transfers: logs.flatMap((log) => transferOf(log) ?? []),
     input: sent?.input,
   }
@@ -44,7 +43,6 @@ export async function readCallTrace(node: Node, hash: Hex): Promise<CallTrace | 
   if (sent === undefined) throw new UnusableAnswer('knows a receipt without its transaction')
   return {
     ...outcomeOf(mined, hash),
-    blockHash: blockOf(mined),
     from: sent.from,
     to: sent.to ?? undefined,
     gasUsed: BigInt(present(mined.gasUsed, 'gas used')),
@@ -98,21 +96,18 @@ async function transactionOf(node: Node, hash: Hex): Promise<Sent | undefined> {
   return sent ?? undefined
 }
 
-function outcomeOf({ status, blockNumber }: Mined, hash: Hex): Receipt {
+function outcomeOf({ status, blockNumber, blockHash }: Mined, hash: Hex): Receipt {
   return {
     hash,
     success: BigInt(present(status, 'receipt status')) === SUCCESS,
     blockNumber: BigInt(present(blockNumber, 'receipt block')),
+    blockHash: present(blockHash, 'receipt block hash'),
   }
 }
 
 function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: Mined): bigint | undefined {
   if (gasUsed == null || effectiveGasPrice == null) return undefined
   return BigInt(gasUsed) * BigInt(effectiveGasPrice) + BigInt(l1Fee ?? 0)
-}
-
-function blockOf({ blockHash }: Mined): Hex {
-  return present(blockHash, 'receipt block hash')
 }
 
 /** ERC-721 shares the event's name but has a fourth topic, and nothing in the data. */

@@ -234,6 +234,7 @@ const NOTICERS: Noticers = {
   'order-unknown': SILENT,
   'fills-final': SILENT,
   transaction: SILENT,
+  'transactions-final': SILENT,
   'transaction-sent': SILENT,
   'deposit-indexed': SILENT,
   // What it is obeyed in is told by its record.

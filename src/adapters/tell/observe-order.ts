@@ -166,8 +166,13 @@ export const ORDERS = {
     // What a direct call cost is told with the call.
     if (fee !== undefined && purpose !== 'call')
       to.metrics.fees.inc({ venue: PAID_FOR[purpose], token: 'ETH', what: 'gas' }, inEther(fee))
-    if (status === 'reverted' || status === 'lost') tellTransaction(event, status, 'warn', to)
+    if (status === 'reopened') to.metrics.disbelieved.inc({ service: 'rpc', what: 'reorganised' })
+    if (LOUD.has(status)) tellTransaction(event, status, 'warn', to)
     else tellTransaction(event, status, QUIET.has(status) ? 'debug' : 'info', to)
+  },
+
+  'transactions-final'({ type, blockNumber }, { log }) {
+    log.debug('own transactions are final', { event: type, blockNumber })
   },
 
   'transaction-sent'(event, to) {
@@ -175,6 +180,8 @@ export const ORDERS = {
   },
 } satisfies Partial<Tellers>
 
+/** Ends of a transaction that are worth a look. */
+const LOUD: ReadonlySet<string> = new Set(['reverted', 'lost', 'reopened'])
 /** Steps of a transaction that are told of for those who look closely: they are followed by others at once. */
 const QUIET: ReadonlySet<string> = new Set(['recorded', 'signed'])
 
@@ -236,7 +243,8 @@ function tellTransaction(
   const strategy = intentId === undefined ? undefined : strategyOf(intentId)
   const whose = strategy === undefined ? '' : ` of ${strategy}`
   const fields = { event: 'transaction', strategy, intentId, purpose, status, hash }
-  log[level](`${purpose} transaction${whose} ${status}`, fields)
+  const words = status === 'reopened' ? 'taken back by a reorganisation, sent again' : status
+  log[level](`${purpose} transaction${whose} ${words}`, fields)
 }
 
 function strategyOf(intentId: IntentId): string | undefined {

@@ -68,7 +68,8 @@ export type Composed = {
 export function compose(input: ComposeInput): Composed {
   const { settings, clock, journal, guard, haltFile, modules, observe } = input
   const { gasless } = settings
-  const { chainId, finality, agree } = chainOf(settings, gasless.chain)
+  const { chainId, finality, agree, gas } = chainOf(settings, gasless.chain)
+  const rule = { finality, agree }
   const service = composeGasless(input)
   const chain = composeChain(input)
   const strategies = new Map(input.strategies.map((each) => [each.name, each]))
@@ -92,14 +93,14 @@ export function compose(input: ComposeInput): Composed {
     },
     policy: input.policy ?? DEFAULT_POLICY,
     chainId,
-    finality: { finality, agree },
+    finality: rule,
     gasless,
     account: files.account,
     strategies,
     mode: settings.mode,
     pricePath: createPricePaths(settings.prices.values()),
     hashPermit,
-    wallet: { chain, chainId, signer, turn: createTurns() },
+    wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },
     aggregator: aggregator?.context,
   }
   return {
@@ -164,7 +165,7 @@ export function composeAggregator(
   const { aggregator } = settings
   if (aggregator === undefined || key === undefined) return undefined
   const signer = createSigner({ key, hashPermit: noPermit, journal, guard, clock, files })
-  const { chainId, rpcUrls, finality, agree } = chainOf(settings, aggregator.chain)
+  const { chainId, rpcUrls, finality, agree, gas } = chainOf(settings, aggregator.chain)
   const rule = { finality, agree }
   const shares = AGGREGATOR_SHARES
   const requestsPerSecond = AGGREGATOR_REQUESTS_PER_SECOND
@@ -183,7 +184,7 @@ export function composeAggregator(
       service: paceAggregator(service, queue),
       chain,
       finality: rule,
-      wallet: { chain, chainId, signer, turn: createTurns() },
+      wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },
       callTurn: createTurns(),
     },
     async close() {
@@ -224,6 +225,7 @@ export function filesOf(
     account,
     strategies,
     versionOf,
+    gas: new Map([...settings.chains.values()].map(({ chainId, gas }) => [chainId, gas])),
     aggregator: aggregator && {
       settings: aggregator,
       chainId: chainOf(settings, aggregator.chain).chainId,

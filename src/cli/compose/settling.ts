@@ -47,6 +47,7 @@ export function composeSettling(input: SettlingInput): Settling & { close(): Pro
   const context: OrderContext = {
     ...composed.context,
     ...{ tokenTrouble: () => undefined, uncompared: () => undefined },
+    comparedTo: () => undefined,
     ...{ closing: signal, stop: signal, asked: createAsked(signal) },
   }
   return {

@@ -74,7 +74,7 @@ export async function withTrader(
           () => lock.lostLately(),
           () => anchors?.lost(),
         )
-        const { chainId } = chainOf(settings, settings.gasless.chain)
+        const { chainId, gas, finality, agree } = chainOf(settings, settings.gasless.chain)
         const { hash: hashPermit } = createPermitHasher({
           chainId,
           permit2: settings.gasless.permit2,
@@ -88,7 +88,8 @@ export async function withTrader(
           closing: stop,
           stop,
         }
-        const wallet = { chain, chainId, signer, turn: createTurns() }
+        const rule = { finality, agree }
+        const wallet = { chain, chainId, finality: rule, gas, signer, turn: createTurns() }
         return await task({ context, wallet, chain, owner: key.address, tell })
       } finally {
         offSignal()

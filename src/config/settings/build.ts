@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { defaultGasLimits, type GasLimits } from '../../domain/gas.ts'
 import { nearest } from '../../domain/nearest.ts'
 import type { PriceFeed } from '../../domain/price.ts'
 import type { Settings, WalletSource } from '../../domain/settings.ts'
@@ -55,6 +56,7 @@ export function buildSettings(
       ...chain,
       name,
       explorer: chain.explorer,
+      gas: gasLimitsOf(chain),
     })),
     gasless: buildGasless(input),
     aggregator: buildAggregator(input),
@@ -83,6 +85,17 @@ function mapOf<In, Out>(
   build: (value: In, name: string) => Out,
 ): Map<string, Out> {
   return new Map(Object.entries(entries).map(([name, value]) => [name, build(value, name)]))
+}
+
+/** What the file leaves out is the chain's usual. */
+function gasLimitsOf({ chainId, gas }: SettingsInput['chains'][string]): GasLimits {
+  const usual = defaultGasLimits(chainId)
+  return {
+    maxFeePerGas: gas.maxFeePerGas ?? usual.maxFeePerGas,
+    maxPriorityFeePerGas: gas.maxPriorityFeePerGas ?? usual.maxPriorityFeePerGas,
+    perTransaction: gas.perTransaction ?? usual.perTransaction,
+    perDay: gas.perDay ?? usual.perDay,
+  }
 }
 
 function withAbsolutePaths(wallet: WalletSource, absolute: (path: string) => string): WalletSource {

@@ -4,8 +4,10 @@ import {
   address,
   botToken,
   duration,
+  ether,
   filePath,
   flag,
+  gasPrice,
   integer,
   listOf,
   nameKey,
@@ -89,6 +91,16 @@ const chain = section({
     .prefault('1')
     .describe('Nodes of rpcUrls that must say the same of a death or a fill'),
   explorer: webAddress.optional().describe('Address of a block explorer, for links'),
+  gas: section({
+    maxFeePerGas: gasPrice.optional().describe('Most that a transaction offers for each gas'),
+    maxPriorityFeePerGas: gasPrice.optional().describe('Most of it that is a tip'),
+    perTransaction: ether
+      .optional()
+      .describe('Ether that one transaction may cost for gas: its gas times its highest fee'),
+    perDay: ether.optional().describe('Ether that gas may cost in 24 hours'),
+  })
+    .prefault({})
+    .describe('What the wallets may spend on gas here, whatever a node suggests'),
 })
 
 /** A service's own word for a routing preference. */

@@ -40,6 +40,12 @@ export function endDeposit(
   else if (deposit !== undefined) state.deposits.set(id, { ...deposit, minedAtMs: atMs })
 }
 
+/** A reorganisation took the transaction of a deposit away. */
+export function reopenDeposit(state: DaemonState, id: string): void {
+  const deposit = state.deposits.get(id)
+  if (deposit !== undefined) state.deposits.set(id, { ...deposit, minedAtMs: undefined })
+}
+
 /** The service has a deposit in its own figure, and so whatever the account deposited before. */
 export function markIndexed(state: DaemonState, { id }: EventOf<'deposit-indexed'>): void {
   const indexed = minedDeposit(state, id)

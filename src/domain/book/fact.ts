@@ -215,6 +215,8 @@ export type Fact =
         | 'reverted'
         | 'lost'
         | 'withdrawn'
+        /** A reorganisation took it out of its block. */
+        | 'reopened'
       /** Undefined as long as nothing is signed. */
       readonly hash: Hex | undefined
       /** Wei that the chain took for it; undefined before it is in a block, and where nobody said. */
@@ -222,6 +224,7 @@ export type Fact =
       /** Of a wrap or unwrap that was mined: as much of the one as of the other. */
       readonly exchanged?: { readonly sell: Token; readonly buy: Token; readonly amount: bigint }
     }
+  | { readonly type: 'transactions-final'; readonly blockNumber: bigint }
   | {
       /** The service can use it. Wei. */
       readonly type: 'deposit-indexed'

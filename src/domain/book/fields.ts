@@ -59,6 +59,8 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   spokenFor: map(),
   sights: map(),
   minedNonces: map(),
+  unfinalTransactions: map(),
+  gasCharges: map(),
   claimedTransfers: map(),
   unfinal: map(),
 }

@@ -12,9 +12,11 @@ import type { DaemonState } from './state.ts'
 import { proveFill, recordPermit } from './swaps.ts'
 import {
   endTransaction,
+  finishTransactions,
   forgetDirect,
   forgetTransactions,
   recordTransaction,
+  reopenTransaction,
   signTransaction,
 } from './transactions.ts'
 
@@ -167,6 +169,12 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
     }
     case 'transaction-ended':
       endTransaction(state, event, atMs)
+      return
+    case 'transaction-reopened':
+      reopenTransaction(state, event, atMs)
+      return
+    case 'transactions-final':
+      finishTransactions(state, event)
       return
     case 'deposit-indexed':
       markIndexed(state, event)

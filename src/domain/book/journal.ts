@@ -316,7 +316,7 @@ export type JournalEvent =
       readonly attempt: number
       /** The block that is there now. */
       readonly blockNumber: bigint
-      readonly blockHash: Hex
+      readonly blockHash: Hex | undefined
     }
   | {
       readonly type: 'authorization-dead'
@@ -356,8 +356,24 @@ export type JournalEvent =
       readonly status: 'mined' | 'reverted' | 'lost' | 'withdrawn'
       readonly hash: Hex | undefined
       readonly blockNumber: bigint | undefined
+      /** Of its block, where a reorganisation may still take it away; what ended at a final block has none. */
+      readonly blockHash?: Hex | undefined
       /** Wei that the chain took for it, where the node said. */
       readonly fee?: bigint | undefined
+    }
+  | {
+      /** A reorganisation took a mined transaction out of its block: it is open again, with every hash that it had. */
+      readonly type: 'transaction-reopened'
+      readonly id: string
+      readonly blockNumber: bigint
+      /** Of the block that stands there now; undefined where there is none. */
+      readonly blockHash: Hex | undefined
+    }
+  | {
+      /** No reorganisation takes these mined transactions away any more. */
+      readonly type: 'transactions-final'
+      readonly ids: readonly string[]
+      readonly blockNumber: bigint
     }
   | {
       /** The service was seen to have a deposit in its own figure, and with it whatever the account deposited before. */

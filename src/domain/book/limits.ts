@@ -158,14 +158,18 @@ export function usedInTotal(state: DaemonState, { token, strategy }: CapSubject)
 }
 
 /** Sum of what live permits of a token may still take, in base units; of one strategy when it is named. */
-export function livePermits(state: DaemonState, token: Token, strategy?: string): bigint {
+export function livePermits(
+  state: DaemonState,
+  token: Pick<Token, 'address'>,
+  strategy?: string,
+): bigint {
   return liveSum(state, token.address, strategy)
 }
 
 /** What the account's day cap still allows of a token; undefined where no cap is set. */
 export function dayAllowance(
   state: DaemonState,
-  query: { token: Token; nowMs: number; account: AccountLimits },
+  query: { token: Pick<Token, 'address'>; nowMs: number; account: AccountLimits },
 ): bigint | undefined {
   const { token, nowMs } = query
   const cap = query.account.perDay.get(token.address)
@@ -180,7 +184,12 @@ export function dayAllowance(
  */
 export function dayBudget(
   state: DaemonState,
-  query: { token: Token; nowMs: number; account: AccountLimits; own: StrategyLimits | undefined },
+  query: {
+    token: Pick<Token, 'address'>
+    nowMs: number
+    account: AccountLimits
+    own: StrategyLimits | undefined
+  },
 ): bigint {
   const { token, own } = query
   const room = dayAllowance(state, query) ?? own?.perDay.get(token.address) ?? 0n

@@ -102,6 +102,27 @@ export type OpenTransaction = {
   readonly hashes: readonly Hex[]
   /** Those of them that only use up the nonce. */
   readonly cancelling: readonly Hex[]
+  /** A block held it before a reorganisation: its bytes are out, and only bring back what was. */
+  readonly isReopened?: boolean | undefined
+}
+
+/** A transaction of our own that is mined, and not final yet. */
+export type UnfinalTransaction = {
+  /** As it was before it ended: what is open again if its block goes. */
+  readonly open: OpenTransaction
+  /** The version that was mined. */
+  readonly hash: Hex
+  readonly blockNumber: bigint
+  readonly blockHash: Hex
+}
+
+/** What one nonce of a wallet costs for gas, at most as long as that is not known. Wei. */
+export type GasCharge = {
+  readonly chainId: number
+  readonly atMs: number
+  readonly wei: bigint
+  /** It is not known yet what it cost. */
+  readonly isOpen: boolean
 }
 
 /** Wei put into the GasTank. */
@@ -198,6 +219,10 @@ export type DaemonState = ExposureBook & {
   readonly sights: Map<string, WalletSight>
   /** Of each account that ended a transaction of its own, by chain and account. */
   readonly minedNonces: Map<string, MinedNonce>
+  /** Own transactions that are mined and not final yet, by id. */
+  readonly unfinalTransactions: Map<string, UnfinalTransaction>
+  /** Gas of the last day, by chain, account and nonce; oldest first. */
+  readonly gasCharges: Map<string, GasCharge>
   /**
    * Transfers that already prove an order, and transactions that an operator says did, with a deadline, epoch ms; oldest first. Kept
    * until the wallet was compared with its chain, and for some hours (`forgetClaims`).

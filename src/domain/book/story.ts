@@ -103,6 +103,8 @@ function sentencesOf(event: JournalEvent, context: Context): readonly string[] {
       return transactionSentences(event)
     case 'transaction-ended':
       return event.hash === undefined ? [] : [`Transaction ${event.hash}.`]
+    case 'transaction-reopened':
+      return [`Another block stands at ${event.blockNumber} now. It is sent again.`]
     case 'transaction-signed':
     case 'call-signed':
       return [`Transaction ${event.hash}.`]

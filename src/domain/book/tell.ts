@@ -21,6 +21,7 @@ import { type Moved, openIntent, openTransaction, unfinalFill } from './orders.t
 import { NOT_SCHEDULED } from './slots.ts'
 import type { DaemonState, OpenIntent } from './state.ts'
 import { openSwap } from './swaps.ts'
+import { unfinalTransaction } from './transactions.ts'
 import { bookOf, heldBy } from './venues.ts'
 
 /** When a record was made, and what was true before it. */
@@ -188,6 +189,12 @@ const TELLINGS: {
     const own = { type: 'transaction', intentId, purpose, status, hash, fee } as const
     return exchanged === undefined ? own : { ...own, exchanged }
   },
+  'transaction-reopened': ({ id }, { state }) => {
+    const { open, hash } = unfinalTransaction(state, id)
+    const { intentId, purpose } = open.record
+    return { type: 'transaction', intentId, purpose, status: 'reopened', hash }
+  },
+  'transactions-final': ({ type, blockNumber }) => ({ type, blockNumber }),
   'deposit-indexed': ({ type, id }, { state }) => ({
     type,
     amount: minedDeposit(state, id).amount,

@@ -57,6 +57,7 @@ const TITLES: { readonly [Type in Fact['type']]: (fact: FactOf<Type>) => string 
   'intent-closed': ({ outcome }) => `order closed: ${outcome}`,
   transaction: ({ purpose, status, fee }) =>
     `own transaction (${purpose}) ${status}${fee === undefined ? '' : `, it cost ${etherWords(fee)}`}`,
+  'transactions-final': ({ blockNumber }) => `own transactions final by block ${blockNumber}`,
   'deposit-indexed': ({ amount }) => `deposit of ${etherWords(amount)} seen by the service`,
 }
 

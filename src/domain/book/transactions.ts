@@ -1,11 +1,13 @@
 import { InvariantError } from '../errors.ts'
+import { gasCost } from '../gas.ts'
 import type { IntentId } from '../intent.ts'
-import type { Address } from '../units.ts'
-import { endDeposit, recordDeposit } from './deposits.ts'
+import { type Address, maxOf } from '../units.ts'
+import { endDeposit, recordDeposit, reopenDeposit } from './deposits.ts'
 import type { EventOf, TransactionRecord } from './journal.ts'
+import { DAY_MS } from './limits.ts'
 import { openTransaction } from './orders.ts'
 import { noteNonce } from './sights.ts'
-import type { DaemonState } from './state.ts'
+import type { DaemonState, UnfinalTransaction } from './state.ts'
 
 /** Transactions of our own, and the nonces that they use. */
 
@@ -27,8 +29,9 @@ export function recordTransaction(
     throw new InvariantError(`transaction ${record.id} is open with another nonce`)
   const isDeposit = record.purpose === 'deposit' && record.isCancelling !== true
   if (isDeposit) recordDeposit(state, record, atMs)
-  const { hashes = [], cancelling = [] } = known ?? {}
-  state.transactions.set(record.id, { record, hashes, cancelling })
+  const { hashes = [], cancelling = [], isReopened } = known ?? {}
+  state.transactions.set(record.id, { record, hashes, cancelling, isReopened })
+  chargeGas(state, record, { atMs, fee: undefined })
   const { id, hash } = record
   if (hash !== undefined) signTransaction(state, { id, hash })
 }
@@ -37,13 +40,14 @@ export function signTransaction(
   state: DaemonState,
   { id, hash }: Pick<EventOf<'transaction-signed'>, 'id' | 'hash'>,
 ): void {
-  const { record, hashes, cancelling = [] } = openTransaction(state, id)
+  const open = openTransaction(state, id)
+  const { record, hashes, cancelling = [] } = open
   // What is signed after a restart is what was signed before.
   if (hashes.includes(hash)) return
   noteNonce(state, { chainId: record.chainId, wallet: record.from }, record.nonce)
   const isCancelling = record.isCancelling === true
   state.transactions.set(id, {
-    record,
+    ...open,
     hashes: [...hashes, hash],
     cancelling: isCancelling ? [...cancelling, hash] : cancelling,
   })
@@ -59,12 +63,17 @@ export function endTransaction(
   event: EventOf<'transaction-ended'>,
   atMs: number,
 ): void {
-  const { record, hashes } = openTransaction(state, event.id)
+  const open = openTransaction(state, event.id)
+  const { record, hashes } = open
   const { purpose, intentId } = record
-  const { status } = event
+  const { status, hash, blockNumber, blockHash, fee } = event
   if (status === 'withdrawn' && hashes.length > 0)
     throw new InvariantError(`transaction ${event.id} was signed, and may have been sent`)
   state.transactions.delete(event.id)
+  if (status === 'withdrawn') state.gasCharges.delete(nonceKey(record))
+  else chargeGas(state, record, { atMs, fee, isEnded: true })
+  if (hash !== undefined && blockNumber !== undefined && blockHash !== undefined)
+    state.unfinalTransactions.set(event.id, { open, hash, blockNumber, blockHash })
   if (status !== 'withdrawn')
     noteNonce(state, { chainId: record.chainId, wallet: record.from }, record.nonce)
   if (purpose === 'deposit') endDeposit(state, event, atMs)
@@ -73,6 +82,82 @@ export function endTransaction(
   noteMinedNonce(state, record, atMs)
   const isAwaited = intentId !== undefined && mayBeAsked(state, intentId, event.id)
   if (purpose !== 'approve' && isAwaited) state.endedTransactions.set(event.id, status)
+}
+
+/**
+ * A reorganisation took a mined transaction away: it is open again, and whoever goes on with it waits once more. Throws
+ * InvariantError for one that is not mined, or is final.
+ */
+export function reopenTransaction(
+  state: DaemonState,
+  { id }: EventOf<'transaction-reopened'>,
+  atMs: number,
+): void {
+  const { open } = unfinalTransaction(state, id)
+  if (state.transactions.has(id)) throw new InvariantError(`transaction ${id} is open already`)
+  state.unfinalTransactions.delete(id)
+  state.endedTransactions.delete(id)
+  state.transactions.set(id, { ...open, isReopened: true })
+  chargeGas(state, open.record, { atMs, fee: undefined })
+  if (open.record.purpose === 'deposit') reopenDeposit(state, id)
+}
+
+/** No reorganisation takes them away any more. */
+export function finishTransactions(
+  state: DaemonState,
+  { ids }: EventOf<'transactions-final'>,
+): void {
+  for (const id of ids) unfinalTransaction(state, id)
+  for (const id of ids) state.unfinalTransactions.delete(id)
+}
+
+export function unfinalTransaction(state: DaemonState, id: string): UnfinalTransaction {
+  const unfinal = state.unfinalTransactions.get(id)
+  if (unfinal === undefined) throw new InvariantError(`transaction ${id} is not mined, or is final`)
+  return unfinal
+}
+
+/**
+ * Counts a transaction's gas against the day: at most what any version of it may cost as long as it is open, and where nobody
+ * says what it cost in the end (rule T7).
+ */
+function chargeGas(
+  { gasCharges }: DaemonState,
+  record: TransactionRecord,
+  seen: { readonly atMs: number; readonly fee: bigint | undefined; readonly isEnded?: boolean },
+): void {
+  const { atMs, fee, isEnded = false } = seen
+  const key = nonceKey(record)
+  const most = maxOf(gasCharges.get(key)?.wei ?? 0n, gasCost(record))
+  gasCharges.delete(key)
+  const { chainId } = record
+  gasCharges.set(key, { chainId, atMs, wei: fee ?? most, isOpen: !isEnded })
+  for (const [old, charge] of gasCharges) {
+    if (atMs - charge.atMs < DAY_MS) return
+    if (!charge.isOpen) gasCharges.delete(old)
+  }
+}
+
+/**
+ * Wei that count against a chain's day of gas: what is open in full, and what a clock that was set back has put into the future.
+ * `beside`: what else than the nonce of this account.
+ */
+export function gasInDay(
+  { gasCharges }: DaemonState,
+  query: {
+    readonly chainId: number
+    readonly nowMs: number
+    readonly beside?: Account & { readonly nonce: number }
+  },
+): bigint {
+  const { chainId, nowMs, beside } = query
+  const except = beside === undefined ? undefined : nonceKey(beside)
+  let sum = 0n
+  for (const [key, charge] of gasCharges) {
+    const counts = charge.isOpen || nowMs - charge.atMs < DAY_MS
+    if (counts && charge.chainId === chainId && key !== except) sum += charge.wei
+  }
+  return sum
 }
 
 /** What became of a transaction is nobody's any more once its intent is closed, but of a call that may be open again. */
@@ -120,6 +205,10 @@ export function nextNonceAtLeast(state: DaemonState, account: Account, nowMs: nu
     accountKey(record) === accountKey(account) ? record.nonce + 1 : [],
   )
   return Math.max(isRecent ? mined.nonce + 1 : 0, ...open)
+}
+
+function nonceKey(of: Account & { readonly nonce: number }): string {
+  return `${accountKey(of)}:${of.nonce}`
 }
 
 function accountKey({ chainId, from }: Account): string {

@@ -68,10 +68,12 @@ export type UnprovenEntry = {
 /** One line of the account's books: what moved, or was taken for moving it. */
 export type Entry = Trade | CallEntry | GasEntry | UnprovenEntry
 
-/** What a fact does to the books: an entry, an order whose entry a reorganisation took back, or nothing. */
+/** What a fact does to the books: an entry, one that a reorganisation took back, or nothing. */
 export type Posting =
   | { readonly tag: 'entry'; readonly entry: Entry }
   | { readonly tag: 'undone'; readonly intentId: IntentId }
+  /** Of a transaction of our own. */
+  | { readonly tag: 'unmined'; readonly txHash: Hex }
   | undefined
 
 /** Reads a fact as a posting. */
@@ -93,7 +95,8 @@ export function postingOf(fact: Fact, atMs: number): Posting {
     case 'fill-reopened':
       return { tag: 'undone', intentId: fact.intentId }
     case 'transaction': {
-      const { fee, intentId, purpose, hash: txHash, exchanged } = fact
+      const { fee, intentId, purpose, hash: txHash, exchanged, status } = fact
+      if (status === 'reopened' && txHash !== undefined) return { tag: 'unmined', txHash }
       if (fee === undefined && exchanged === undefined) return undefined
       const strategy = intentId?.split(':')[0]
       const paid = { type: 'gas', atMs, intentId, strategy, purpose, fee, txHash } as const
@@ -147,8 +150,8 @@ export class Ledger {
   post(fact: Fact, atMs: number): void {
     const posting = postingOf(fact, atMs)
     if (posting === undefined) return
-    if (posting.tag === 'undone') {
-      this.#takeBack(posting.intentId)
+    if (posting.tag !== 'entry') {
+      this.#undo(posting)
       return
     }
     const { entry: posted } = posting
@@ -164,6 +167,19 @@ export class Ledger {
     const entries = this.#entries.filter((each) => each !== undefined)
     const told = new Set(entries.flatMap(chargedIn))
     return entries.filter((each) => each.type !== 'gas' || !told.has(each.txHash))
+  }
+
+  #undo(posting: Exclude<Posting, { tag: 'entry' } | undefined>): void {
+    if (posting.tag === 'undone') this.#takeBack(posting.intentId)
+    else this.#takeGasBack(posting.txHash)
+  }
+
+  /** Seldom, and of one of the last: a place for each would be kept for nothing. */
+  #takeGasBack(txHash: Hex): void {
+    const place = this.#entries.findLastIndex(
+      (each) => each?.type === 'gas' && each.txHash === txHash,
+    )
+    if (place >= 0) this.#entries[place] = undefined
   }
 
   #takeBack(intentId: IntentId): void {

@@ -28,7 +28,7 @@ export class RunningPositions {
     }
     const posting = postingOf(fact, atMs)
     if (posting?.tag === 'undone') return this.#takeBack(posting.intentId)
-    if (posting?.entry.type !== 'trade') return false
+    if (posting?.tag !== 'entry' || posting.entry.type !== 'trade') return false
     const isFinal =
       fact.type === 'paper-filled' || (fact.type === 'filled' && fact.isFinal === true)
     this.#pending.push({ trade: posting.entry, isFinal })

@@ -1,11 +1,10 @@
-import { depositedInDay } from '../../domain/book/deposits.ts'
-import type { TransactionRecord } from '../../domain/book/journal.ts'
 import { limitHit, limitText } from '../../domain/book/limits.ts'
 import type { OpenCall, OpenIntent, OpenSwap } from '../../domain/book/state.ts'
 import { liveNonces } from '../../domain/book/swaps.ts'
+import { gasInDay } from '../../domain/book/transactions.ts'
 import { bookOf } from '../../domain/book/venues.ts'
 import type { CallRecord } from '../../domain/call.ts'
-import type { Deed } from '../../domain/deed.ts'
+import { type GasLimits, type GasOffer, gasRefusal, unfitGas } from '../../domain/gas.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
 import type { Permit, PermitRecord } from '../../domain/permit.ts'
@@ -14,7 +13,6 @@ import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../../d
 import { assetsOf, makesCalls, type Strategy } from '../../domain/strategy.ts'
 import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
 import type { Clock, DelegationDraft, Guard, Journal, Key, Modules } from '../../ports.ts'
-import { deedOf } from './deeds.ts'
 import { NO_DELEGATE, nameOfDelegate } from './delegation.ts'
 import { CHANGED_TERMS, isByTerms } from './terms.ts'
 
@@ -29,6 +27,8 @@ export type Files = {
   readonly account: AccountLimits
   readonly strategies: ReadonlyMap<string, Strategy>
   readonly versionOf: Modules['versionOf']
+  /** What gas may cost, by chain id. */
+  readonly gas: ReadonlyMap<number, GasLimits>
   readonly aggregator:
     | { readonly settings: AggregatorSettings; readonly chainId: number }
     | undefined
@@ -56,7 +56,7 @@ export function check(condition: boolean, reason: BarReason, detail: string): as
 }
 
 /** What halts everything, in the journal or outside of it. */
-function checkHalt({ journal, guard }: SignerParts): void {
+export function checkHalt({ journal, guard }: SignerParts): void {
   const detail = journal.state.halted?.detail ?? guard.barred()
   check(detail === undefined, 'halted', detail ?? '')
 }
@@ -127,25 +127,6 @@ export function recordedCall(
   return { open, call }
 }
 
-/** A transaction of our own that is on record, and whether no version of it is signed yet. */
-export type RecordedDeed = {
-  readonly record: TransactionRecord
-  readonly deed: Deed
-  readonly isFirst: boolean
-}
-
-export function recordedDeed(parts: SignerParts, id: string): RecordedDeed {
-  const { state } = parts.journal
-  const { record, hashes } = state.transactions.get(id) ?? {}
-  const isOnDisk = record !== undefined && parts.journal.isOnDisk(id)
-  check(isOnDisk, 'not-on-record', `no transaction ${id} is on record and on disk`)
-  const open = record.intentId === undefined ? undefined : state.intents.get(record.intentId)
-  const deed = deedOf(record, open?.venue === 'aggregated' ? open.call : undefined)
-  check(deed !== undefined, 'not-on-record', `transaction ${id} is no ${record.purpose}`)
-  check(record.from === parts.key.address, 'owner-mismatch', `it is from ${record.from}`)
-  return { record, deed, isFirst: hashes?.length === 0 }
-}
-
 export function checkPermit(
   { key, files, journal, clock }: SignerParts,
   open: OpenSwap,
@@ -181,7 +162,7 @@ export function checkPermit(
   check(!isTaken, 'nonce-live', 'another live permit of this wallet carries the same nonce')
 }
 
-function assetsOfIntent({ strategies }: Files, name: string): ReadonlySet<Address> {
+export function assetsOfIntent({ strategies }: Files, name: string): ReadonlySet<Address> {
   const strategy = strategies.get(name)
   const assets = strategy === undefined ? [] : assetsOf(strategy)
   return new Set(assets.map(({ token }) => token.address))
@@ -207,7 +188,7 @@ export function checkCaps(
   if (hit !== undefined) throw new Barred(hit.reason, limitText(hit, nowMs))
 }
 
-function aggregatorOf({ files }: SignerParts): NonNullable<Files['aggregator']> {
+export function aggregatorOf({ files }: SignerParts): NonNullable<Files['aggregator']> {
   check(
     files.aggregator !== undefined,
     'aggregator-missing',
@@ -254,85 +235,23 @@ export function checkFallback(parts: SignerParts): void {
 }
 
 /**
- * The same of a transaction that an order wants, before any version of it is signed. An unwrapping only finishes an order, and
- * a call that is out already goes by either route.
+ * What a transaction offers for gas, held to the operator's limits (rule T12): no node sets it alone. `beside`: the nonce of what
+ * the books of the day have already.
  */
-export function checkDeedTerms(parts: SignerParts, { record, deed, isFirst }: RecordedDeed): void {
-  const { intents } = parts.journal.state
-  const open = record.intentId === undefined ? undefined : intents.get(record.intentId)
-  if (open === undefined || !isFirst || deed.type === 'unwrap') return
-  const isSent =
-    open.venue === 'aggregated' && deed.type === 'call' && isOut(parts, open, deed.call)
-  if (!isSent) checkTerms(parts, open)
-}
-
-/** A transaction of our own: that it does what its order, or the config, lets it do. */
-export function checkDeed(parts: SignerParts, { record, deed }: RecordedDeed): void {
-  const { files, journal, key } = parts
-  const open =
-    record.intentId === undefined ? undefined : journal.state.intents.get(record.intentId)
-  const chain = record.chainId
-  switch (deed.type) {
-    case 'approve': {
-      check(chain === files.chainId, 'owner-mismatch', `it is on chain ${chain}`)
-      const { permit2, approval } = files.gasless
-      check(deed.spender === permit2, 'permit2-mismatch', `it lets ${deed.spender} spend`)
-      // A right is taken away whatever the files trade, and under a halt as well.
-      if (deed.amount === 0n) return
-      checkHalt(parts)
-      const isTraded = [...files.strategies.keys()].some((name) =>
-        assetsOfIntent(files, name).has(deed.token),
-      )
-      check(isTraded, 'sell-token-mismatch', `no strategy trades ${deed.token}`)
-      const isBounded = deed.amount < 2n ** 255n || approval === 'unlimited'
-      check(isBounded, 'amount-above-limit', 'gasless.approval is not unlimited')
-      return
-    }
-    case 'wrap':
-    case 'unwrap': {
-      check(chain === files.chainId, 'owner-mismatch', `it is on chain ${chain}`)
-      check(open?.venue === 'gasless', 'not-on-record', 'its order is not open')
-      const { sell, buy, maxSell } = open.intent
-      const asset = [sell, buy].find(({ native }) => native)
-      check(asset?.token.address === deed.token, 'sell-token-mismatch', `of ${deed.token}`)
-      // It only finishes an order, and moves what the wallet holds into another form of the same.
-      if (deed.type === 'unwrap') return
-      checkMoment(parts, open)
-      check(sell.native && deed.amount <= maxSell, 'amount-above-limit', `it wraps ${deed.amount}`)
-      return
-    }
-    case 'cancel': {
-      checkHalt(parts)
-      return
-    }
-    case 'deposit': {
-      checkHalt(parts)
-      const { settings, chainId } = aggregatorOf(parts)
-      const { gasTank } = settings.contracts
-      const isTank = deed.gasTank === gasTank && chain === chainId
-      check(isTank, 'target-not-allowed', `${deed.gasTank} is not the GasTank`)
-      check(deed.account === key.address, 'owner-mismatch', `it is for ${deed.account}`)
-      if (record.isAsked !== false) return
-      const { topUp } = settings.gasTank
-      const isAllowed =
-        topUp !== undefined &&
-        deed.amount <= topUp.amountWei &&
-        depositedInDay(journal.state, parts.clock.now()) <= topUp.maxPerDayWei
-      check(
-        isAllowed,
-        'amount-above-limit',
-        `aggregator.gasTank.topUp does not allow ${deed.amount}`,
-      )
-      return
-    }
-    case 'call': {
-      checkFallback(parts)
-      check(open?.venue === 'aggregated', 'not-on-record', 'its order is not open')
-      const { call } = recordedCall(parts, open.intent.id)
-      checkCall(parts, open, call)
-      check(chain === call.chainId, 'owner-mismatch', `it is on chain ${chain}`)
-    }
-  }
+export function checkGas(
+  { files, journal, clock }: SignerParts,
+  offer: GasOffer & { readonly chainId: number; readonly data: Hex },
+  beside?: { readonly from: Address; readonly nonce: number },
+): void {
+  const { chainId, gas, data } = offer
+  const limits = files.gas.get(chainId)
+  check(limits !== undefined, 'owner-mismatch', `it is on chain ${chainId}`)
+  const unfit = unfitGas(data, gas)
+  check(unfit === undefined, 'gas-limit-too-low', unfit ?? '')
+  const nowMs = clock.now()
+  const query = { chainId, nowMs, ...(beside && { beside: { chainId, ...beside } }) }
+  const refusal = gasRefusal(limits, offer, gasInDay(journal.state, query))
+  check(refusal === undefined, 'gas-too-dear', refusal ?? '')
 }
 
 /** Only code that the operator's config names, or none (rule A4). A halt lets code be taken away. */
@@ -340,6 +259,7 @@ export function checkDelegation(parts: SignerParts, draft: DelegationDraft): voi
   const { settings, chainId } = aggregatorOf(parts)
   const { delegate } = draft
   check(draft.chainId === chainId, 'owner-mismatch', `it is on chain ${draft.chainId}`)
+  checkGas(parts, { ...draft, data: '0x' })
   if (delegate === NO_DELEGATE) return
   checkHalt(parts)
   const isNamed = nameOfDelegate(delegate, settings) !== undefined

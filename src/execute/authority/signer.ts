@@ -10,19 +10,18 @@ import {
   check,
   checkCall,
   checkCaps,
-  checkDeed,
-  checkDeedTerms,
   checkDelegation,
   checkFallback,
+  checkGas,
   checkMoment,
   checkPermit,
   checkTerms,
   isOut,
   recordedCall,
-  recordedDeed,
   recordedPermit,
   type SignerParts,
 } from './judge.ts'
+import { checkDeed, checkDeedTerms, recordedDeed } from './judge-deed.ts'
 
 /** See `Signer` of `ports.ts`. The first signature, a replay, a replacement and one after a crash are judged alike. */
 export function createSigner(parts: SignerParts): Signer {
@@ -82,6 +81,8 @@ export function createSigner(parts: SignerParts): Signer {
         check(carriers.includes(envelope.to), 'proposer-mismatch', `it goes to ${envelope.to}`)
         check(envelope.value === (isTrusted ? call.value : 0n), 'amount-mismatch', 'of its ether')
         const data = isTrusted ? call.calldata : onCallData(call, callSignature(call))
+        // The service pays, but its bytes are good for the chain itself, at the wallet's expense.
+        checkGas(parts, { ...envelope, chainId, data })
         return key.signTransaction({ ...envelope, chainId, from: address, data })
       }),
     transaction: (id) =>

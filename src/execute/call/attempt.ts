@@ -2,6 +2,7 @@ import { firstFreeNonce, openCalls } from '../../domain/book/calls.ts'
 import { etherWords } from '../../domain/book/costs.ts'
 import type { DaemonState, OpenCall } from '../../domain/book/state.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
+import { gasRefusal } from '../../domain/gas.ts'
 import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
@@ -13,7 +14,7 @@ import { delegationRefusal } from '../authority/delegation.ts'
 import { bookOnPaper, capHit } from '../authorization.ts'
 import { type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import { haltOnStrangeNonces } from '../evidence.ts'
+import { doubtfulNonces } from '../evidence.ts'
 import { type Step, trouble, tryPatiently } from '../patience.ts'
 import { hashCall } from './data.ts'
 import { envelopeFees } from './envelope.ts'
@@ -122,7 +123,11 @@ async function recordInTurn(
   if (!read.ok) return unread('account', read.fault)
   const view = read.value
   const place = { chainId: aggregator.wallet.chainId, wallet: intent.owner }
-  if (context.mode !== 'dry-run') await haltOnStrangeNonces(context, place, view)
+  if (context.mode !== 'dry-run') {
+    const doubt = await doubtfulNonces(context, chain, place, view)
+    if (doubt !== undefined)
+      return mayNotStart(context, open) ?? trouble('chain-unavailable', doubt)
+  }
   const unfit = unfitNow(aggregator, intent, view)
   if (unfit !== undefined) return unfit
   if (!simulated.ok) return simulationFailure(simulated.fault)
@@ -207,7 +212,8 @@ async function record(
 ): Promise<Step | Recorded> {
   const time = trustedNow(context, sight.view)
   if (!time.ok) return trouble(time.reason, time.detail)
-  const built = buildRecord(aggregator, open, sight, time.nowMs)
+  const fromBlock = context.comparedTo('aggregated') ?? sight.view.blockNumber
+  const built = buildRecord(aggregator, open, { ...sight, fromBlock }, time.nowMs)
   if (built.tag !== 'recorded') return built
   const { call } = built
   const { journal } = context.ports
@@ -238,12 +244,18 @@ function carrierOf({ wire, contracts }: AggregatorSettings, account: Address): A
 function buildRecord(
   { settings, wallet }: AggregatorContext,
   open: OpenCall,
-  { view, directGas, availableWei }: Sight,
+  { view, directGas, availableWei, fromBlock }: Sight & { readonly fromBlock: bigint },
   nowMs: number,
-): Recorded | Closing {
+): Recorded | Step {
   const { intent, attempt } = open
   const trustless = settings.proposer === 'trustless'
   const orderId = clientOrderId(intent.id, attempt)
+  const offer = {
+    gas: intent.gasLimit + ENVELOPE_GAS,
+    ...envelopeFees(orderId, view.baseFeePerGas),
+  }
+  const dear = gasRefusal(wallet.gas, offer, 0n)
+  if (dear !== undefined) return trouble('gas-too-dear', dear)
   const base = {
     attempt,
     clientOrderId: orderId,
@@ -253,15 +265,14 @@ function buildRecord(
     value: intent.value,
     calldata: intent.calldata,
     gasLimit: intent.gasLimit,
-    fromBlock: view.blockNumber,
+    fromBlock,
     directGas,
     availableWei,
     envelope: {
       to: trustless ? carrierOf(settings, intent.owner) : intent.target,
       nonce: view.transactionCount,
-      gas: intent.gasLimit + ENVELOPE_GAS,
       value: trustless ? 0n : intent.value,
-      ...envelopeFees(orderId, view.baseFeePerGas),
+      ...offer,
     },
   } as const
   if (!trustless) return { tag: 'recorded', call: { ...base, trust: 'trusted' } }

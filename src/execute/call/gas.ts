@@ -1,3 +1,4 @@
+import { calldataTokens, FLOOR_GAS_PER_TOKEN, TRANSACTION_GAS } from '../../domain/gas.ts'
 import type { Hex } from '../../domain/units.ts'
 
 /**
@@ -7,10 +8,8 @@ import type { Hex } from '../../domain/units.ts'
  * the EVM (EIP-2929, EIP-2200, EIP-7702) and what production-shaped code was measured to use.
  */
 
-const TRANSACTION = 21_000n
-/** By token of calldata, a byte being four and a zero byte one (EIP-2028, EIP-7623). */
+/** By token of calldata (EIP-2028). */
 const GAS_PER_TOKEN = 4n
-const FLOOR_GAS_PER_TOKEN = 10n
 /** A node's estimate may lie this much above what was used: a fiftieth. */
 const ESTIMATE_ROOM = 50n
 
@@ -20,11 +19,10 @@ const ESTIMATE_ROOM = 50n
  */
 export function targetGas(call: { readonly calldata: Hex; readonly directGas: bigint }): bigint {
   const { calldata, directGas } = call
-  let tokens = 0n
-  for (let at = 2; at < calldata.length; at += 2) tokens += calldata.startsWith('00', at) ? 1n : 4n
-  const floor = TRANSACTION + tokens * FLOOR_GAS_PER_TOKEN
+  const tokens = calldataTokens(calldata)
+  const floor = TRANSACTION_GAS + tokens * FLOOR_GAS_PER_TOKEN
   if (tokens > 0n && directGas <= floor + floor / ESTIMATE_ROOM) return 0n
-  const own = directGas - TRANSACTION - tokens * GAS_PER_TOKEN
+  const own = directGas - TRANSACTION_GAS - tokens * GAS_PER_TOKEN
   return own > 0n ? own : 0n
 }
 

@@ -179,7 +179,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
     clientOrderId: clientOrderId(intent.id, attempt),
     quoteId: quote.id,
     digest,
-    fromBlock: view.blockNumber,
+    fromBlock: context.comparedTo('gasless') ?? view.blockNumber,
     feed,
     fee: quote.feeAmount,
   }

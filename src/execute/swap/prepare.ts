@@ -1,10 +1,8 @@
-import { dayBudget, livePermits } from '../../domain/book/limits.ts'
-import type { DaemonState, OpenSwap } from '../../domain/book/state.ts'
-import { openSwaps } from '../../domain/book/swaps.ts'
+import { approvalOf } from '../../domain/book/approvals.ts'
+import { livePermits } from '../../domain/book/limits.ts'
+import type { OpenSwap } from '../../domain/book/state.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import { backoffMs } from '../../domain/policy.ts'
-import type { Token } from '../../domain/token.ts'
-import { maxOf } from '../../domain/units.ts'
 import type { ChainView } from '../../ports.ts'
 import { payloadOf } from '../authority/deeds.ts'
 import { type Closing, failure } from '../close.ts'
@@ -12,8 +10,6 @@ import type { OrderContext } from '../context.ts'
 import { type Trouble, trouble } from '../patience.ts'
 import { type TransactionOutcome, transactOnce } from '../transaction.ts'
 
-/** An approval of everything, for good. */
-const UNLIMITED = 2n ** 256n - 1n
 /** Answers against an unwrapping before the intent is closed without it. */
 const UNWRAP_TRIES_MAX = 20
 
@@ -51,17 +47,21 @@ export async function ensureAllowance(
 ): Promise<Prepared> {
   if (isCovered(context, intent, view)) return { tag: 'ready' }
   const { token } = intent.sell
-  const { state } = context.ports.journal
-  const required = livePermits(state, token) + plannedSells(state, token)
-  const { permit2 } = context.gasless
-  const amount = approvalAmount(context, intent, required)
+  const { journal, clock } = context.ports
+  const { permit2, approval } = context.gasless
+  const { account } = context
+  const own = context.strategies.get(intent.strategy)?.limits
+  const query = { approval, token, nowMs: clock.now(), account, own }
+  const amount = approvalOf(journal.state, query)
   const outcome = await transactOnce(context, context.wallet, {
     id: undefined,
     purpose: 'approve',
     intentId: intent.id,
     ...payloadOf({ type: 'approve', token: token.address, spender: permit2, amount }),
   })
-  return prepared(outcome)
+  // Less is asked for by now than was recorded: another amount is.
+  const isStale = outcome.tag === 'barred' && outcome.closing.reason === 'amount-above-limit'
+  return isStale ? { tag: 'changed' } : prepared(outcome)
 }
 
 /** An allowance that was not read is none to judge by: another approval would replace it. */
@@ -80,28 +80,6 @@ export function isCovered(context: OrderContext, intent: SwapIntent, view: Chain
   const live = livePermits(context.ports.journal.state, token)
   const allowance = view.allowances.get(token.address)
   return allowance !== undefined && allowance >= live + intent.maxSell
-}
-
-function plannedSells(state: DaemonState, token: Token): bigint {
-  let sum = 0n
-  for (const { state: at, intent } of openSwaps(state))
-    if (at === 'planned' && intent.sell.token.address === token.address) sum += intent.maxSell
-  return sum
-}
-
-function approvalAmount(context: OrderContext, intent: SwapIntent, required: bigint): bigint {
-  switch (context.gasless.approval) {
-    case 'exact':
-      return required
-    case 'unlimited':
-      return UNLIMITED
-    case 'budget': {
-      const { account, ports, strategies } = context
-      const own = strategies.get(intent.strategy)?.limits
-      const query = { token: intent.sell.token, nowMs: ports.clock.now(), account, own }
-      return maxOf(required, dayBudget(ports.journal.state, query))
-    }
-  }
 }
 
 /**
@@ -184,13 +162,14 @@ function prepared(outcome: TransactionOutcome): Prepared {
     case 'barred':
       return outcome.closing
     case 'unsent':
-      return outcome.why === 'unavailable'
-        ? trouble('chain-unavailable', outcome.detail)
-        : failure(UNSENT[outcome.why], outcome.detail)
+      return UNSENT[outcome.why](outcome.detail)
   }
 }
 
+/** Fees fall again, and nodes come back: these are waited for. */
 const UNSENT = {
-  insufficientFunds: 'insufficient-gas',
-  refused: 'transaction-reverted',
-} as const
+  unavailable: (detail: string) => trouble('chain-unavailable', detail),
+  gasTooDear: (detail: string) => trouble('gas-too-dear', detail),
+  insufficientFunds: (detail: string) => failure('insufficient-gas', detail),
+  refused: (detail: string) => failure('transaction-reverted', detail),
+}

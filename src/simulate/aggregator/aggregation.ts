@@ -14,7 +14,12 @@ import type { Standing } from '../judge/standing.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { createSimulatedKey } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
-import { type CallChainFaults, createSimulatedCallChain, noCallChainFaults } from './chain.ts'
+import {
+  CALL_GAS,
+  type CallChainFaults,
+  createSimulatedCallChain,
+  noCallChainFaults,
+} from './chain.ts'
 import { CallLedger } from './ledger.ts'
 import { createSimulatedAggregator, noCallServiceFaults, SimulatedCallService } from './service.ts'
 
@@ -145,7 +150,14 @@ export class Aggregation {
       ),
       chain,
       finality: rule,
-      wallet: { chain, chainId: CALL_CHAIN_ID, signer, turn: createTurns() },
+      wallet: {
+        chain,
+        chainId: CALL_CHAIN_ID,
+        finality: rule,
+        gas: CALL_GAS,
+        signer,
+        turn: createTurns(),
+      },
       callTurn: createTurns(),
     }
   }

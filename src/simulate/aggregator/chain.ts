@@ -1,15 +1,25 @@
+import type { GasLimits } from '../../domain/gas.ts'
 import { fingerprint, type SeededRandom } from '../../domain/random.ts'
 import type { FinalityRule } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, AgreedReply, CallChain, CallTrace, ChainReply } from '../../ports.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
 import { nonceVote, simulatedNodes } from '../chain/nodes.ts'
+import { withOneLie } from '../lies.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { CallLedger } from './ledger.ts'
 
 const LATENCY_MS_MAX = 40
 const GAS_LIMIT = 100_000n
 const FEE_PER_GAS = 10n ** 9n
+
+/** Fees are dearer here, and calls longer, than where orders settle. */
+export const CALL_GAS: GasLimits = {
+  maxFeePerGas: 10n ** 11n,
+  maxPriorityFeePerGas: 10n ** 10n,
+  perTransaction: 10n ** 16n,
+  perDay: 10n ** 18n,
+}
 
 /** What is wrong with the node of the aggregation service's chain. May be changed while the world runs. */
 export type CallChainFaults = {
@@ -35,6 +45,8 @@ export type CallChainFaults = {
   behind: number
   /** The account has no ETH for gas of its own. */
   noGas: boolean
+  /** How likely one number of an answer that is not asked of several nodes is wrong. */
+  lies: number
 }
 
 export function noCallChainFaults(): CallChainFaults {
@@ -52,6 +64,7 @@ export function noCallChainFaults(): CallChainFaults {
     draftsDown: false,
     behind: 0,
     noGas: false,
+    lies: 0,
   }
 }
 
@@ -83,13 +96,18 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
       LATENCY_MS_MAX,
     )
   const value = <Value>(of: Value): ChainReply<Value> => ({ ok: true, value: of })
+  const lying = random.fork('lies')
+  /** What one node alone is believed to know of the present. */
+  const lied = <Answer>(answer: Answer): Answer =>
+    lying.chance(faults.lies) ? withOneLie(answer, lying) : answer
+  const told = <Value>(of: Value): ChainReply<Value> => value(lied(of))
   const nonceShown = (): bigint | undefined => {
     if (ledger.code === '0x') return undefined
     const isBehind = faults.nonceBehind && ledger.nestedNonce > 0n
     return isBehind ? ledger.nestedNonce - 1n : ledger.nestedNonce
   }
   const accountNow = (): ChainReply<AccountView> =>
-    value({
+    told({
       blockNumber: ledger.block,
       blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds - faults.lagSeconds,
       baseFeePerGas: FEE_PER_GAS,
@@ -127,6 +145,16 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         }),
       ),
     blocks: (query) => agreed(() => assembly.blocks(query)),
+    finalCount: ({ latestSeconds }) =>
+      agreed(() =>
+        assembly.agreed(latestSeconds, ({ head, final, node }) => {
+          const transactionCount = ledger.transactionCountAt(BigInt(final))
+          const timeOf = (block: number): number => ledger.timeOf(block) + node.aheadSeconds
+          const at = { blockNumber: BigInt(final), blockTimeSeconds: timeOf(final) }
+          const value = { ...at, transactionCount, headSeconds: timeOf(head) }
+          return { key: String(transactionCount), value }
+        }),
+      ),
     nonceFate: ({ nonce, hashes, latestSeconds }) =>
       agreed(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
@@ -156,7 +184,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         const isBehind = call.to === call.from && faults.behind > 0
         if (isBehind) faults.behind -= 1
         return !isBehind && ledger.wouldSucceed(call)
-          ? value({ gasUsed: 50_000n })
+          ? told({ gasUsed: 50_000n })
           : fault('refused', 'the call reverts: not now')
       }),
     trace: (hash) =>
@@ -181,7 +209,10 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
         if (!ledger.wouldSucceed(call)) return fault('refused', 'it would revert')
         if (faults.noGas) return fault('insufficientFunds', 'not enough ETH for gas and value')
         const fees = { maxFeePerGas: FEE_PER_GAS, maxPriorityFeePerGas: FEE_PER_GAS }
-        return value({ ...call, chainId, nonce: ledger.transactionCount, gas: GAS_LIMIT, ...fees })
+        const baseFeePerGas = FEE_PER_GAS / 2n
+        const nonce = ledger.transactionCount
+        const said = lied({ nonce, gas: GAS_LIMIT, baseFeePerGas, ...fees })
+        return value({ ...call, chainId, ...said })
       }),
     broadcast: (raw) =>
       ask(() => {
@@ -190,7 +221,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
       }),
     transaction: ({ hashes }) =>
       ask(() =>
-        value({
+        told({
           receipt: hashes.map(known).find((mined) => mined !== undefined),
           latestNonce: ledger.transactionCount,
         }),

@@ -71,7 +71,11 @@ export class CallLedger {
   readonly #options: CallLedgerOptions
   readonly #waiting = new Set<Hex>()
   /** How everything stood before each change, oldest first. */
-  readonly #before: (Standing & { readonly block: bigint; readonly again: () => void })[] = []
+  readonly #before: (Standing & {
+    readonly block: bigint
+    readonly isOwn: boolean
+    readonly again: () => void
+  })[] = []
   readonly #forks: bigint[] = []
 
   constructor(options: CallLedgerOptions) {
@@ -112,8 +116,13 @@ export class CallLedger {
     )
   }
 
-  /** Takes back the last blocks. What was in them is mined again after `againAfterMs`, where it still may be; or never. */
-  reorg(change: { readonly blocks: number; readonly againAfterMs: number | undefined }): void {
+  /** Takes back the last blocks. What was in them is mined again after `againAfterMs`, where it still may be; or never.
+   * `losesOwn`: transactions of the account itself are not. */
+  reorg(change: {
+    readonly blocks: number
+    readonly againAfterMs: number | undefined
+    readonly losesOwn?: boolean
+  }): void {
     const fork = this.block - BigInt(change.blocks)
     const at = this.#before.findIndex(({ block }) => block > fork)
     const gone = at < 0 ? [] : this.#before.splice(at)
@@ -127,18 +136,18 @@ export class CallLedger {
     const kept = this.mined.filter(({ blockNumber }) => blockNumber <= fork)
     this.mined.splice(0, this.mined.length, ...kept)
     this.#forks.push(fork)
-    const { againAfterMs } = change
+    const { againAfterMs, losesOwn = false } = change
     if (againAfterMs === undefined) return
     const { schedule, blocks } = this.#options
     schedule(blocks.timeSeconds(blocks.block) * 1000 + againAfterMs, () => {
-      for (const { again } of gone) again()
+      for (const { again, isOwn } of gone) if (!isOwn || !losesOwn) again()
     })
   }
 
-  #remember(again: () => void): void {
+  #remember(again: () => void, { isOwn = false } = {}): void {
     const { nestedNonce, transactionCount, balance, block } = this
     const executed = this.executions.length
-    this.#before.push({ nestedNonce, transactionCount, balance, executed, block, again })
+    this.#before.push({ nestedNonce, transactionCount, balance, executed, block, isOwn, again })
   }
 
   /** Mines a batch with one call of the account. False, and nothing mined, when it would revert. */
@@ -191,7 +200,7 @@ export class CallLedger {
   #mineDirect(hash: Hex, draft: TransactionDraft): void {
     this.#waiting.delete(hash)
     if (draft.nonce !== this.transactionCount) return
-    this.#remember(() => this.#mineDirect(hash, draft))
+    this.#remember(() => this.#mineDirect(hash, draft), { isOwn: true })
     this.transactionCount += 1
     const { to, data, value, from } = draft
     const success =

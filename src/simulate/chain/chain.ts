@@ -10,9 +10,11 @@ import type {
   ChainReply,
   ChainView,
   Payment,
+  Receipt,
   TransactionTrace,
   ViewQuery,
 } from '../../ports.ts'
+import { withOneLie } from '../lies.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { BLOCK_SECONDS, type Ledger, type MinedTransaction } from './ledger.ts'
 import type { Mempool } from './mempool.ts'
@@ -48,6 +50,8 @@ export type ChainFaults = {
     allowances: readonly Address[]
     feeds: readonly Address[]
   }
+  /** How likely one number of an answer that is not asked of several nodes is wrong. */
+  lies: number
   /** Feeds that use up the gas of any batched read that asks for one of them: nothing of it is answered. */
   breaking: readonly Address[]
 }
@@ -65,6 +69,7 @@ export function noChainFaults(): ChainFaults {
     minesAfterBlocksMax: 1,
     feeTimes: 1n,
     subReadFails: 0,
+    lies: 0,
     unreadable: { balances: [], allowances: [], feeds: [] },
     breaking: [],
   }
@@ -86,6 +91,7 @@ export type NodeOptions = {
 /** The chain as one process sees it through its nodes. */
 export function createSimulatedChain(options: NodeOptions): Chain {
   const { ledger, mempool, faults, random, process, chainId } = options
+  const lying = random.fork('lies')
 
   const visible = (node = faults): number =>
     ledger.block - Math.ceil(node.lagSeconds / BLOCK_SECONDS)
@@ -103,6 +109,9 @@ export function createSimulatedChain(options: NodeOptions): Chain {
       return answer()
     }, LATENCY_MS_MAX + faults.slowMs)
   const ask = <Value>(answer: () => ChainReply<Value>): Promise<ChainReply<Value>> => reach(answer)
+  /** What one node alone is asked of the present. */
+  const lied = <Answer>(answer: Answer): Answer =>
+    lying.chance(faults.lies) ? withOneLie(answer, lying) : answer
   const askAll = <Value>(answer: () => AgreedReply<Value>): Promise<AgreedReply<Value>> =>
     reach(answer)
   const assembly = simulatedNodes({ ...options, visible, timeOf })
@@ -122,7 +131,7 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         if (query.feeds.some(({ feed }) => faults.breaking.includes(feed)))
           return fault('unavailable', 'out of gas')
         const view = partOf(viewAt(ledger, query, visible()), query, options)
-        return { ok: true, value: { ...view, blockTimeSeconds: timeOf(visible()) } }
+        return { ok: true, value: lied({ ...view, blockTimeSeconds: timeOf(visible()) }) }
       }),
     permit: ({ owner, nonce, txHash }) =>
       ask(() => {
@@ -131,15 +140,26 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         return {
           ok: true,
           value: {
-            blockNumber: BigInt(block),
-            blockTimeSeconds: timeOf(block),
-            nonceUsed: ledger.nonceUsed(owner, nonce, block),
-            ownerHasCode: ledger.hasCode(owner, block),
+            ...lied({
+              blockNumber: BigInt(block),
+              blockTimeSeconds: timeOf(block),
+              nonceUsed: ledger.nonceUsed(owner, nonce, block),
+              ownerHasCode: ledger.hasCode(owner, block),
+            }),
             transaction: mined === undefined ? undefined : traceOf(mined),
           },
         }
       }),
     blocks: (query) => askAll(() => assembly.blocks(query)),
+    finalCount: ({ account, latestSeconds }) =>
+      askAll(() =>
+        assembly.agreed(latestSeconds, ({ head, final, node }) => {
+          const transactionCount = mempool.nonceOf(account, final)
+          const at = { blockNumber: BigInt(final), blockTimeSeconds: timeOf(final, node) }
+          const value = { ...at, transactionCount, headSeconds: timeOf(head, node) }
+          return { key: String(transactionCount), value }
+        }),
+      ),
     nonceFate: ({ from, nonce, hashes, latestSeconds }) =>
       askAll(() =>
         assembly.agreed(latestSeconds, ({ final }) => {
@@ -202,12 +222,16 @@ export function createSimulatedChain(options: NodeOptions): Chain {
       ask(() => {
         const reverts = mempool.revertReason(call)
         if (reverts !== undefined) return fault('refused', reverts)
+        const baseFeePerGas = (FEE_PER_GAS * faults.feeTimes) / 2n
         const maxFeePerGas = FEE_PER_GAS * faults.feeTimes
         if (ledger.balance('native', call.from) < call.value + GAS_LIMIT * maxFeePerGas)
           return fault('insufficientFunds', 'not enough ETH for gas and value')
-        const fees = { maxFeePerGas, maxPriorityFeePerGas: FEE_PER_GAS }
+        const fees = { baseFeePerGas, maxFeePerGas, maxPriorityFeePerGas: FEE_PER_GAS }
         const nonce = mempool.nonceOf(call.from, visible())
-        return { ok: true, value: { ...call, chainId, nonce, gas: GAS_LIMIT, ...fees } }
+        return {
+          ok: true,
+          value: { ...call, chainId, ...lied({ nonce, gas: GAS_LIMIT, ...fees }) },
+        }
       }),
     broadcast: (raw) =>
       ask(() => {
@@ -219,10 +243,10 @@ export function createSimulatedChain(options: NodeOptions): Chain {
         const receipt = hashes.map(known).find((mined) => mined !== undefined)
         return {
           ok: true,
-          value: {
+          value: lied({
             receipt: receipt === undefined ? undefined : receiptOf(receipt),
             latestNonce: mempool.nonceOf(from, visible()),
-          },
+          }),
         }
       }),
   }
@@ -330,10 +354,6 @@ function traceOf({
   return { hash, success, blockNumber, blockHash, transfers, input }
 }
 
-function receiptOf({ hash, success, blockNumber }: MinedTransaction): {
-  hash: Hex
-  success: boolean
-  blockNumber: bigint
-} {
-  return { hash, success, blockNumber }
+function receiptOf({ hash, success, blockNumber, blockHash }: MinedTransaction): Receipt {
+  return { hash, success, blockNumber, blockHash }
 }

@@ -32,6 +32,8 @@ export class Timeline<Value> {
 export type MinedTransaction = TransactionTrace & {
   readonly timeSeconds: number
   readonly settled: readonly SettlementItem[]
+  /** Wei that its sender paid for gas; 0 for what the wallet did not send. */
+  readonly fee: bigint
 }
 
 /** Makes a transaction again that a reorganisation took out of its block. */
@@ -106,9 +108,13 @@ export class Ledger {
 
   /**
    * Takes back the last blocks and all that happened in them. Settlements are mined again after `againAfterMs`, where they
-   * still may be, or never; a wallet's own transactions always are, for every node has them.
+   * still may be, or never; a wallet's own transactions are too, unless the nodes have lost them.
    */
-  reorg(change: { readonly blocks: number; readonly againAfterMs: number | undefined }): void {
+  reorg(change: {
+    readonly blocks: number
+    readonly againAfterMs: number | undefined
+    readonly losesOwn?: boolean
+  }): void {
     // What the world began with stays.
     const fork = Math.max(this.block - change.blocks, this.#firstBlock)
     const gone = this.transactions.filter(({ blockNumber }) => blockNumber > BigInt(fork))
@@ -121,7 +127,9 @@ export class Ledger {
     this.#branches.push({ fork })
     for (const tell of this.onReorg) tell(fork)
     const { againAfterMs } = change
-    const kept = gone.filter(({ settled }) => settled.length === 0 || againAfterMs !== undefined)
+    const kept = gone.filter(({ settled, fee }) =>
+      fee > 0n ? change.losesOwn !== true : settled.length === 0 || againAfterMs !== undefined,
+    )
     const again = kept.flatMap(({ hash }) => this.#again.get(hash) ?? [])
     this.#clock.schedule(this.#clock.trueMs + (againAfterMs ?? 0), () => {
       for (const make of again) make()
@@ -201,9 +209,10 @@ export class Ledger {
     call: Call
     settled?: readonly SettlementItem[]
     again?: Again
+    fee?: bigint
   }): MinedTransaction {
     const { block } = this
-    const { again } = transaction
+    const { again, fee = 0n } = transaction
     if (again !== undefined) this.#again.set(transaction.hash, again)
     const moved = transaction.call(block)
     const transfers = (moved ?? []).map((transfer, logIndex) => ({ ...transfer, logIndex }))
@@ -216,6 +225,7 @@ export class Ledger {
       input: transaction.input,
       timeSeconds: this.timeSeconds(block),
       settled: moved === undefined ? [] : (transaction.settled ?? []),
+      fee,
     }
     this.transactions.push(mined)
     this.#byHash.set(mined.hash, mined)

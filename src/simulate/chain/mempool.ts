@@ -1,3 +1,4 @@
+import { intrinsicGas } from '../../domain/gas.ts'
 import { fingerprint, type SeededRandom } from '../../domain/random.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { TransactionDraft, Transfer } from '../../ports.ts'
@@ -38,15 +39,13 @@ export class Mempool {
   }
 
   /** Takes raw bytes that offer enough for gas; gives their hash, or why a node would not take them. */
-  accept(
-    raw: Hex,
-    leastFeePerGas: bigint,
-  ): { ok: true; hash: Hex } | { ok: false; why: 'malformed' | 'nonce too low' | 'underpriced' } {
+  accept(raw: Hex, leastFeePerGas: bigint): { ok: true; hash: Hex } | { ok: false; why: string } {
     const { ledger, clock, random, loses, delayBlocksMax } = this.#options
     const draft = decodeTransaction(raw)
     if (draft === undefined) return { ok: false, why: 'malformed' }
     const hash = fingerprint(raw)
     if (draft.nonce < this.nonceOf(draft.from)) return { ok: false, why: 'nonce too low' }
+    if (draft.gas < intrinsicGas(draft.data)) return { ok: false, why: 'intrinsic gas too low' }
     if (draft.maxFeePerGas < leastFeePerGas) return { ok: false, why: 'underpriced' }
     if (this.#waiting.has(hash) || random.chance(loses())) return { ok: true, hash }
     this.#waiting.set(hash, draft)
@@ -79,7 +78,9 @@ export class Mempool {
     this.useNonce(from)
     ledger.move({ asset: 'native', from, to: POOL, amount: fee })
     const again = (): void => this.#mine(hash, draft)
-    ledger.mine({ hash, input: data, call: () => this.#run(draft), again })
+    // With too little gas it is mined all the same, and does nothing.
+    const call = () => (draft.gas < GAS_USED ? undefined : this.#run(draft))
+    ledger.mine({ hash, input: data, call, again, fee })
   }
 
   #run(draft: TransactionDraft): readonly Omit<Transfer, 'logIndex'>[] | undefined {

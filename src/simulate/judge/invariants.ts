@@ -5,6 +5,7 @@ import type { Strategy } from '../../domain/strategy.ts'
 import type { Address } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
 import type { MinedTransaction, SettlementItem } from '../chain/ledger.ts'
+import { GAS } from '../stage.ts'
 import type { World } from '../world.ts'
 import { capsPassedEver } from './caps.ts'
 import { recordedPermits } from './watch.ts'
@@ -36,6 +37,7 @@ export function violationsOf(world: World): readonly string[] {
     ...wrongSettlements(world),
     ...wrongBooks(events, knownTo(events, spendings)),
     ...passedCaps(world, spendings),
+    ...gasAboveDay(world),
     ...world.strategies.flatMap((strategy) =>
       brokenSlots({ name: strategy.name, schedule: scheduleOf(state, strategy) }, events),
     ),
@@ -139,6 +141,17 @@ function booksOf(events: readonly JournalEvent[]): {
 function passedCaps(world: World, spendings: readonly Spending[]): string[] {
   const sold = spendings.filter(({ nonce }) => !world.watch.isForgiven(nonce))
   return capsPassedEver([...sold, ...world.aggregation.watch.outflows()], world.filesEver)
+}
+
+/** What gas cost the wallet in any 24 hours, whatever its nodes suggested. */
+function gasAboveDay({ ledger }: World): string[] {
+  const paid = ledger.transactions.filter(({ fee }) => fee > 0n)
+  for (const [last, { timeSeconds }] of paid.entries()) {
+    const day = paid.slice(0, last + 1).filter((each) => timeSeconds - each.timeSeconds < 86_400)
+    const wei = day.reduce((sum, { fee }) => sum + fee, 0n)
+    if (wei > GAS.perDay) return [`gas of ${wei} wei in the day before ${timeSeconds}`]
+  }
+  return []
 }
 
 /** Nothing is settled by whom the files do not allow, or for anybody else. */

@@ -26,7 +26,7 @@ import {
 } from '../../support/aggregator/call-venue.ts'
 import { unpaced } from '../../support/aggregator/unpaced.ts'
 import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
-import { NO_FILES } from '../../support/signing.ts'
+import { AMPLE_GAS, NO_FILES } from '../../support/signing.ts'
 import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** That of the contracts which the running test is about. */
@@ -55,6 +55,7 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
         finality: 1,
         agree: 1,
         explorer: undefined,
+        gas: AMPLE_GAS,
       } as const,
     ],
   ])

@@ -24,6 +24,9 @@ async function written() {
   return { directory, file, keyFile, operatorKeyFile }
 }
 
+/** Ether is free in a sandbox. */
+const GAS = { perTransaction: '1', perDay: '1000' }
+
 test('the written config is a complete live config that the daemon accepts', async () => {
   const { file } = await written()
   const loaded = loadSettings({ file, env: {} })
@@ -41,7 +44,7 @@ test('it names the second service, its chain, contracts and a wallet of its own'
   const { file, operatorKeyFile } = await written()
   const { aggregator, chains, wallets } = parse(await readFile(file, 'utf8'))
   const { rpcUrl, contracts } = sandbox().sepolia
-  expect(chains.sepolia).toEqual({ chainId: 11_155_111, rpcUrls: [rpcUrl], finality: 1 })
+  expect(chains.sepolia).toEqual({ chainId: 11_155_111, rpcUrls: [rpcUrl], finality: 1, gas: GAS })
   expect(aggregator).toMatchObject({
     rpcUrl: sandbox().aggregatorUrl,
     chain: 'sepolia',

@@ -22,6 +22,9 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const sandbox = sandboxForSuite({ aggregator: { ...QUIET, chainId: 1 } })
 
+/** Ether is free in a sandbox. */
+const GAS = { perTransaction: '1', perDay: '1000' }
+
 test('the second chain can stand in for Mainnet, with both kinds of calls', async () => {
   expect(await sepoliaClient(sandbox()).getChainId()).toBe(1)
   expect(sandbox().sepolia.chainId).toBe(1)
@@ -55,7 +58,7 @@ test('the written config names that chain, and the daemon accepts it', async () 
   const { aggregator, chains } = parse(await readFile(file, 'utf8'))
   const { rpcUrl } = sandbox().sepolia
   expect(aggregator.chain).toBe('mainnet')
-  expect(chains.mainnet).toEqual({ chainId: 1, rpcUrls: [rpcUrl], finality: 1 })
+  expect(chains.mainnet).toEqual({ chainId: 1, rpcUrls: [rpcUrl], finality: 1, gas: GAS })
   expect(chains.sepolia).toBeUndefined()
   expect(loadSettings({ file, env: {} }).ok).toBe(true)
 })

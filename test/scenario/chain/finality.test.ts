@@ -9,6 +9,7 @@ import { eventTypes, expectSound, outcomes, untilSigned } from '../../support/so
 /** A world right after the signature of its first order, which is valid for a minute and never filled. */
 async function signed(options: Partial<WorldOptions> & { readonly seed: string }): Promise<World> {
   const world = new World({ strategies: [aStrategy()], ...options })
+  if (options.rule?.agree === 2) world.otherNodes.push(noChainFaults())
   world.serviceFaults.neverFills = 1
   world.start()
   await world.runFor(HOUR - 1_000)
@@ -66,7 +67,7 @@ describe('a permit is not dead', () => {
 
   test('before a second node has come as far', async () => {
     const world = await signed({ seed: 'behind', rule: { agree: 2 } })
-    world.otherNodes.push({ ...noChainFaults(), lagSeconds: 100 })
+    Object.assign(world.otherNodes[0] ?? {}, { lagSeconds: 100 })
     await world.runFor(2 * MINUTE)
     const dead = world.disk.events().find(({ type }) => type === 'authorization-dead')
     if (dead !== undefined) throw new Error('a node that is behind has agreed')
@@ -77,7 +78,7 @@ describe('a permit is not dead', () => {
 
   test('while the second node is silent, and then it is', async () => {
     const world = await signed({ seed: 'alone', rule: { agree: 2 } })
-    world.otherNodes.push({ ...noChainFaults(), down: true })
+    Object.assign(world.otherNodes[0] ?? {}, { down: true })
     await world.runFor(10 * MINUTE)
     expect(eventTypes(world)).not.toContain('authorization-dead')
     expect(world.watch.signatures).toBe(1)
@@ -104,12 +105,15 @@ test('nodes that say different things of a nonce are told, and nothing is conclu
   const [open] = world.state.intents.values()
   const permit = open?.venue === 'gasless' ? open.permit : undefined
   if (permit === undefined) throw new Error('no permit is open')
-  await world.runFor(70_000)
+  const [second] = world.otherNodes
+  Object.assign(second ?? {}, { down: true })
+  await world.runFor(170_000)
   // The first node does not have the block with it yet.
-  world.chainFaults.lagSeconds = 8
-  world.otherNodes.push(noChainFaults())
+  world.chainFaults.lagSeconds = 90
   world.ledger.invalidateNonce(permit.owner, permit.nonce)
-  await world.runFor(8_000)
+  await world.runFor(10_000)
+  Object.assign(second ?? {}, { down: false })
+  await world.runFor(MINUTE)
   expect(world.observations.some(({ type }) => type === 'nodes-disagree')).toBe(true)
   expect(eventTypes(world)).not.toContain('authorization-dead')
   world.chainFaults.lagSeconds = 0

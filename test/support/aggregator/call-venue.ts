@@ -17,7 +17,7 @@ import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
 import { ACCOUNT, GASLESS } from '../../../src/simulate/stage.ts'
 import { aSchedule, OPEN } from '../builders.ts'
-import { signerWith } from '../signing.ts'
+import { AMPLE_GAS, AMPLE_GAS_EVERYWHERE, signerWith } from '../signing.ts'
 import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'
 import { unpaced } from './unpaced.ts'
@@ -144,10 +144,18 @@ export function callContext(options: CallContextOptions): OrderContext {
   const { key, lines, journal, settings } = options
   const strategies = new Map(options.strategies.map((strategy) => [strategy.name, strategy]))
   const aggregator = { settings, chainId: SEPOLIA }
-  const own = { strategies, versionOf: () => undefined, aggregator }
+  const gas = AMPLE_GAS_EVERYWHERE
+  const own = { strategies, versionOf: () => undefined, gas, aggregator }
   const files = { chainId: SEPOLIA, gasless: GASLESS, account: ACCOUNT, ...own }
   const signer = signerWith(key, { journal, files, clock: WALL_CLOCK })
-  const wallet = { chain: lines.chain, chainId: SEPOLIA, signer, turn: createTurns() }
+  const wallet = {
+    chain: lines.chain,
+    chainId: SEPOLIA,
+    finality: RULE,
+    gas: AMPLE_GAS,
+    signer,
+    turn: createTurns(),
+  }
   const never = new AbortController().signal
   return {
     ports: {
@@ -179,6 +187,7 @@ export function callContext(options: CallContextOptions): OrderContext {
     },
     tokenTrouble: () => undefined,
     uncompared: () => undefined,
+    comparedTo: () => undefined,
     closing: options.closing ?? never,
     stop: options.stop ?? never,
     asked: createAsked(never),

@@ -57,6 +57,7 @@ export class Mortal {
       trace: (hash) => this.#ask(() => chain.trace(hash)),
       callsWith: (query) => this.#ask(() => chain.callsWith(query)),
       blocks: (query) => this.#ask(() => chain.blocks(query)),
+      finalCount: (query) => this.#ask(() => chain.finalCount(query)),
       nonceFate: (query) => this.#ask(() => chain.nonceFate(query)),
       finalAccount: (query) => this.#ask(() => chain.finalAccount(query)),
     }

@@ -222,11 +222,21 @@ function transactionMoves(state: DaemonState, now: number): JournalEvent[] {
     ...(hashes.length > 0 ? [] : [{ type: 'transaction-ended', id, ...WITHDRAWN } as const]),
     { type: 'transaction-ended', id, status: 'lost', hash: bytes32(1), blockNumber: undefined },
     { type: 'transaction-ended', id, status: 'mined', hash: bytes32(1), blockNumber: 9n },
+    {
+      ...{ type: 'transaction-ended', id, status: 'mined', hash: bytes32(1), blockNumber: 9n },
+      blockHash: bytes32(9),
+    },
+  ])
+  const mined = [...state.unfinalTransactions.keys()].flatMap((id): JournalEvent[] => [
+    { type: 'transactions-final', ids: [id], blockNumber: 9n },
+    ...(state.transactions.has(id)
+      ? []
+      : [{ type: 'transaction-reopened', id, blockNumber: 9n, blockHash: bytes32(8) } as const]),
   ])
   const indexed = [...state.deposits.keys()]
     .filter((id) => !state.transactions.has(id))
     .map((id): JournalEvent => ({ type: 'deposit-indexed', id }))
-  return [...own, sent(deposit, now), ...ends, ...indexed]
+  return [...own, sent(deposit, now), ...ends, ...mined, ...indexed]
 }
 
 const WITHDRAWN = { status: 'withdrawn', hash: undefined, blockNumber: undefined } as const

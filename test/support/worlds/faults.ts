@@ -54,6 +54,7 @@ export function disturbNodes(world: World, random: SeededRandom): void {
       lagSeconds: often(random, 0.3, random.between(1, 300)),
     })
   setClocks(world, [chainFaults, ...otherNodes], random)
+  setLies(world, random.fork('lies'))
   const calls = aggregation.chainFaults
   const half = random.chance(0.5)
   Object.assign(calls, {
@@ -74,6 +75,12 @@ export function disturbNodes(world: World, random: SeededRandom): void {
       lagSeconds: often(random, 0.3, random.between(1, 300)),
     })
   setClocks(world, [calls, ...aggregation.otherNodes], random)
+}
+
+/** The node that is asked first says wrong numbers now and then: of what it is asked alone, and it may be any of them. */
+function setLies({ chainFaults, aggregation }: World, random: SeededRandom): void {
+  for (const node of [chainFaults, aggregation.chainFaults])
+    node.lies = often(random, 0.25, random.next() / 2)
 }
 
 /**
@@ -166,6 +173,7 @@ export function disturbTime(world: World, random: SeededRandom): void {
     const blocks = random.between(1, 2)
     const againAfterMs = random.chance(0.7) ? random.between(100, 20_000) : undefined
     const atMs = clock.trueMs + random.between(0, 10 * MINUTE)
-    clock.schedule(atMs, () => chain.reorg({ blocks, againAfterMs }))
+    const losesOwn = random.fork('own').chance(0.5)
+    clock.schedule(atMs, () => chain.reorg({ blocks, againAfterMs, losesOwn }))
   }
 }

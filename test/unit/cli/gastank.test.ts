@@ -181,7 +181,12 @@ describe('a deposit', () => {
     tools.aggregator.chain.transaction = async () => ({
       ok: true,
       value: {
-        receipt: { hash: transaction.hash ?? '0x', success: true, blockNumber: 2n },
+        receipt: {
+          hash: transaction.hash ?? '0x',
+          success: true,
+          blockNumber: 2n,
+          blockHash: '0x02',
+        },
         latestNonce: 1,
       },
     })

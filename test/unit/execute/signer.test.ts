@@ -3,8 +3,13 @@ import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { gasInDay } from '../../../src/domain/book/transactions.ts'
+import { InvariantError } from '../../../src/domain/errors.ts'
+import type { GasLimits } from '../../../src/domain/gas.ts'
 import { clientOrderId, type SwapIntent } from '../../../src/domain/intent.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
 import { payloadOf } from '../../../src/execute/authority/deeds.ts'
+import type { Files } from '../../../src/execute/authority/judge.ts'
 import { createPermitHasher } from '../../../src/execute/authority/permit-digest.ts'
 import { createSigner } from '../../../src/execute/authority/signer.ts'
 import type { Key, Signer } from '../../../src/ports.ts'
@@ -18,6 +23,7 @@ import {
   WETH,
 } from '../../../src/simulate/stage.ts'
 import { anIntent, aPermit, aStrategy, ETH, NOON_SECONDS } from '../../support/builders.ts'
+import { AMPLE_GAS_EVERYWHERE } from '../../support/signing.ts'
 
 const NOW_MS = NOON_SECONDS * 1000
 const TRANSACTION: TransactionRecord = {
@@ -45,7 +51,11 @@ beforeEach(() => {
   isOnDisk = true
 })
 
-function signer(strategy = aStrategy()): Signer {
+function signer(
+  strategy = aStrategy(),
+  gas: Files['gas'] = AMPLE_GAS_EVERYWHERE,
+  gasless = GASLESS,
+): Signer {
   const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
   const key: Key = {
     address: WALLET,
@@ -61,10 +71,11 @@ function signer(strategy = aStrategy()): Signer {
     clock: { now: () => NOW_MS },
     files: {
       chainId: SIMULATED_CHAIN_ID,
-      gasless: GASLESS,
+      gasless,
       account: ACCOUNT,
       strategies: new Map([[strategy.name, strategy]]),
       versionOf: () => undefined,
+      gas,
       aggregator: undefined,
     },
   })
@@ -170,8 +181,169 @@ describe('an approval', () => {
     expect(signature.ok ? undefined : signature.reason).toBe(reason)
   })
 
+  test.each([
+    ['exact', 25n, undefined],
+    ['exact', 26n, 'amount-above-limit'],
+    // The account's cap of a day is 1,000 USDC.
+    ['budget', 1_000_000_000n, undefined],
+    ['budget', 1_000_000_001n, 'amount-above-limit'],
+    ['budget', 2n ** 254n, 'amount-above-limit'],
+    ['unlimited', 2n ** 256n - 1n, undefined],
+  ] as const)('by approval: %s lets Permit2 take %s', (approval, amount, reason) => {
+    open(anIntent({ maxSell: baseUnits(25n) }))
+    const transaction = { ...approving(amount), intentId: anIntent().id }
+    journal({ type: 'transaction-recorded', transaction })
+    const signature = signer(aStrategy(), AMPLE_GAS_EVERYWHERE, {
+      ...GASLESS,
+      approval,
+    }).transaction('own')
+    expect(signature.ok ? undefined : signature.reason).toBe(reason)
+  })
+
   test('of nothing is not signed on another chain', () => {
     journal({ type: 'transaction-recorded', transaction: { ...approving(0n), chainId: 1 } })
     expect(signer().transaction('own')).toMatchObject({ ok: false, reason: 'owner-mismatch' })
+  })
+})
+
+describe('what a transaction of the wallet may cost for gas', () => {
+  const strategy = aStrategy({ sell: ETH, buy: { token: USDC, native: false } })
+  const GWEI = 10n ** 9n
+  const limits: GasLimits = {
+    maxFeePerGas: 10n * GWEI,
+    maxPriorityFeePerGas: 2n * GWEI,
+    perTransaction: 100_000n * 5n * GWEI,
+    perDay: 100_000n * 12n * GWEI,
+  }
+  const offering = (offer: Partial<TransactionRecord>): TransactionRecord => ({
+    ...TRANSACTION,
+    ...{ gas: 100_000n, maxFeePerGas: 5n * GWEI, maxPriorityFeePerGas: GWEI },
+    ...offer,
+  })
+  const verdict = (id = 'own'): string | undefined => {
+    const signature = signer(strategy, new Map([[SIMULATED_CHAIN_ID, limits]])).transaction(id)
+    return signature.ok ? undefined : `${signature.reason}: ${signature.detail}`
+  }
+
+  beforeEach(() => {
+    open(anIntent({ sell: ETH, buy: { token: USDC, native: false } }))
+  })
+
+  test.each([
+    ['as much as it may', {}, undefined],
+    ['a fee above maxFeePerGas', { gas: 30_000n, maxFeePerGas: 11n * GWEI }, /maxFeePerGas/],
+    [
+      'a tip above maxPriorityFeePerGas, as one node suggested',
+      { maxPriorityFeePerGas: 3n * GWEI },
+      /gas would cost 3 gwei; .*maxPriorityFeePerGas allows 2 gwei/,
+    ],
+    ['one wei for each gas too much in all', { maxFeePerGas: 5n * GWEI + 1n }, /perTransaction/],
+    ['gas of nothing', { gas: 0n }, /^gas-limit-too-low: no block takes gas of 0/],
+    ['more gas than a block takes', { gas: 2n ** 24n + 1n, maxFeePerGas: 1n }, /no block takes/],
+  ] as const)('%s', (_, offer, expected) => {
+    journal({ type: 'transaction-recorded', transaction: offering(offer) })
+    const said = verdict()
+    if (expected === undefined) expect(said).toBeUndefined()
+    else expect(said).toMatch(expected)
+  })
+
+  test('of a day is counted together, what it cost in the end and what is not known yet', () => {
+    const first = offering({ id: 'first' })
+    journal(
+      { type: 'transaction-recorded', transaction: first },
+      { type: 'transaction-signed', id: 'first', hash: '0x01' },
+      { type: 'transaction-recorded', transaction: offering({ id: 'second', nonce: 1 }) },
+    )
+    expect(verdict('second')).toBeUndefined()
+    journal({ type: 'transaction-recorded', transaction: offering({ id: 'third', nonce: 2 }) })
+    expect(verdict('third')).toMatch(
+      /^gas-too-dear: .*beside 0\.001 ETH .*perDay allows 0\.0012 ETH/,
+    )
+    // The first cost a tenth of what it might have.
+    const fee = 50_000n * GWEI
+    const mined = { status: 'mined', hash: '0x01', blockNumber: 1n } as const
+    journal({ type: 'transaction-ended', id: 'first', ...mined, fee })
+    expect(verdict('third')).toBeUndefined()
+  })
+
+  test('counts a transaction once, at its dearest version', () => {
+    for (const fee of [3n, 5n, 4n])
+      journal({
+        type: 'transaction-recorded',
+        transaction: offering({ maxFeePerGas: fee * GWEI }),
+      })
+    expect(gasInDay(state, { chainId: SIMULATED_CHAIN_ID, nowMs: NOW_MS })).toBe(
+      100_000n * 5n * GWEI,
+    )
+  })
+
+  test('is free again where the record was taken back before anything was signed, or a day has passed', () => {
+    const day = (nowMs: number) => gasInDay(state, { chainId: SIMULATED_CHAIN_ID, nowMs })
+    journal(
+      { type: 'transaction-recorded', transaction: offering({}) },
+      ...[{ type: 'transaction-ended', id: 'own', status: 'withdrawn' } as const].map((event) => ({
+        ...event,
+        ...{ hash: undefined, blockNumber: undefined },
+      })),
+    )
+    expect(day(NOW_MS)).toBe(0n)
+    journal(
+      { type: 'transaction-recorded', transaction: offering({}) },
+      { type: 'transaction-signed', id: 'own', hash: '0x01' },
+    )
+    const most = 100_000n * 5n * GWEI
+    // As long as it may be mined it counts, however old it is.
+    expect(day(NOW_MS + 3 * 86_400_000)).toBe(most)
+    journal({ type: 'transaction-ended', id: 'own', status: 'lost', hash: '0x01', blockNumber: 1n })
+    expect([day(NOW_MS + 86_399_999), day(NOW_MS + 86_400_000)]).toEqual([most, 0n])
+    // A clock that was set back does not free it.
+    expect(day(NOW_MS - 86_400_000)).toBe(most)
+  })
+})
+
+describe('a mined transaction that a reorganisation took away', () => {
+  const strategy = aStrategy({ sell: ETH, buy: { token: USDC, native: false } })
+  const gone = {
+    type: 'transaction-reopened',
+    id: 'own',
+    blockNumber: 1n,
+    blockHash: '0x0b',
+  } as const
+
+  beforeEach(() => {
+    open(anIntent({ sell: ETH, buy: { token: USDC, native: false } }))
+    journal(
+      { type: 'transaction-recorded', transaction: TRANSACTION },
+      { type: 'transaction-signed', id: 'own', hash: '0x01' },
+      {
+        ...{ type: 'transaction-ended', id: 'own', status: 'mined', hash: '0x01' },
+        ...{ blockNumber: 1n, blockHash: '0x0a' },
+      },
+    )
+  })
+
+  test('is signed again, though its order is over: everybody has its bytes, and they do what was done', () => {
+    const { id: intentId, strategy: name, slotSeconds } = anIntent()
+    const end = { outcome: 'failed', reason: 'too-late' } as const
+    journal(
+      { type: 'intent-closed', intentId, ...end },
+      { type: 'slot-closed', strategy: name, slotSeconds, ...end },
+      gone,
+    )
+    expect(signer(strategy).transaction('own')).toEqual({
+      ok: true,
+      value: { hash: '0x01', raw: '0x02' },
+    })
+  })
+
+  test('is not signed under a halt', () => {
+    journal(gone)
+    barred = 'the file HALT is there'
+    expect(signer(strategy).transaction('own')).toMatchObject({ ok: false, reason: 'halted' })
+  })
+
+  test('cannot be reopened once it is final', () => {
+    journal({ type: 'transactions-final', ids: ['own'], blockNumber: 9n })
+    expect(() => journal(gone)).toThrow(InvariantError)
   })
 })

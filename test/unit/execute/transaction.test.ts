@@ -1,18 +1,27 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKey } from '../../../src/adapters/keys/key.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
-import type { TransactionPurpose } from '../../../src/domain/book/journal.ts'
+import type {
+  EventOf,
+  TransactionPurpose,
+  TransactionRecord,
+} from '../../../src/domain/book/journal.ts'
+import type { GasLimits } from '../../../src/domain/gas.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
 import type { Hex } from '../../../src/domain/units.ts'
 import { transactOnce } from '../../../src/execute/transaction.ts'
-import type { ChainFault, Signer } from '../../../src/ports.ts'
+import type { ChainFault, Signer, TransactionDraft } from '../../../src/ports.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
-import { fakeAggregator } from '../adapters/aggregator/aggregator-fixture.ts'
+import { fakeAggregator, SEPOLIA } from '../adapters/aggregator/aggregator-fixture.ts'
 
 const TO = `0x${'05'.repeat(20)}` as const
 const HALTED = { type: 'halted', cause: 'operator', detail: 'asked to' } as const
 const SENT: Hex = `0x${'ab'.repeat(32)}`
 const PATIENCE_MS = DEFAULT_POLICY.transactionPatienceMs
+
+const feesOf = ({ maxFeePerGas: fee, maxPriorityFeePerGas: tip, gas }: TransactionRecord) => ({
+  ...{ fee, tip, gas },
+})
 
 /** A wallet whose node answers broadcasts as the test says; nothing is mined unless it says so. */
 async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
@@ -65,22 +74,25 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
       ...{ id, purpose, intentId: undefined, to: TO, data: '0x', value: 1n },
     })
   /** A wrapping that a process before recorded, and may have sent. */
-  const recordedBefore = async (id: string, { isSigned = true } = {}) => {
+  const recordedBefore = async (
+    id: string,
+    { isSigned = true, gas }: { isSigned?: boolean; gas?: bigint } = {},
+  ) => {
     const draft = await wallet.chain.draft({
       ...{ from: wallet.signer.address, to: TO, data: '0x', value: 1n },
     })
     if (!draft.ok) throw new Error('the draft was refused')
     const own = { id, purpose: 'wrap', intentId: undefined } as const
-    const transaction = { ...draft.value, ...own, hash: isSigned ? SENT : undefined }
+    const hash = isSigned ? SENT : undefined
+    const transaction = { ...draft.value, ...own, hash, gas: gas ?? draft.value.gas }
     await journal.append({ type: 'transaction-recorded', transaction })
     return { ...transaction, hash: SENT }
   }
   /** The fee of each version on record, with when it was made. */
   const versions = async () => {
-    const found: { atMs: number; fee: bigint }[] = []
+    const found: ({ atMs: number } & ReturnType<typeof feesOf>)[] = []
     for await (const { event, atMs } of journal.records())
-      if (event.type === 'transaction-recorded')
-        found.push({ atMs, fee: event.transaction.maxFeePerGas })
+      if (event.type === 'transaction-recorded') found.push({ atMs, ...feesOf(event.transaction) })
     return found
   }
   const haltAt = (ms: number): void => clock.at(ms, () => void journal.append(HALTED))
@@ -130,7 +142,7 @@ describe('a transaction that stays unmined', () => {
     const { chain } = tools.aggregator.wallet
     const { transaction } = chain
     const silent = { ok: false, fault: { tag: 'unavailable', message: 'gone' } } as const
-    Object.assign(chain, { transaction: async () => silent })
+    clock.at(1, () => void Object.assign(chain, { transaction: async () => silent }))
     clock.at(5 * PATIENCE_MS, () => {
       isGone = false
       Object.assign(chain, { transaction })
@@ -233,4 +245,161 @@ describe('a halt', () => {
     expect(await transact('wrap', 'a')).toEqual({ tag: 'mined' })
     expect(tried.map(({ atMs }) => atMs >= PATIENCE_MS)).toEqual([true])
   })
+})
+
+/** What the chain asks for, as its node says it. */
+function asks(
+  { tools }: Pick<Awaited<ReturnType<typeof rig>>, 'tools'>,
+  said: Partial<TransactionDraft> & { readonly baseFeePerGas?: bigint },
+): void {
+  const { wallet } = tools.aggregator
+  const { draft } = wallet.chain
+  Object.assign(wallet.chain, {
+    draft: async (call: Parameters<typeof draft>[0]) => {
+      const reply = await draft(call)
+      return reply.ok ? { ok: true, value: { ...reply.value, ...said } } : reply
+    },
+  })
+}
+
+describe('gas', () => {
+  const GWEI = 10n ** 9n
+  const limits: GasLimits = {
+    maxFeePerGas: 10n * GWEI,
+    maxPriorityFeePerGas: 2n * GWEI,
+    perTransaction: 10n ** 15n,
+    perDay: 10n ** 16n,
+  }
+
+  test('is offered within the limits, whatever tip a node suggests', async () => {
+    const wallet = await rig(() => undefined)
+    Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
+    const tip = 12n * 10n ** 14n
+    asks(wallet, { maxFeePerGas: tip + 2n, maxPriorityFeePerGas: tip, baseFeePerGas: 1n })
+    wallet.answers.mines = () => true
+    expect(await wallet.transact('approve')).toEqual({ tag: 'mined' })
+    expect(await wallet.versions()).toMatchObject([{ fee: 10n * GWEI, tip: 2n * GWEI }])
+  })
+
+  test('that the next block asks too much for is waited for, and nothing is recorded', async () => {
+    const wallet = await rig(() => undefined)
+    Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
+    asks(wallet, { maxFeePerGas: 41n * GWEI, baseFeePerGas: 20n * GWEI })
+    expect(await wallet.transact('approve')).toEqual({
+      ...{ tag: 'unsent', why: 'gasTooDear' },
+      detail: 'gas would cost 20.000000001 gwei; chains.*.gas.maxFeePerGas allows 10 gwei',
+    })
+    expect(await wallet.versions()).toEqual([])
+  })
+
+  test('is raised as far as the limits allow, and no further', async () => {
+    const wallet = await rig(() => undefined)
+    Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
+    asks(wallet, { maxFeePerGas: 6n * GWEI, baseFeePerGas: GWEI, maxPriorityFeePerGas: GWEI })
+    wallet.stopAt(8 * PATIENCE_MS)
+    await wallet.transact('approve')
+    const fees = (await wallet.versions()).map(({ fee }) => fee)
+    expect(fees).toEqual([6n * GWEI, (15n * GWEI) / 2n, (75n * GWEI) / 8n])
+  })
+
+  test('that no block takes is not recorded: the node is asked again', async () => {
+    const wallet = await rig(() => undefined)
+    asks(wallet, { gas: 0n })
+    wallet.clock.at(1, () => asks(wallet, { gas: 50_000n }))
+    wallet.answers.mines = () => true
+    expect(await wallet.transact('approve')).toEqual({ tag: 'mined' })
+    expect(await wallet.versions()).toMatchObject([{ gas: 50_000n }])
+  })
+
+  test('of a record that no block takes is estimated anew, and it comes through', async () => {
+    const wallet = await rig(() => undefined)
+    await wallet.recordedBefore('a', { gas: 0n })
+    wallet.answers.mines = ({ gas }) => gas > 0n
+    // As a node does: what has too little gas is refused.
+    Object.assign(wallet.tools.aggregator.wallet.chain, {
+      broadcast: refusingBelow(wallet, 21_000n),
+    })
+    expect(await wallet.transact('wrap', 'a')).toEqual({ tag: 'mined' })
+    expect((await wallet.versions()).map(({ gas }) => gas)).toEqual([0n, 50_000n])
+  })
+})
+
+/** A node that takes nothing below so much gas. */
+function refusingBelow({ tools, journal }: Awaited<ReturnType<typeof rig>>, least: bigint) {
+  const { broadcast } = tools.aggregator.wallet.chain
+  return async (raw: Hex): ReturnType<typeof broadcast> => {
+    const [open] = journal.state.transactions.values()
+    const message = 'intrinsic gas too low'
+    if ((open?.record.gas ?? 0n) < least) return { ok: false, fault: { tag: 'refused', message } }
+    return broadcast(raw)
+  }
+}
+
+describe('a nonce', () => {
+  const seen = (wallet: Hex) => ({
+    ...{ type: 'wallet-compared', chainId: SEPOLIA, wallet, sinceBlock: 0n, blockNumber: 1n },
+    ...{ transactionCount: 0, nestedNonce: undefined },
+  })
+
+  test('that one node names and nothing explains is waited out, and halts nothing unless a final block shows it', async () => {
+    const wallet = await rig(() => undefined)
+    const { chain, signer } = wallet.tools.aggregator.wallet
+    await wallet.journal.append(seen(signer.address) as EventOf<'wallet-compared'>)
+    const final = (transactionCount: number) => async () => ({
+      ...{ ok: true, value: { blockNumber: 9n, blockTimeSeconds: 9, transactionCount } },
+    })
+    asks(wallet, { nonce: 5 })
+    Object.assign(chain, { finalCount: final(0) })
+    expect(await wallet.transact('approve')).toMatchObject({
+      ...{ tag: 'unsent', why: 'unavailable' },
+      detail: expect.stringMatching(/has sent 5 transactions .* which no final block shows yet$/),
+    })
+    expect([wallet.journal.state.halted, await wallet.versions()]).toEqual([undefined, []])
+    Object.assign(chain, { finalCount: final(5) })
+    expect(await wallet.transact('approve')).toEqual({ tag: 'stopped' })
+    expect(wallet.journal.state.halted).toMatchObject({ cause: 'evidence' })
+    expect(await wallet.versions()).toEqual([])
+  })
+
+  test('of a wallet that was never compared with its chain has to be said twice', async () => {
+    const wallet = await rig(() => undefined)
+    asks(wallet, { nonce: 5 })
+    expect(await wallet.transact('approve')).toMatchObject({
+      ...{ tag: 'unsent', detail: 'the nodes say nonce 5, and then 0' },
+    })
+    expect(await wallet.versions()).toEqual([])
+  })
+
+  test('behind an unused one is made no dearer: no fee brings it into a block', async () => {
+    const wallet = await rig(() => undefined)
+    const { chain } = wallet.tools.aggregator.wallet
+    wallet.account.transactionCount = 7
+    const { transaction } = chain
+    wallet.clock.at(1, () =>
+      Object.assign(chain, {
+        transaction: async () => ({ ok: true, value: { receipt: undefined, latestNonce: 6 } }),
+      }),
+    )
+    wallet.clock.at(5 * PATIENCE_MS, () => void Object.assign(chain, { transaction }))
+    wallet.stopAt(7 * PATIENCE_MS)
+    await wallet.transact('approve')
+    const made = await wallet.versions()
+    expect(made[1]?.atMs).toBeGreaterThan(5 * PATIENCE_MS)
+    // What is out is sent again all the same, as nodes may have lost it.
+    expect(wallet.tried.filter(({ atMs }) => atMs < 5 * PATIENCE_MS).length).toBeGreaterThan(2)
+  })
+})
+
+test('a receipt that says once that a mined transaction reverted is not believed', async () => {
+  const wallet = await rig(() => undefined)
+  const { chain } = wallet.tools.aggregator.wallet
+  const receipt = { hash: SENT, blockNumber: 2n, blockHash: SENT }
+  const { hash } = await wallet.recordedBefore('a')
+  const said = (success: boolean) => ({ ...receipt, hash, success })
+  const answers = [false, true]
+  Object.assign(chain, {
+    transaction: async () => ({ ok: true, value: { receipt: said(false), latestNonce: 1 } }),
+    nonceFate: async () => ({ ok: true, value: said(answers.shift() ?? true) }),
+  })
+  expect(await wallet.transact('wrap', 'a')).toEqual({ tag: 'mined' })
 })

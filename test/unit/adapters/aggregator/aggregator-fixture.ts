@@ -13,7 +13,7 @@ import type {
 import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
 import { unpaced } from '../../../support/aggregator/unpaced.ts'
 import { AT_ONCE } from '../../../support/finality.ts'
-import { lateBooks, NO_FILES, signerWith } from '../../../support/signing.ts'
+import { AMPLE_GAS, lateBooks, NO_FILES, signerWith } from '../../../support/signing.ts'
 
 export const SEPOLIA = 11_155_111
 const address = (byte: string): Address => `0x${byte.repeat(20)}`
@@ -100,7 +100,7 @@ export function fakeAggregator({ key }: { key: Key }) {
       const fees = { gas: 50_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
       const nonce = account.transactionCount
       drafted = { chainId: SEPOLIA, from, to, data, value, nonce, ...fees }
-      return { ok: true, value: drafted }
+      return { ok: true, value: { ...drafted, baseFeePerGas: 1n } }
     },
     async broadcast(raw) {
       broadcast.push(raw)
@@ -109,7 +109,7 @@ export function fakeAggregator({ key }: { key: Key }) {
       return { ok: true, value: raw }
     },
     async transaction({ hashes: [hash = '0x'] }) {
-      const receipt = mined ? { hash, success: true, blockNumber: 2n } : undefined
+      const receipt = mined ? { hash, success: true, blockNumber: 2n, blockHash: hash } : undefined
       return { ok: true, value: { receipt, latestNonce: account.transactionCount } }
     },
     identity: unasked,
@@ -117,6 +117,7 @@ export function fakeAggregator({ key }: { key: Key }) {
     trace: unasked,
     callsWith: unasked,
     blocks: unasked,
+    finalCount: unasked,
     nonceFate: unasked,
     finalAccount: unasked,
   }
@@ -136,7 +137,14 @@ export function fakeAggregator({ key }: { key: Key }) {
       service: unpaced(service),
       chain,
       finality: AT_ONCE,
-      wallet: { chain, chainId: SEPOLIA, signer, turn: createTurns() },
+      wallet: {
+        chain,
+        chainId: SEPOLIA,
+        finality: AT_ONCE,
+        gas: AMPLE_GAS,
+        signer,
+        turn: createTurns(),
+      },
       callTurn: createTurns(),
     },
     account: key.address,

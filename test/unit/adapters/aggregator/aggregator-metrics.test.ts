@@ -13,7 +13,7 @@ import {
   type ScriptedReply,
   startScriptedServer,
 } from '../../../support/process/scripted-server.ts'
-import { NO_FILES } from '../../../support/signing.ts'
+import { AMPLE_GAS, NO_FILES } from '../../../support/signing.ts'
 
 const LIMITS = { 'x-ratelimit-limit': '600', 'x-ratelimit-reset': '10000' }
 
@@ -42,6 +42,7 @@ async function rig(replyTo: (method: keyof typeof results, asked: number) => Scr
         finality: 1,
         agree: 1,
         explorer: undefined,
+        gas: AMPLE_GAS,
       } as const,
     ],
   ])

@@ -1,5 +1,5 @@
 import { encodeErrorResult, keccak256, parseAbi } from 'viem'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createChain } from '../../../../src/adapters/chain/chain.ts'
 import type { Address, Hex } from '../../../../src/domain/units.ts'
 import {
@@ -15,6 +15,14 @@ const OTHER: Address = `0x${'33'.repeat(20)}`
 const PERMIT2: Address = '0x000000000022d473030f116ddee9f6b43ac78ba3'
 const TRANSFER = keccak256(new TextEncoder().encode('Transfer(address,address,uint256)'))
 const RAW: Hex = `0x02${'ab'.repeat(120)}`
+
+const OPTIONS = {
+  chainId: 8453,
+  rule: AT_ONCE,
+  permit2: PERMIT2,
+  observe: () => undefined,
+  clock: { now: () => 0 },
+}
 
 type Script = Record<string, (params: readonly unknown[]) => unknown>
 
@@ -35,14 +43,7 @@ let chain: ReturnType<typeof createChain>
 beforeEach(async () => {
   script = { eth_chainId: () => '0x2105' }
   node = await startFakeRpcNode((batch) => batch.map(answer))
-  chain = createChain({
-    chainId: 8453,
-    rpcUrls: [node.url],
-    rule: AT_ONCE,
-    permit2: PERMIT2,
-    observe: () => undefined,
-    clock: { now: () => 0 },
-  })
+  chain = createChain({ ...OPTIONS, rpcUrls: [node.url] })
 })
 afterEach(async () => {
   await chain.close()
@@ -72,12 +73,21 @@ function scriptDraft(changes: Script = {}): void {
   Object.assign(script, {
     eth_getTransactionCount: () => '0x7',
     eth_estimateGas: () => hex(50_001),
-    eth_maxPriorityFeePerGas: () => hex(5),
-    eth_getBlockByNumber: () => ({ hash: word(1), timestamp: hex(1), baseFeePerGas: hex(100) }),
+    eth_feeHistory: feeHistory({ base: 100, tips: [5] }),
     eth_getBalance: () => hex(10n ** 18n),
     ...changes,
   })
 }
+/** Fees of the last blocks, the next one's included, and the tips of those that held anything. */
+const feeHistory =
+  ({
+    base,
+    tips,
+  }: {
+    readonly base: number | bigint
+    readonly tips: readonly (number | bigint)[]
+  }) =>
+  () => ({ baseFeePerGas: ['0x1', '0x1', hex(base)], reward: tips.map((tip) => [hex(tip)]) })
 const CALL = { from: OWNER, to: TOKEN, data: '0x1234' as Hex, value: 9n }
 
 test('a draft has three tenths more gas, rounded up, and room for the base fee to double', async () => {
@@ -89,6 +99,7 @@ test('a draft has three tenths more gas, rounded up, and room for the base fee t
       chainId: 8453,
       nonce: 7,
       gas: 65_002n,
+      baseFeePerGas: 100n,
       maxFeePerGas: 205n,
       maxPriorityFeePerGas: 5n,
     },
@@ -96,10 +107,64 @@ test('a draft has three tenths more gas, rounded up, and room for the base fee t
   expect(node.batches).toHaveLength(1)
 })
 
-test('a node that suggests no tip does not stop a draft', async () => {
-  scriptDraft({ eth_maxPriorityFeePerGas: fails(-32601, 'method not found') })
-  const reply = await chain.draft(CALL)
-  expect(reply).toMatchObject({ ok: true, value: { maxPriorityFeePerGas: 1_000_000n } })
+test('the tip is what half of the last blocks that held anything were content with', async () => {
+  scriptDraft({ eth_feeHistory: feeHistory({ base: 100, tips: [0, 9, 7, 10n ** 15n, 0, 8] }) })
+  expect(await chain.draft(CALL)).toMatchObject({ value: { maxPriorityFeePerGas: 8n } })
+})
+
+test('where no block held anything the least is offered', async () => {
+  scriptDraft({ eth_feeHistory: feeHistory({ base: 100, tips: [0, 0] }) })
+  expect(await chain.draft(CALL)).toMatchObject({ value: { maxPriorityFeePerGas: 1_000_000n } })
+})
+
+test('a node without a fee history is asked for the block and for a tip, and needs not suggest one', async () => {
+  const without = {
+    eth_feeHistory: fails(-32601, 'method not found'),
+    eth_getBlockByNumber: () => ({ hash: word(1), timestamp: hex(1), baseFeePerGas: hex(100) }),
+  }
+  scriptDraft({ ...without, eth_maxPriorityFeePerGas: () => hex(5) })
+  expect(await chain.draft(CALL)).toMatchObject({ value: { maxFeePerGas: 205n } })
+  scriptDraft({ ...without, eth_maxPriorityFeePerGas: fails(-32601, 'method not found') })
+  expect(await chain.draft(CALL)).toMatchObject({ value: { maxPriorityFeePerGas: 1_000_000n } })
+})
+
+test('no node raises a fee alone: of two the lower counts, of three the middle', async () => {
+  const liar = await startFakeRpcNode((batch) => batch.map(answer))
+  const honest = await startFakeRpcNode((batch) => batch.map(answer))
+  onTestFinished(() => liar.close())
+  onTestFinished(() => honest.close())
+  const among = (...urls: readonly string[]) => {
+    const several = createChain({ ...OPTIONS, rpcUrls: urls })
+    onTestFinished(() => several.close())
+    return several.draft(CALL)
+  }
+  scriptDraft()
+  liar.answer = (batch) => {
+    const lie = feeHistory({ base: 10n ** 15n, tips: [12n * 10n ** 14n] })
+    const said = batch.map((item) => answer(item) as { readonly id: number })
+    return said.map((each, index) =>
+      batch[index]?.method === 'eth_feeHistory' ? { ...each, result: lie() } : each,
+    )
+  }
+  const fair = { ok: true, value: { maxFeePerGas: 205n, maxPriorityFeePerGas: 5n } }
+  expect(await among(liar.url, node.url)).toMatchObject(fair)
+  expect(await among(node.url, liar.url, honest.url)).toMatchObject(fair)
+  // One alone is believed: what it may cost is for the limits to say.
+  expect(await among(liar.url)).toMatchObject({ ok: false, fault: { tag: 'insufficientFunds' } })
+})
+
+test.each([
+  ['nothing', 0],
+  ['less than a transaction takes', 20_999],
+  ['more than a block takes', 2 ** 24 + 1],
+])('an estimate of %s is no answer', async (_, gas) => {
+  scriptDraft({ eth_estimateGas: () => hex(gas) })
+  expect(await chain.draft(CALL)).toMatchObject({
+    ...{
+      ok: false,
+      fault: { tag: 'unavailable', message: expect.stringMatching(/no block takes gas/) },
+    },
+  })
 })
 
 test('one wei less than gas and value at most cost is too little', async () => {
@@ -314,7 +379,7 @@ test('a receipt is asked for anew though one is under way, or it would be older 
     eth_getTransactionReceipt: () => receipt(),
   })
   const late = { receipt: { hash: HASH, success: true, blockNumber: 16n }, latestNonce: 2 }
-  expect(await chain.transaction(query)).toEqual({ ok: true, value: late })
+  expect(await chain.transaction(query)).toMatchObject({ ok: true, value: late })
   release()
   await early
 })

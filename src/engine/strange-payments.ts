@@ -1,0 +1,204 @@
+import type { DaemonState, OpenSwap, UnfinalFill } from '../domain/book/state.ts'
+import { openSwaps } from '../domain/book/swaps.ts'
+import { hasLiveAuthorization } from '../domain/order.ts'
+import type { PermitRecord } from '../domain/permit.ts'
+import { latestBlockSeconds } from '../domain/policy.ts'
+import type { Token } from '../domain/token.ts'
+import { type Address, type Hex, maxOf } from '../domain/units.ts'
+import { unavailable } from '../execute/ask.ts'
+import { names } from '../execute/swap/prove.ts'
+import type { ChainReply, Payment, Ports, TransactionTrace } from '../ports.ts'
+
+/** What was paid out of the wallet that trades, and no order explains. */
+
+const DOING = 'comparing a wallet with the journal'
+/** Transactions that are looked into for orders in flight: more than can be in flight at once are nobody's. */
+const LOOKED_INTO_MAX = 200
+
+type PaymentPorts = Pick<Ports, 'chain' | 'signer' | 'observe' | 'clock' | 'journal'>
+
+/** What one transaction paid out of the wallet, and no order claims. */
+export type Strange = { readonly txHash: Hex; readonly payments: readonly Payment[] }
+
+export type Payments = {
+  readonly strange: readonly Strange[]
+  /** Whether any was taken for that of an order in flight without naming it. */
+  readonly isOpen: boolean
+}
+
+/** Payments in a range of blocks, both included, that neither the books nor orders in flight explain. */
+export async function strangePayments(
+  ports: PaymentPorts,
+  tokens: readonly Token[],
+  { fromBlock, toBlock }: { readonly fromBlock: bigint; readonly toBlock: bigint },
+): Promise<ChainReply<Payments>> {
+  const { chain, signer, observe } = ports
+  const { address: owner } = signer
+  if (tokens.length === 0) return { ok: true, value: { strange: [], isOpen: false } }
+  const addresses = tokens.map(({ address }) => address)
+  const paid = await chain.payments({ owner, tokens: addresses, fromBlock, toBlock })
+  if (!paid.ok) return paid
+  if (paid.value.fromBlock > fromBlock) {
+    const message = `payments in blocks ${fromBlock} to ${paid.value.fromBlock - 1n} were not searched: its node takes too many requests for that`
+    observe({ type: 'chain-trouble', doing: DOING, message })
+  }
+  const left = await unlessOfLiveOrders(ports, paid.value.payments)
+  if (!left.ok) return left
+  const strange = await shownByReceipts(ports, left.value.strange)
+  return strange.ok ? { ok: true, value: { ...left.value, strange: strange.value } } : strange
+}
+
+/**
+ * Transactions whose receipts show what their logs say, to as many nodes as have to agree: a log that one node makes up halts
+ * nothing.
+ */
+async function shownByReceipts(
+  { chain, signer, observe }: PaymentPorts,
+  strange: readonly Strange[],
+): Promise<ChainReply<readonly Strange[]>> {
+  const shown: Strange[] = strange.slice(LOOKED_INTO_MAX)
+  for (const each of strange.slice(0, LOOKED_INTO_MAX)) {
+    const { txHash } = each
+    const reply = await chain.permit({ owner: signer.address, nonce: 0n, txHash })
+    if (!reply.ok) return reply
+    const { transaction } = reply.value
+    if (transaction === undefined) return unavailable(`nobody has the receipt of ${txHash} yet`)
+    if (each.payments.every((payment) => holds(transaction, payment))) shown.push(each)
+    else {
+      const message = `a log of ${txHash} says a payment that its receipt does not have`
+      observe({ type: 'nodes-disagree', doing: DOING, message })
+    }
+  }
+  return { ok: true, value: shown }
+}
+
+function holds({ transfers }: TransactionTrace, payment: Payment): boolean {
+  return transfers.some(
+    ({ token, amount, logIndex }) =>
+      token === payment.token && amount === payment.amount && logIndex === payment.logIndex,
+  )
+}
+
+/** Payments that are in the books of no order, by their transactions. */
+export function unclaimed(
+  { claimedTransfers }: DaemonState,
+  payments: readonly Payment[],
+): readonly Strange[] {
+  const byTransaction = new Map<Hex, Payment[]>()
+  for (const payment of payments) {
+    const { txHash, logIndex } = payment
+    if (claimedTransfers.has(txHash) || claimedTransfers.has(`${txHash}:${logIndex}`)) continue
+    byTransaction.set(txHash, [...(byTransaction.get(txHash) ?? []), payment])
+  }
+  return Array.from(byTransaction, ([txHash, each]) => ({ txHash, payments: each }))
+}
+
+/**
+ * What no order claims, without what orders in flight have paid. A transaction that names permits is their settlement; those that
+ * name none, or of which nobody has a receipt yet, may together be those of all permits whose nonces are used.
+ */
+async function unlessOfLiveOrders(
+  ports: PaymentPorts,
+  payments: readonly Payment[],
+): Promise<ChainReply<Payments>> {
+  const { state } = ports.journal
+  const strange = unclaimed(state, payments)
+  if (strange.length === 0) return { ok: true, value: { strange, isOpen: false } }
+  const inFlight = permitsInFlight(state, payments)
+  const used = await usedOf(ports, [...inFlight, ...state.spokenFor.values()], strange)
+  if (!used.ok) return used
+  if (used.value.length === 0) return { ok: true, value: { strange, isOpen: false } }
+  const nameless: Strange[] = strange.slice(LOOKED_INTO_MAX)
+  const named = new Set<PermitRecord>()
+  for (const each of strange.slice(0, LOOKED_INTO_MAX)) {
+    const trace = await traceOf(ports, used.value, each)
+    if (!trace.ok) return trace
+    const { value } = trace
+    const own = used.value.filter((permit) => value !== undefined && names(value, permit))
+    for (const permit of own) named.add(permit)
+    if (own.length === 0) nameless.push(each)
+  }
+  const spare = used.value.filter((permit) => !named.has(permit))
+  const left = unpermitted(nameless, spare)
+  const isOpen = left.length < nameless.length && spare.some((permit) => inFlight.includes(permit))
+  return { ok: true, value: { strange: left, isOpen } }
+}
+
+/** Those whose nonces are used at a final block, which has to be as late as the payments. */
+async function usedOf(
+  { chain, clock }: PaymentPorts,
+  permits: readonly PermitRecord[],
+  strange: readonly Strange[],
+): Promise<ChainReply<readonly PermitRecord[]>> {
+  const paidUpTo = strange
+    .flatMap((each) => each.payments.map(({ blockNumber }) => blockNumber))
+    .reduce(maxOf)
+  const used: PermitRecord[] = []
+  for (const permit of permits) {
+    const { owner, nonce } = permit
+    const latestSeconds = latestBlockSeconds(clock.now())
+    const reply = await chain.finalPermit({ owner, nonce, latestSeconds })
+    if (!reply.ok) return unavailable(reply.fault.message)
+    const { nonceUsed, blockNumber } = reply.value
+    if (nonceUsed) used.push(permit)
+    else if (blockNumber < paidUpTo)
+      return unavailable(`block ${blockNumber} is final, and a payment is in block ${paidUpTo}`)
+  }
+  return { ok: true, value: used }
+}
+
+/** Of orders whose fate is unknown, and of fills that a reorganisation may have put elsewhere without that being seen yet. */
+function permitsInFlight(
+  state: DaemonState,
+  payments: readonly Payment[],
+): readonly PermitRecord[] {
+  const isLive = (open: OpenSwap): boolean => hasLiveAuthorization(open.state)
+  const live = openSwaps(state).filter(isLive)
+  const seen = new Set(payments.map(({ txHash, logIndex }) => `${txHash}:${logIndex}`))
+  const isGone = ({ claims }: UnfinalFill): boolean => !claims.some((claim) => seen.has(claim))
+  const moved = [...state.unfinal.values()].filter(isGone).map(({ open }) => open)
+  return [...live, ...moved].flatMap((open) =>
+    open.venue === 'gasless' && open.permit !== undefined ? [open.permit] : [],
+  )
+}
+
+async function traceOf(
+  { chain }: PaymentPorts,
+  [permit]: readonly PermitRecord[],
+  { txHash }: Strange,
+): Promise<ChainReply<TransactionTrace | undefined>> {
+  if (permit === undefined) return { ok: true, value: undefined }
+  const { owner, nonce } = permit
+  const reply = await chain.permit({ owner, nonce, txHash })
+  return reply.ok ? { ok: true, value: reply.value.transaction } : reply
+}
+
+/** Transactions that paid more than permits allow. The largest count first: a theft is not to be taken for the order beside it. */
+function unpermitted(
+  transactions: readonly Strange[],
+  permits: readonly PermitRecord[],
+): readonly Strange[] {
+  const allowed = sumsOf(permits)
+  const bySize = transactions
+    .map((each) => ({ each, paid: sumsOf(each.payments) }))
+    .toSorted((a, b) => (largestOf(a.paid) < largestOf(b.paid) ? 1 : -1))
+  const left = bySize.filter(({ paid }) => {
+    const isAllowed = [...paid].every(([token, sum]) => sum <= (allowed.get(token) ?? 0n))
+    if (isAllowed)
+      for (const [token, sum] of paid) allowed.set(token, (allowed.get(token) ?? 0n) - sum)
+    return !isAllowed
+  })
+  return left.map(({ each }) => each)
+}
+
+type Sums = Map<Address, bigint>
+
+function sumsOf(amounts: readonly { readonly token: Address; readonly amount: bigint }[]): Sums {
+  const sums: Sums = new Map()
+  for (const { token, amount } of amounts) sums.set(token, (sums.get(token) ?? 0n) + amount)
+  return sums
+}
+
+function largestOf(sums: Sums): bigint {
+  return [...sums.values()].reduce(maxOf, 0n)
+}

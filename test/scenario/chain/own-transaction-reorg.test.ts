@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import type { EventOf, JournalEvent } from '../../../src/domain/book/journal.ts'
+import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
+import { World } from '../../../src/simulate/world.ts'
+import {
+  aSchedule,
+  aStrategy,
+  ETH,
+  HOUR,
+  MINUTE,
+  milliWeth,
+  SELL_USDC,
+} from '../../support/builders.ts'
+import { expectSound, outcomes } from '../../support/sound.ts'
+
+/** A minute of blocks: deeper than a wrapping lies when its order goes on. */
+const DEEP = { finality: 30, agree: 1 }
+
+const FROM_ETH = aStrategy({
+  name: 'from-eth',
+  schedule: aSchedule('0 * * * *'),
+  sell: ETH,
+  buy: SELL_USDC,
+  size: { side: 'sell', amount: milliWeth(10) },
+})
+
+/** A world in which something was just mined for an order, with what the journal says of it. */
+async function mined(purpose: 'wrap' | 'approve', seed: string): Promise<World> {
+  const world = new World({ seed, strategies: [FROM_ETH], rule: DEEP })
+  world.start()
+  await world.runFor(HOUR - 100)
+  for (let steps = 0; endOf(world, purpose) === undefined; steps += 1) {
+    expect(steps).toBeLessThan(10_000)
+    await world.runFor(50)
+  }
+  return world
+}
+
+const all = <Type extends JournalEvent['type']>(world: World, type: Type): EventOf<Type>[] =>
+  world.disk.events().filter((event) => event.type === type) as EventOf<Type>[]
+
+function endOf(world: World, purpose: string): EventOf<'transaction-ended'> | undefined {
+  const ids = all(world, 'transaction-recorded').flatMap(({ transaction }) =>
+    transaction.purpose === purpose ? [transaction.id] : [],
+  )
+  return all(world, 'transaction-ended').find(({ id }) => ids.includes(id))
+}
+
+describe('a reorganisation that takes a mined transaction of the wallet out of its block, which no node has any more', () => {
+  test.each(['wrap', 'approve'] as const)(
+    'has the %s sent again as it was, and the wallet goes on',
+    async (purpose) => {
+      const world = await mined(purpose, `lost ${purpose}`)
+      const before = endOf(world, purpose)
+      world.ledger.reorg({ blocks: 3, againAfterMs: undefined, losesOwn: true })
+      await world.runFor(5 * MINUTE)
+      const reopened = all(world, 'transaction-reopened').map(({ id }) => id)
+      expect(reopened).toContain(before?.id)
+      const ends = all(world, 'transaction-ended').filter(({ id }) => id === before?.id)
+      expect(ends.map(({ hash, status }) => [hash, status])).toEqual([
+        [before?.hash, 'mined'],
+        [before?.hash, 'mined'],
+      ])
+      // The same bytes, at the same fee: nothing was made dearer.
+      const versions = all(world, 'transaction-recorded').map(({ transaction }) => transaction.id)
+      expect(new Set(versions).size).toBe(versions.length)
+      await world.runFor(2 * HOUR)
+      expect(world.state.transactions.size).toBe(0)
+      expect(world.state.unfinalTransactions.size).toBe(0)
+      expect(outcomes(world, 'from-eth').slice(-2)).toEqual(['filled filled', 'filled filled'])
+      expect(imbalances(world)).toEqual([])
+      expectSound(world)
+    },
+  )
+
+  test('is told, and one that is final is watched no longer', async () => {
+    const world = await mined('wrap', 'final')
+    await world.runFor(5 * MINUTE)
+    expect(world.state.unfinalTransactions.size).toBe(0)
+    const final = all(world, 'transactions-final').flatMap(({ ids }) => ids)
+    expect(final).toContain(endOf(world, 'wrap')?.id)
+    const told = world.observations.filter(({ type }) => type === 'transaction')
+    expect(told.some((event) => 'status' in event && event.status === 'reopened')).toBe(false)
+    expectSound(world)
+  })
+
+  test('that a daemon which was down did not see is found at its start', async () => {
+    const world = await mined('wrap', 'down')
+    const id = endOf(world, 'wrap')?.id
+    world.crash()
+    world.ledger.reorg({ blocks: 3, againAfterMs: undefined, losesOwn: true })
+    await world.runFor(2 * MINUTE)
+    world.start()
+    await world.runFor(5 * MINUTE)
+    expect(all(world, 'transaction-reopened').map((each) => each.id)).toContain(id)
+    await world.runFor(3 * HOUR)
+    expect(world.state.transactions.size).toBe(0)
+    expect(imbalances(world)).toEqual([])
+    expectSound(world)
+  })
+})

@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  defaultGasLimits,
+  gasCost,
+  gasRefusal,
+  gweiText,
+  intrinsicGas,
+  TRANSACTION_GAS_MAX,
+  unfitGas,
+  withinGasLimits,
+} from '../../../src/domain/gas.ts'
+
+const GWEI = 10n ** 9n
+const LIMITS = {
+  maxFeePerGas: 20n * GWEI,
+  maxPriorityFeePerGas: 5n * GWEI,
+  perTransaction: 50_000n * 10n * GWEI,
+  perDay: 50_000n * 25n * GWEI,
+}
+const asking = (base: bigint, tip: bigint, gas = 50_000n) => ({
+  ...{ gas, baseFeePerGas: base * GWEI, maxPriorityFeePerGas: tip * GWEI },
+  maxFeePerGas: (2n * base + tip) * GWEI,
+})
+
+test('a transaction without data takes 21,000 of gas, and calldata the price of EIP-7623', () => {
+  expect(intrinsicGas('0x')).toBe(21_000n)
+  // One zero byte is one token, another byte four; a token is ten.
+  expect(intrinsicGas('0x00ff')).toBe(21_050n)
+})
+
+test.each([
+  ['0x', 20_999n, /from 21000 to 16777216/],
+  ['0x', 21_000n, undefined],
+  ['0xff', 21_000n, /from 21040/],
+  ['0x', TRANSACTION_GAS_MAX, undefined],
+  ['0x', TRANSACTION_GAS_MAX + 1n, /no block takes/],
+] as const)('gas for %s: %s', (data, gas, expected) => {
+  const said = unfitGas(data, gas)
+  if (expected === undefined) expect(said).toBeUndefined()
+  else expect(said).toMatch(expected)
+})
+
+test('what is asked for is offered as it is where the limits allow it', () => {
+  const { baseFeePerGas: _, ...offer } = asking(2n, 1n)
+  expect(withinGasLimits(LIMITS, asking(2n, 1n), 0n)).toEqual({ ok: true, offer })
+})
+
+test('the room for a rising base fee gives way first, down to what the next block asks for', () => {
+  // 10 gwei for each gas are the most that one transaction may cost.
+  const allowed = withinGasLimits(LIMITS, asking(8n, 1n), 0n)
+  expect(allowed).toMatchObject({ ok: true, offer: { maxFeePerGas: 10n * GWEI } })
+  expect(withinGasLimits(LIMITS, asking(10n, 1n), 0n)).toEqual({
+    ok: false,
+    why: 'gas would cost 0.00050000000005 ETH; chains.*.gas.perTransaction allows 0.0005 ETH',
+  })
+})
+
+test('a suggested tip is cut to its limit', () => {
+  const allowed = withinGasLimits(
+    LIMITS,
+    { ...asking(1n, 1n), maxPriorityFeePerGas: 10n ** 15n },
+    0n,
+  )
+  expect(allowed).toMatchObject({ offer: { maxPriorityFeePerGas: 3n * GWEI } })
+})
+
+test('what the day has cost already leaves the rest, and of nothing left nothing is offered', () => {
+  const used = LIMITS.perDay - 50_000n * 3n * GWEI
+  expect(withinGasLimits(LIMITS, asking(2n, 1n), used)).toMatchObject({
+    offer: { maxFeePerGas: 3n * GWEI },
+  })
+  expect(withinGasLimits(LIMITS, asking(2n, 1n), LIMITS.perDay)).toMatchObject({
+    ok: false,
+    why: expect.stringContaining('chains.*.gas.perDay allows 0.00125 ETH'),
+  })
+})
+
+const wei = fc.bigInt({ min: 0n, max: 10n ** 30n })
+const gas = fc.bigInt({ min: 21_000n, max: TRANSACTION_GAS_MAX })
+
+test('whatever is asked, no offer passes a limit or what was asked', () => {
+  fc.assert(
+    fc.property(
+      fc.record({ gas, maxFeePerGas: wei, maxPriorityFeePerGas: wei, baseFeePerGas: wei }),
+      wei,
+      (asked, used) => {
+        const allowed = withinGasLimits(LIMITS, asked, used)
+        if (!allowed.ok) return
+        const { offer } = allowed
+        expect(gasRefusal(LIMITS, offer, used)).toBeUndefined()
+        expect(offer.maxFeePerGas).toBeLessThanOrEqual(asked.maxFeePerGas)
+        expect(offer.maxPriorityFeePerGas).toBeLessThanOrEqual(offer.maxFeePerGas)
+        expect(gasCost(offer)).toBeLessThanOrEqual(LIMITS.perTransaction)
+      },
+    ),
+  )
+})
+
+test('a rollup and a mainnet have limits of their own, far below what a wallet holds', () => {
+  const [base, mainnet] = [8453, 1].map(defaultGasLimits)
+  expect(base?.perDay).toBe(10n ** 16n)
+  expect(mainnet?.perDay).toBe(2n * 10n ** 17n)
+})
+
+test.each([
+  [20n * GWEI, '20 gwei'],
+  [1_500_000n, '0.0015 gwei'],
+  [1n, '0.000000001 gwei'],
+])('%s wei are %s', (amount, text) => {
+  expect(gweiText(amount)).toBe(text)
+})
