@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { createTask, type ScheduledTask, validate } from 'node-cron'
+import { parseCron } from '../domain/schedule/cron.ts'
 import type { Clock, CronText } from '../ports.ts'
 
 /** Node fires longer timers at once. */
@@ -67,10 +68,16 @@ export function createClock(): Clock & { close(): Promise<void> } {
   }
 }
 
-/** Each text of a zone once. Should the library not take what the calendar does, the heartbeat wakes for it. */
+/** Each text of a zone once. The heartbeat alone wakes for a text that node-cron does not read as the calendar does. */
 function distinct(texts: readonly CronText[]): readonly CronText[] {
   const known = new Map(texts.map((text) => [`${text.cron} ${text.timezone}`, text]))
-  return [...known.values()].filter(({ cron }) => validate(cron))
+  return [...known.values()].filter(({ cron }) => validate(cron) && !hasRelativeDays(cron))
+}
+
+/** node-cron wants both day fields to match, and throws where they never do, as in `0 0 1 * 5#2`. */
+function hasRelativeDays(cron: string): boolean {
+  const parsed = parseCron(cron)
+  return parsed.ok && parsed.pattern.relativeDays !== undefined
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -53,7 +53,7 @@ const cron = scalar({
 })
 
 export const scheduleFields = {
-  cron: cron.describe('When a slot comes up'),
+  cron: cron.describe('When a slot comes up; day fields also take L, L-3, 15W, LW, 5#2 and 5L'),
   timezone: timezone.prefault('UTC').describe('IANA time zone that the cron text is read in'),
   missed: oneOf(['skip', 'latest', 'all'])
     .prefault('latest')

@@ -1,3 +1,4 @@
+import { parseCron } from '../../domain/schedule/cron.ts'
 import { type Fault, type Tree, valueAt } from '../yaml/document.ts'
 
 /** What people write, and what they mean by it. `text` is their value, undefined where it is none; `name` that of their strategy. */
@@ -8,8 +9,6 @@ type Hint = (written: {
 
 const PERCENT = /^(\d{1,3}(?:\.\d{1,2})?)%$/
 const NUMBER = /^\d{1,6}(?:\.\d{1,6})?$/
-/** Five or six fields, as cron has them. */
-const CRON = /^[\d*/,\-A-Za-z]+(?: [\d*/,\-A-Za-z?#]+){4,5}$/
 
 /** Keys that are not there, by the last word of their path. */
 const UNKNOWN_KEYS: Readonly<Record<string, Hint>> = {
@@ -32,7 +31,7 @@ const UNKNOWN_KEYS: Readonly<Record<string, Hint>> = {
 /** Values of another shape or writing than their key has. */
 const STRANGE_VALUES: Readonly<Record<string, Hint>> = {
   schedule: ({ text }) =>
-    `\`schedule: { cron: "${text !== undefined && CRON.test(text) ? text : '0 9 * * 1'}" }\``,
+    `\`schedule: { cron: "${text !== undefined && parseCron(text).ok ? text : '0 9 * * 1'}" }\``,
   price: ({ text }) =>
     `\`price: { max: "${numberIn(text) ?? '4000'}" }\` for the most that is paid, or \`min\``,
   limits: ({ text }) => `\`limits: { perDay: "${numberIn(text) ?? '100'}" }\``,

@@ -1,4 +1,5 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Pair, type Scalar } from 'yaml'
+import { parseCron } from '../../domain/schedule/cron.ts'
 import { type ConfigDocument, type Fault, pathKey, type Spot, type Tree } from './document.ts'
 import { type Path, type Range, toSource } from './problem.ts'
 import { composeYaml } from './text.ts'
@@ -116,13 +117,15 @@ function aliasFault(
     }
   return {
     message: 'what begins with * and stands without quotes is an alias to YAML',
-    expected: 'put the pattern in quotes',
-    hint: `\`cron: "${pattern}"\``,
+    expected: QUOTES,
+    hint: parseCron(pattern).ok ? `\`cron: "${pattern}"\`` : undefined,
   }
 }
 
+const QUOTES = 'put the pattern in quotes'
+
 /** Fields of a cron pattern, of which the first begins with a star. */
-const PATTERN = /^\*(?:\/\d{1,4})?(?: [\d*](?:[\d*/,-]{0,40}[\d*])?){1,5}/
+const PATTERN = /^\*(?:\/\d{1,4})?(?: [\w*?](?:[\w*?/,#-]{0,40}[\w*?])?){1,5}/
 
 /**
  * Each fault once, though what it is in may stand where several aliases lead; and of a line with a pattern without quotes that
@@ -131,16 +134,16 @@ const PATTERN = /^\*(?:\/\d{1,4})?(?: [\d*](?:[\d*/,-]{0,40}[\d*])?){1,5}/
 function withoutRepeats(faults: readonly Fault[], text: string): readonly Fault[] {
   const known = new Set<string>()
   const lineOf = ([start]: Range): number => text.lastIndexOf('\n', start - 1)
-  const patterns = faults.flatMap(({ range, hint }) =>
-    range === undefined || hint === undefined ? [] : [{ start: range[0], line: lineOf(range) }],
+  const patterns = faults.flatMap(({ range, expected }) =>
+    range === undefined || expected !== QUOTES ? [] : [{ start: range[0], line: lineOf(range) }],
   )
-  return faults.filter(({ range, message, hint }) => {
+  return faults.filter(({ range, message, expected }) => {
     if (range === undefined) return true
     const key = `${range[0]} ${message}`
     if (known.has(key)) return false
     known.add(key)
     const follows = patterns.some(({ start, line }) => range[0] >= start && lineOf(range) === line)
-    return hint !== undefined || !follows
+    return expected === QUOTES || !follows
   })
 }
 

@@ -1,3 +1,5 @@
+import { type MonthDay, monthDayOf, type NthWeekday } from './day-fields.ts'
+
 /** One of the six cron fields, `min` to `max` being what `*` covers. */
 export type CronField = {
   readonly name: 'second' | 'minute' | 'hour' | 'day-of-month' | 'month' | 'day-of-week'
@@ -9,12 +11,15 @@ export type CronField = {
   readonly names: readonly string[]
 }
 
-/** Why a text is no cron pattern; `offset` and `length` mark the part of it that is wrong. */
-export type Fault = {
+/** The part of a text that is meant. */
+type Place = { readonly offset: number; readonly length: number }
+
+/** Why a text is no cron pattern, and the part of it that is wrong. */
+export type Fault = Place & {
   readonly ok: false
   readonly message: string
-  readonly offset: number
-  readonly length: number
+  /** What to write in place of that part. */
+  readonly remedy?: string | undefined
 }
 
 export const CRON_FIELDS: readonly CronField[] = [
@@ -41,83 +46,164 @@ export const CRON_FIELDS: readonly CronField[] = [
   },
 ]
 
-/** Day notations of Quartz and node-cron: last day, nearest weekday, nth weekday of the month. */
-const QUARTZ_DAY = /^(\d*[lw]|lw|\w+#\w+)$/i
+/** What looks like a day that only its month tells. */
+const RELATIVE = /^(?:l(?:-.*|w)?|\w*\d[lw]|\w+#\w*|\w+l)$/i
+const RELATIVE_HINTS = {
+  'day-of-month': 'L, L-1 to L-30, 1W to 31W and LW are read here; 5L and 5#2 in day-of-week',
+  'day-of-week': '5L and 5#1 to 5#5 are read here; L, L-3, 15W and LW in day-of-month',
+} as const
 
-type Piece = { readonly text: string; readonly offset: number }
-type Values = { readonly ok: true; readonly values: number[] } | Fault
-type Range = { readonly ok: true; readonly low: number; readonly high: number } | Fault
+/** A part of a pattern, and where it stands. */
+export type Piece = { readonly text: string; readonly offset: number }
+/** Plain values, and days that only their month tells, which the day fields alone have. */
+export type Values = {
+  readonly ok: true
+  readonly values: readonly number[]
+  readonly monthDays?: readonly MonthDay[]
+  readonly nthWeekdays?: readonly NthWeekday[]
+}
+type Range = {
+  readonly low: number
+  /** Below `low` where the range runs backwards. */
+  readonly high: number
+  readonly from: string
+  readonly to: string
+}
+type RangeParsed = { readonly ok: true; readonly range: Range } | Fault
 
-export function fault(message: string, offset: number, length: number): Fault {
-  return { ok: false, message, offset, length: Math.max(length, 1) }
+export function fault(message: string, { offset, length }: Place, remedy?: string): Fault {
+  return { ok: false, message, offset, length: Math.max(length, 1), remedy }
 }
 
-/** Parses one field (`*`, values, names, ranges, steps, lists) into its values, ascending, each once. */
-export function parseField(field: CronField, piece: Piece): Values {
-  const found = new Set<number>()
-  let offset = piece.offset
+export function placeOf({ text, offset }: Piece): Place {
+  return { offset, length: text.length }
+}
+
+/** Parses one field (`*`, values, names, ranges, steps, lists, relative days). Values ascend, each once. */
+export function parseField(field: CronField, piece: Piece): Required<Values> | Fault {
+  const items: Values[] = []
+  let { offset } = piece
   for (const text of piece.text.split(',')) {
     const parsed = parseItem(field, { text, offset })
     if (!parsed.ok) return parsed
-    for (const value of parsed.values) found.add(value)
+    items.push(parsed)
     offset += text.length + 1
   }
-  return { ok: true, values: [...found].sort((a, b) => a - b) }
+  return {
+    ok: true,
+    values: [...new Set(items.flatMap(({ values }) => values))].sort((a, b) => a - b),
+    monthDays: items.flatMap(({ monthDays = [] }) => monthDays),
+    nthWeekdays: items.flatMap(({ nthWeekdays = [] }) => nthWeekdays),
+  }
 }
 
-function parseItem(field: CronField, item: Piece): Values {
-  if (item.text === '') return fault(`${field.name} has an empty list item`, item.offset, 1)
+function parseItem(field: CronField, item: Piece): Values | Fault {
+  if (item.text === '') return fault(`${field.name} has an empty list item`, placeOf(item))
+  const relative = parseRelative(field, item)
+  if (relative !== undefined) return relative
   const slash = item.text.indexOf('/')
   const body = slash < 0 ? item.text : item.text.slice(0, slash)
-  const range = parseRange(field, { text: body, offset: item.offset })
-  if (!range.ok) return range
-  if (slash < 0) return { ok: true, values: spread(field, range, 1) }
-  if (!isWildcard(body) && !body.includes('-')) {
-    const message = `a step in ${field.name} needs a range: write ${body}-${field.max}${item.text.slice(slash)}`
-    return fault(message, item.offset, item.text.length)
+  const parsed = parseRange(field, { text: body, offset: item.offset })
+  if (!parsed.ok) return parsed
+  const { range } = parsed
+  const every = slash < 0 ? 1 : stepOf(field, item.text.slice(slash + 1))
+  if (every === undefined) return stepFault(field, item, slash + 1)
+  if (range.low > range.high) return backwardsFault(field, item, { ...range, every })
+  if (slash >= 0 && !isWildcard(body) && !body.includes('-')) {
+    const message = `a step in ${field.name} needs a range`
+    // Sunday is the first day of its field, under either number.
+    const from = field.name === 'day-of-week' && range.low === 7 ? '0' : body
+    return fault(message, placeOf(item), `${from}-${field.max}/${every}`)
   }
-  const step = item.text.slice(slash + 1)
-  const size = field.max - field.min + 1
-  const every = /^\d{1,9}$/.test(step) ? Number.parseInt(step, 10) : 0
-  if (every >= 1 && every <= size) return { ok: true, values: spread(field, range, every) }
-  const message = `a step in ${field.name} must be 1-${size}, here is "${step}"`
-  return fault(message, item.offset + slash + 1, step.length)
+  return { ok: true, values: spread(field, range, every) }
 }
 
 function isWildcard(text: string): boolean {
   return text === '*' || text === '?'
 }
 
-function parseRange(field: CronField, body: Piece): Range {
+function sizeOf({ min, max }: CronField): number {
+  return max - min + 1
+}
+
+function stepOf(field: CronField, text: string): number | undefined {
+  const every = /^\d{1,9}$/.test(text) ? Number.parseInt(text, 10) : 0
+  return every >= 1 && every <= sizeOf(field) ? every : undefined
+}
+
+function stepFault(field: CronField, item: Piece, at: number): Fault {
+  const step = { text: item.text.slice(at), offset: item.offset + at }
+  const message = `a step in ${field.name} must be 1-${sizeOf(field)}, here is "${step.text}"`
+  return fault(message, placeOf(step))
+}
+
+/** The remedy goes on past the end of the field, and keeps the step. */
+function backwardsFault(
+  field: CronField,
+  item: Piece,
+  { low, high, from, to, every }: Range & { readonly every: number },
+): Fault {
+  const step = every === 1 ? '' : `/${every}`
+  const untilEnd = `${from}-${field.max}${step}`
+  const beyond = low + every * Math.ceil((field.max - low + 1) / every) - sizeOf(field)
+  const rest = beyond > high ? '' : `,${beyond}-${to}${step}`
+  const message = `${field.name} range ${from}-${to} runs backwards`
+  return fault(message, placeOf(item), `${untilEnd}${rest}`)
+}
+
+/** Undefined for an item that is an ordinary one, or none at all. */
+function parseRelative(field: CronField, item: Piece): Values | Fault | undefined {
+  if (field.name === 'day-of-month') {
+    const monthDay = monthDayOf(item.text)
+    if (monthDay !== undefined) return { ok: true, values: [], monthDays: [monthDay] }
+    return /^l-/i.test(item.text) ? valueFault(field, item) : undefined
+  }
+  const match = field.name === 'day-of-week' ? /^([^#]+?)(?:#(.*)|l)$/i.exec(item.text) : null
+  if (match === null) return undefined
+  const [, body = '', turn = 'L'] = match
+  const parsed = parseRange(field, { text: body, offset: item.offset })
+  if (!parsed.ok) return parsed
+  const nth = /^l$/i.test(turn) ? 'last' : Number(/^[1-5]$/.exec(turn)?.[0])
+  if (Number.isNaN(nth)) {
+    const message = `# in day-of-week must be followed by 1-5 or L, here is "${turn}"`
+    return fault(message, {
+      offset: item.offset + item.text.length - turn.length,
+      length: turn.length,
+    })
+  }
+  if (isWildcard(body) || parsed.range.low > parsed.range.high)
+    return fault('# and L take one weekday, or a range of them that runs forwards', placeOf(item))
+  const weekdays = spread(field, parsed.range, 1)
+  return { ok: true, values: [], nthWeekdays: weekdays.map((weekday) => ({ weekday, nth })) }
+}
+
+function parseRange(field: CronField, body: Piece): RangeParsed {
   if (body.text === '?' && !field.name.startsWith('day-')) {
     const message = `? stands for any day only in day-of-month and day-of-week: write * in ${field.name}`
-    return fault(message, body.offset, 1)
+    return fault(message, placeOf(body))
   }
-  if (isWildcard(body.text)) return { ok: true, low: field.min, high: field.max }
+  const found = (low: number, high: number, from = body.text, to = from): RangeParsed => {
+    return { ok: true, range: { low, high, from, to } }
+  }
+  if (isWildcard(body.text)) return found(field.min, field.max)
   const dash = body.text.indexOf('-')
   if (dash < 0) {
     const value = parseValue(field, body.text)
-    return value === undefined ? valueFault(field, body) : { ok: true, low: value, high: value }
+    return value === undefined ? valueFault(field, body) : found(value, value)
   }
   const from = { text: body.text.slice(0, dash), offset: body.offset }
   const to = { text: body.text.slice(dash + 1), offset: body.offset + dash + 1 }
-  if (from.text === '' || to.text === '') {
-    const message = `${field.name} range "${body.text}" needs a value on both sides`
-    return fault(message, body.offset, body.text.length)
-  }
-  const low = parseValue(field, from.text)
+  if (from.text === '' || to.text === '')
+    return fault(`${field.name} range "${body.text}" needs a value on both sides`, placeOf(body))
+  const start = parseValue(field, from.text)
   const end = parseValue(field, to.text)
-  if (low === undefined) return valueFault(field, from)
+  if (start === undefined) return valueFault(field, from)
   if (end === undefined) return valueFault(field, to)
-  // Sunday is both ends of a week, so that sat-sun is a range.
-  const high = field.name === 'day-of-week' && end === 0 && low > 0 ? 7 : end
-  if (low <= high) return { ok: true, low, high }
-  const split = `${from.text}-${field.max},${field.min}-${to.text}`
-  return fault(
-    `${field.name} range ${body.text} runs backwards: write ${split}`,
-    body.offset,
-    body.text.length,
-  )
+  if (field.name !== 'day-of-week') return found(start, end, from.text, to.text)
+  // Sunday is both ends of a week, so that sat-sun and 7-1 are ranges.
+  const high = end === 0 && start > 0 ? 7 : end
+  const low = start === 7 && high < 7 ? 0 : start
+  return found(low, high, from.text, to.text)
 }
 
 function parseValue(field: CronField, text: string): number | undefined {
@@ -139,18 +225,19 @@ function valueFault(field: CronField, piece: Piece): Fault {
   const first = field.names[0]?.slice(0, 3)
   const last = field.names.at(-1)?.slice(0, 3)
   const names = first && last ? ` or ${first}-${last}` : ''
-  const hint = QUARTZ_DAY.test(piece.text) ? ' (L, W and # are not supported)' : ''
   const message = `${field.name} must be ${field.min}-${largest(field)}${names}, here is "${piece.text}"`
-  return fault(`${message}${hint}`, piece.offset, piece.text.length)
+  return fault(`${message}${relativeHint(field, piece.text)}`, placeOf(piece))
 }
 
-function spread(
-  field: CronField,
-  range: { readonly low: number; readonly high: number },
-  step: number,
-): number[] {
+function relativeHint({ name }: CronField, text: string): string {
+  if (!RELATIVE.test(text)) return ''
+  const isDay = name === 'day-of-month' || name === 'day-of-week'
+  return ` (${isDay ? RELATIVE_HINTS[name] : 'L, W and # are read in the day fields only'})`
+}
+
+function spread(field: CronField, { low, high }: Range, step: number): number[] {
   const values: number[] = []
-  for (let value = range.low; value <= range.high; value += step) {
+  for (let value = low; value <= high; value += step) {
     values.push(field.name === 'day-of-week' ? value % 7 : value)
   }
   return values

@@ -1,5 +1,6 @@
 import { civilDate, DAY_SECONDS, dayOfWeek, daysInMonth } from './civil-date.ts'
 import type { CronPattern } from './cron.ts'
+import { isDayOf } from './day-fields.ts'
 
 /** Which way a search moves along the wall clock. Both include the second it starts from. */
 export type Toward = 'later' | 'earlier'
@@ -34,9 +35,8 @@ export function nearestMatch(
 export function matchesDay(pattern: CronPattern, day: number): boolean {
   const date = civilDate(day)
   if (!pattern.months.includes(date.month)) return false
-  const inMonth = pattern.daysOfMonth.includes(date.day)
-  const inWeek = pattern.daysOfWeek.includes(dayOfWeek(day))
-  return pattern.dayRule === 'either' ? inMonth || inWeek : inMonth && inWeek
+  const lastDay = pattern.relativeDays === undefined ? 31 : daysInMonth(date.year, date.month)
+  return isDayOf(pattern, { day: date.day, weekday: dayOfWeek(day), lastDay })
 }
 
 function nearestDay(pattern: CronPattern, start: number, toward: Toward): number | undefined {

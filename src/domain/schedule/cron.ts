@@ -1,23 +1,25 @@
 import { daysInMonth } from './civil-date.ts'
-import { CRON_FIELDS, type CronField, type Fault, fault, parseField } from './cron-field.ts'
+import {
+  CRON_FIELDS,
+  type CronField,
+  type Fault,
+  fault,
+  type Piece,
+  parseField,
+  placeOf,
+  type Values,
+} from './cron-field.ts'
+import { type DayFields, hasDay, isDayOf } from './day-fields.ts'
 
-/** A parsed cron pattern: for each field the allowed values, ascending and never empty. */
-export type CronPattern = {
+/** A parsed cron pattern: for each field the allowed values, ascending. Only a day field of relative days alone has none. */
+export type CronPattern = DayFields & {
   /** The source text without surrounding blanks. */
   readonly text: string
   readonly seconds: readonly number[]
   readonly minutes: readonly number[]
   readonly hours: readonly number[]
-  readonly daysOfMonth: readonly number[]
   /** 1 is January. */
   readonly months: readonly number[]
-  /** 0 is Sunday, 6 is Saturday. */
-  readonly daysOfWeek: readonly number[]
-  /**
-   * As in Vixie cron: a day has to match both day fields when one of them starts with `*` or `?`, and either of them
-   * when both are restricted.
-   */
-  readonly dayRule: 'both' | 'either'
   /**
    * As in Vixie cron: a pattern whose second, minute or hour field starts with `*` keeps an interval; any other names
    * fixed times of day. They differ when clocks change.
@@ -27,7 +29,8 @@ export type CronPattern = {
 
 export type CronParsed = { readonly ok: true; readonly pattern: CronPattern } | Fault
 
-type FieldText = { readonly text: string; readonly offset: number }
+/** The second field of a pattern of five. */
+const IMPLIED: Piece = { text: '0', offset: 0 }
 
 const MACROS: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
@@ -43,9 +46,19 @@ const MONTH_NAMES = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
 /**
  * Parses five cron fields (minute, hour, day-of-month, month, day-of-week), six with seconds first, or a macro such as
- * `@daily`. A fault says what is wrong, and `offset` and `length` where in `text`.
+ * `@daily`. A fault says what is wrong, and `offset` and `length` where in `text`. Its message suggests only what parses in place
+ * of that part.
  */
 export function parseCron(text: string): CronParsed {
+  const parsed = parseText(text)
+  if (parsed.ok || parsed.remedy === undefined) return parsed
+  const { message, offset, length, remedy } = parsed
+  const mended = parseText(text.slice(0, offset) + remedy + text.slice(offset + length))
+  const parses = mended.ok || mended.offset >= offset + remedy.length
+  return { ...parsed, message: parses ? `${message}: write ${remedy}` : message }
+}
+
+function parseText(text: string): CronParsed {
   const source = text.trim()
   const start = text.indexOf(source)
   if (source.startsWith('@')) return parseMacro({ text: source, offset: start })
@@ -53,39 +66,39 @@ export function parseCron(text: string): CronParsed {
   const extra = fields[6]
   if (extra) {
     const message = `a cron pattern has at most six fields (second first), here are ${fields.length}`
-    return fault(message, extra.offset, extra.text.length)
+    return fault(message, placeOf(extra))
   }
   if (fields.length < 5) {
     const message = `a cron pattern has five fields (minute hour day-of-month month day-of-week) or six (second first), here are ${fields.length}`
-    return fault(message, start, source.length)
+    return fault(message, placeOf({ text: source, offset: start }))
   }
   return parseFields(source, fields)
 }
 
-function parseMacro(macro: FieldText): CronParsed {
+function parseMacro(macro: Piece): CronParsed {
   const meaning = MACROS[macro.text.toLowerCase()]
   if (meaning !== undefined) return parseFields(macro.text, splitFields(meaning))
   const message = `unknown macro "${macro.text}": use ${Object.keys(MACROS).join(', ')}`
-  return fault(message, macro.offset, macro.text.length)
+  return fault(message, placeOf(macro))
 }
 
-function splitFields(text: string): FieldText[] {
+function splitFields(text: string): Piece[] {
   return Array.from(text.matchAll(/\S+/g), (match) => ({ text: match[0], offset: match.index }))
 }
 
-function parseFields(source: string, given: readonly FieldText[]): CronParsed {
-  const implied: FieldText = { text: '0', offset: 0 }
-  const texts = given.length === 5 ? [implied, ...given] : given
-  const values: number[][] = []
+function parseFields(source: string, given: readonly Piece[]): CronParsed {
+  const texts = given.length === 5 ? [IMPLIED, ...given] : given
+  const parsed: Required<Values>[] = []
   for (const [index, field] of CRON_FIELDS.entries()) {
-    const { text, offset } = texts[index] ?? implied
-    const parsed = parseField(field, { text, offset })
-    if (!parsed.ok) return parsed
-    values.push(parsed.values)
+    const found = parseField(field, texts[index] ?? IMPLIED)
+    if (!found.ok) return found
+    parsed.push(found)
   }
   const [seconds = [], minutes = [], hours = [], daysOfMonth = [], months = [], daysOfWeek = []] =
-    values
+    parsed.map(({ values }) => values)
   const [anySecond, anyMinute, anyHour, anyDay, , anyWeekday] = texts.map(isWild)
+  const ofMonth = parsed.flatMap(({ monthDays }) => monthDays)
+  const ofWeek = parsed.flatMap(({ nthWeekdays }) => nthWeekdays)
   const pattern: CronPattern = {
     text: source,
     seconds,
@@ -94,28 +107,42 @@ function parseFields(source: string, given: readonly FieldText[]): CronParsed {
     daysOfMonth,
     months,
     daysOfWeek,
+    relativeDays: ofMonth.length + ofWeek.length === 0 ? undefined : { ofMonth, ofWeek },
     dayRule: anyDay || anyWeekday ? 'both' : 'either',
     timing: anySecond || anyMinute || anyHour ? 'interval' : 'fixed',
   }
-  if (canOccur(pattern)) return { ok: true, pattern }
-  const where = texts[3] ?? implied
-  const message = `never occurs: no ${monthList(months)} has a day ${daysOfMonth.join(' or ')}`
-  return fault(message, where.offset, where.text.length)
+  return canOccur(pattern) ? { ok: true, pattern } : neverFault(pattern, texts)
 }
 
-function isWild(field: FieldText): boolean {
+function neverFault(
+  { months, daysOfMonth, relativeDays }: CronPattern,
+  texts: readonly Piece[],
+): Fault {
+  const [ofMonth = IMPLIED, , ofWeek = IMPLIED] = texts.slice(3)
+  const days = relativeDays === undefined ? daysOfMonth.join(' or ') : ofMonth.text
+  const weekday = relativeDays?.ofWeek.length ? ` that is ${ofWeek.text}` : ''
+  const message = `never occurs: no ${monthList(months)} has a day ${days}${weekday}`
+  return fault(message, placeOf(ofMonth))
+}
+
+function isWild(field: Piece): boolean {
   return field.text.startsWith('*') || field.text.startsWith('?')
 }
 
 function canOccur(pattern: CronPattern): boolean {
   // Over the 400 years of the calendar every date, 29 February too, falls on every day of the week.
   if (pattern.dayRule === 'either') return true
-  return pattern.months.some((month) => hasDay(pattern, longestMonthDays(month)))
+  return pattern.months.some((month) => canOccurIn(pattern, month))
 }
 
-/** Whether a month of `days` days has a day that the day-of-month field allows. */
-function hasDay(pattern: CronPattern, days: number): boolean {
-  return pattern.daysOfMonth.some((day) => day <= days)
+/** Tries a month in every shape that it has: with each of its lengths, and from each day of the week on. */
+function canOccurIn(pattern: CronPattern, month: number): boolean {
+  const longest = longestMonthDays(month)
+  for (let lastDay = month === 2 ? 28 : longest; lastDay <= longest; lastDay += 1)
+    for (let day = 1; day <= lastDay; day += 1)
+      for (let weekday = 0; weekday < 7; weekday += 1)
+        if (isDayOf(pattern, { day, weekday, lastDay })) return true
+  return false
 }
 
 function longestMonthDays(month: number): number {
@@ -124,6 +151,7 @@ function longestMonthDays(month: number): number {
 }
 
 function monthList(months: readonly number[]): string {
+  if (months.length === MONTH_NAMES.length) return 'month'
   return months.map((month) => MONTH_NAMES[month - 1]).join(' or ')
 }
 
@@ -132,6 +160,7 @@ export function cronWarnings(pattern: CronPattern): string[] {
   return [
     ...dayRuleWarnings(pattern),
     ...shortMonthWarnings(pattern),
+    ...fifthWeekdayWarnings(pattern),
     ...repeatWarnings(pattern),
     ...unevenStepWarnings(pattern),
   ]
@@ -150,13 +179,25 @@ function dayRuleWarnings(pattern: CronPattern): string[] {
 }
 
 function shortMonthWarnings(pattern: CronPattern): string[] {
-  if (pattern.dayRule === 'either') return []
-  const firstDay = pattern.daysOfMonth[0] ?? 1
-  const skipped = pattern.months.filter((month) => !hasDay(pattern, longestMonthDays(month)))
+  const { relativeDays, months, daysOfMonth, dayRule } = pattern
+  if (dayRule === 'either') return []
+  const skipped = months.filter((month) => !hasDay(pattern, longestMonthDays(month)))
   const warnings = skipped.map((month) => MONTH_NAMES[month - 1] ?? '')
-  if (firstDay === 29 && pattern.months.includes(2)) warnings.push('Feb except in leap years')
+  const isLeapDay = hasDay(pattern, 29) && !hasDay(pattern, 28)
+  if (isLeapDay && months.includes(2)) warnings.push('Feb except in leap years')
   if (warnings.length === 0) return []
-  return [`day-of-month starts at ${firstDay}: does not run in ${warnings.join(', ')}`]
+  const what =
+    relativeDays === undefined
+      ? `day-of-month starts at ${daysOfMonth[0]}`
+      : `${splitFields(pattern.text).at(-3)?.text} in day-of-month`
+  return [`${what}: does not run in ${warnings.join(', ')}`]
+}
+
+function fifthWeekdayWarnings({ relativeDays }: CronPattern): string[] {
+  const hasFifth = relativeDays?.ofWeek.some(({ nth }) => nth === 5) ?? false
+  return hasFifth
+    ? ['#5 in day-of-week: does not run in months without a fifth one; #L is the last one']
+    : []
 }
 
 function repeatWarnings(pattern: CronPattern): string[] {

@@ -87,6 +87,21 @@ test('a text that the library does not take is left to the heartbeat', () => {
   expect(patterns()).toEqual(['@daily'])
 })
 
+test('a text with days that only their month tells is left to the heartbeat', () => {
+  // node-cron wants the first to be a second Friday, and throws for want of one.
+  clock.schedule(
+    [
+      '0 0 1 * 5#2',
+      '0 0 L-30 2 1',
+      '0 9 L * *',
+      '0 9 LW,15W * *',
+      '0 9 * * friL',
+      '0 9 * jul wed',
+    ].map((cron) => ({ cron, timezone: 'UTC' })),
+  )
+  expect(patterns()).toEqual(['0 9 * jul wed'])
+})
+
 test('the library takes every notation that the calendar takes', () => {
   const field = fc.constantFrom(
     ...['*', '?', '5', '5/15', '*/7', '1-5', '1-5/2', '5-1', '1,3', '1,5-7', 'MON', 'fri-mon'],

@@ -34,6 +34,11 @@ test('a schedule that is the pattern alone is shown where the pattern goes', () 
   expect(hints(schedule, 'schedule: "0 7 * * 2"')).toEqual(['`schedule: { cron: "0 7 * * 2" }`'])
 })
 
+test('a schedule that is no pattern is answered with one that is', () => {
+  const schedule = 'schedule: { cron: "0 9 * * 1", timezone: Europe/Berlin }'
+  expect(hints(schedule, 'schedule: "0 9 * * noon"')).toEqual(['`schedule: { cron: "0 9 * * 1" }`'])
+})
+
 test('a share without its sign is shown with it, an amount with its token without it', () => {
   const rebalance = `name: a\nkind: rebalance\nschedule: { cron: "0 9 * * 1" }\ntargets: { WETH: 60%, USDC: 40% }\nband: 5\nminTrade: "10"\nquote: USDC\n`
   expect(strategyProblems(rebalance).map(({ hint }) => hint)).toEqual(['with its sign: `5%`'])
@@ -47,6 +52,8 @@ test('a share without its sign is shown with it, an amount with its token withou
 test.each([
   ['*/5 * * * *', '*/5 * * * *'],
   ['* * * * *', '* * * * *'],
+  ['* 9 L * mon-fri', '* 9 L * mon-fri'],
+  ['* 9 * * 5#2', '* 9 * * 5#2'],
 ])('a pattern without quotes is one error that says so: %s', (written, mended) => {
   const problems = strategyProblems(edit(STRATEGY, '"0 9 * * 1"', written))
   expect(problems).toHaveLength(1)
@@ -55,6 +62,12 @@ test.each([
   expect(renderProblem(problem as NonNullable<typeof problem>, { color: false })).toContain(
     `hint: \`cron: "${mended}"\``,
   )
+})
+
+test('a pattern without quotes that would be refused is not suggested', () => {
+  const problems = strategyProblems(edit(STRATEGY, '"0 9 * * 1"', '*/5 99 * *'))
+  expect(problems).toMatchObject([{ expected: 'put the pattern in quotes' }])
+  expect(problems[0]?.hint).toBeUndefined()
 })
 
 test('a fault that several aliases lead to is told once', () => {

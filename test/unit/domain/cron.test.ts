@@ -68,6 +68,9 @@ describe('accepted patterns', () => {
     ['Wednesday', [3]],
     ['*/2', [0, 2, 4, 6]],
     ['1-7/3', [0, 1, 4]],
+    ['7-1', [0, 1]],
+    ['7-7', [0]],
+    ['7-5/2', [0, 2, 4]],
   ])('day-of-week field %s', (text, days) => {
     expect(pattern(`0 0 * * ${text}`).daysOfWeek).toEqual(days)
   })
@@ -93,7 +96,52 @@ describe('accepted patterns', () => {
     expect(pattern('0 9 1 * ?')).toMatchObject({ daysOfMonth: [1], dayRule: 'both' })
   })
 
+  const DAILY = [0, 1, 2, 3, 4, 5, 6]
   test.each([
+    ['L', [], [{ type: 'before-last', days: 0 }]],
+    ['l-3', [], [{ type: 'before-last', days: 3 }]],
+    ['15W', [], [{ type: 'nearest-weekday', to: 15 }]],
+    ['lw', [], [{ type: 'nearest-weekday', to: 'last' }]],
+    [
+      '1,L,15w',
+      [1],
+      [
+        { type: 'before-last', days: 0 },
+        { type: 'nearest-weekday', to: 15 },
+      ],
+    ],
+  ])('day-of-month field %s', (text, daysOfMonth, ofMonth) => {
+    const relativeDays = { ofMonth, ofWeek: [] }
+    expect(pattern(`0 9 ${text} * *`)).toMatchObject({
+      ...{ daysOfMonth, relativeDays, daysOfWeek: DAILY, dayRule: 'both' },
+    })
+  })
+
+  test.each([
+    ['5#2', [], [{ weekday: 5, nth: 2 }]],
+    ['5L', [], [{ weekday: 5, nth: 'last' }]],
+    ['friL', [], [{ weekday: 5, nth: 'last' }]],
+    ['FRI#L', [], [{ weekday: 5, nth: 'last' }]],
+    ['sunday#1', [], [{ weekday: 0, nth: 1 }]],
+    ['7#5', [], [{ weekday: 0, nth: 5 }]],
+    ['1,5L', [1], [{ weekday: 5, nth: 'last' }]],
+    [
+      'sat-sun#L,tue#3',
+      [],
+      [
+        { weekday: 6, nth: 'last' },
+        { weekday: 0, nth: 'last' },
+        { weekday: 2, nth: 3 },
+      ],
+    ],
+  ])('day-of-week field %s', (text, daysOfWeek, ofWeek) => {
+    const relativeDays = { ofMonth: [], ofWeek }
+    expect(pattern(`0 9 * * ${text}`)).toMatchObject({ daysOfWeek, relativeDays, dayRule: 'both' })
+  })
+
+  test.each([
+    ['0 9 L * 1', 'either'],
+    ['0 9 ? * 5L', 'both'],
     ['0 9 1 * 1', 'either'],
     ['0 9 1-31 * 1', 'either'],
     ['0 9 * * 1', 'both'],
@@ -150,12 +198,35 @@ describe('refused patterns name the field, its range and the place', () => {
       '? stands for any day only in day-of-month and day-of-week: write * in minute',
       '?',
     ],
-    ['0 0 L * *', 'day-of-month must be 1-31, here is "L" (L, W and # are not supported)', 'L'],
+    ['0 22-3/3 * * *', 'hour range 22-3 runs backwards: write 22-23/3,1-3/3', '22-3/3'],
+    ['0 0 1 oct-feb/9 *', 'month range oct-feb runs backwards: write oct-12/9', 'oct-feb/9'],
+    ['5/90 * * * *', 'a step in minute must be 1-60, here is "90"', '90'],
+    ['0 0 * * 7/2', 'a step in day-of-week needs a range: write 0-6/2', '7/2'],
+    ['0 0 30/2 2 *', 'a step in day-of-month needs a range', '30/2'],
     [
-      '0 0 * * mon#1',
-      'day-of-week must be 0-7 or sun-sat, here is "mon#1" (L, W and # are not supported)',
-      'mon#1',
+      '0 0 L-31 * *',
+      'day-of-month must be 1-31, here is "L-31" (L, L-1 to L-30, 1W to 31W and LW are read here; 5L and 5#2 in day-of-week)',
+      'L-31',
     ],
+    ['0 0 32W * *', expect.stringContaining('1W to 31W'), '32W'],
+    ['0 0 10-15W * *', expect.stringContaining('1W to 31W'), '15W'],
+    ['0 0 5L * *', expect.stringContaining('5L and 5#2 in day-of-week'), '5L'],
+    [
+      '0 0 * * L',
+      'day-of-week must be 0-7 or sun-sat, here is "L" (5L and 5#1 to 5#5 are read here; L, L-3, 15W and LW in day-of-month)',
+      'L',
+    ],
+    ['0 0 * * 15W', expect.stringContaining('LW in day-of-month'), '15W'],
+    ['0 0 * * 5#6', '# in day-of-week must be followed by 1-5 or L, here is "6"', '6'],
+    ['0 0 * * 5-1#2', '# and L take one weekday, or a range of them that runs forwards', '5-1#2'],
+    [
+      'L * * * *',
+      'minute must be 0-59, here is "L" (L, W and # are read in the day fields only)',
+      'L',
+    ],
+    ['0 0 L-29 2 *', 'never occurs: no Feb has a day L-29', 'L-29'],
+    ['0 0 31W 2,4 *', 'never occurs: no Feb or Apr has a day 31W', '31W'],
+    ['0 0 */31 * 5#2', 'never occurs: no month has a day */31 that is 5#2', '*/31'],
     ['0 0 30 2 *', 'never occurs: no Feb has a day 30', '30'],
     ['0 0 31 4,6 *', 'never occurs: no Apr or Jun has a day 31', '31'],
     ['0 0 30 feb */2', 'never occurs: no Feb has a day 30', '30'],
@@ -177,12 +248,12 @@ describe('refused patterns name the field, its range and the place', () => {
 })
 
 describe('warnings', () => {
-  test.each(['0 9 * * 1', '*/15 * * * *', '* * * * * *', '@daily', '0 9 1,15 * *', '0 0 29 1 *'])(
-    '%s has none',
-    (text) => {
-      expect(cronWarnings(pattern(text))).toEqual([])
-    },
-  )
+  test.each([
+    ...['0 9 * * 1', '*/15 * * * *', '* * * * * *', '@daily', '0 9 1,15 * *', '0 0 29 1 *'],
+    ...['0 9 L * *', '0 9 LW * *', '0 9 31,L * *', '0 9 28W * *', '0 9 * * 5#4', '0 9 ? * friL'],
+  ])('%s has none', (text) => {
+    expect(cronWarnings(pattern(text))).toEqual([])
+  })
 
   test.each([
     ['0 9 1 * 1', 'runs on days that match either of them'],
@@ -190,6 +261,10 @@ describe('warnings', () => {
     ['0 9 31 * *', 'day-of-month starts at 31: does not run in Feb, Apr, Jun, Sep, Nov'],
     ['0 9 30 * *', 'day-of-month starts at 30: does not run in Feb'],
     ['0 9 29 * *', 'does not run in Feb except in leap years'],
+    ['0 9 31W * *', '31W in day-of-month: does not run in Feb, Apr, Jun, Sep, Nov'],
+    ['0 9 L-28 * *', 'L-28 in day-of-month: does not run in Feb except in leap years'],
+    ['0 9 * * 5#5', 'does not run in months without a fifth one'],
+    ['0 9 L * 1', 'runs on days that match either of them'],
     ['* 9 * * *', 'runs in all 60 minutes of each matching hour'],
     ['* 0 9 * * *', 'runs 60 times in each matching minute'],
     ['*/45 * * * *', '*/45 in minute starts again at 0 in each hour'],
