@@ -37,8 +37,15 @@ export function mostSlotsInDay(schedule: Schedule, nowSeconds: number): number {
   const known = anchored(schedule, nowSeconds + 1)
   const next = nextSlot(known, nowSeconds)
   if (next === undefined) return 0
-  const until = next + DAYS_LOOKED_AT * DAY_SECONDS
-  const { slots } = slotsBetween(known, nowSeconds, until, SLOTS_MAX)
+  // The day that has begun may be the only one of its month: the first slots after it make a whole one.
+  const later = nextSlot(known, next + DAY_SECONDS - 1)
+  const ahead = mostFrom(known, next, DAYS_LOOKED_AT)
+  return later === undefined ? ahead : Math.max(ahead, mostFrom(known, later, 1))
+}
+
+/** Most slots in any 24 hours of so many days from a slot on. */
+function mostFrom(schedule: Schedule, from: SlotSeconds, days: number): number {
+  const { slots } = slotsBetween(schedule, from - 1, from + days * DAY_SECONDS - 1, SLOTS_MAX)
   let most = 0
   let first = 0
   for (const [index, slot] of slots.entries()) {

@@ -122,9 +122,27 @@ describe('slots in a day', () => {
     expect(mostSlotsInDay(aSchedule('0 * * * 6'), NOW)).toBe(24)
     expect(mostSlotsInDay(aSchedule('0 9 * * *'), NOW)).toBe(1)
   })
+
+  test('are those of a whole day, where the only one of this month has begun', () => {
+    expect(mostSlotsInDay(aSchedule('0 * 15 * *'), NOW)).toBe(24)
+    expect(mostSlotsInDay(aSchedule('0 * 16W * *'), NOW)).toBe(24)
+    expect(mostSlotsInDay(aSchedule('0 * * * 5#3'), NOW)).toBe(24)
+  })
+
+  test('are those of days that only their month tells, be they in a row', () => {
+    expect(mostSlotsInDay(aSchedule('0 9,15 L * *'), NOW)).toBe(2)
+    expect(mostSlotsInDay(aSchedule('0 */8 L-2,L-1,LW * *'), NOW)).toBe(3)
+    expect(mostSlotsInDay(aSchedule('0 9 L * 5L'), NOW)).toBe(1)
+  })
 })
 
 describe('the worst day of other kinds', () => {
+  test('is that of every slot of the last day of a month', () => {
+    expect(worst(aStrategy({ schedule: aSchedule('0 9,15,21 L * *') }))).toMatchObject([
+      { amount: usdc(75), boundBy: '3 slots a day' },
+    ])
+  })
+
   test('is that of the slots that a cooldown leaves', () => {
     const limits = { ...OPEN, cooldownMs: 6 * HOUR }
     expect(worst(aStrategy({ limits }))).toMatchObject([{ amount: usdc(100) }])
