@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { durationMs } from '../domain/duration.ts'
+import { isoMicros } from '../domain/iso-time.ts'
 
 /** Milliseconds of a duration such as `30s`. */
 export function duration(text: string): number {
@@ -39,7 +40,7 @@ export function since(text: string): number {
   const ago = durationMs(text)
   if (ago !== undefined) return Date.now() - ago
   const atMs = momentMs(text)
-  if (Number.isNaN(atMs))
+  if (atMs === undefined)
     throw wrong('this is neither a day nor a duration', 'a day such as 2026-01-31, or 30d')
   return atMs
 }
@@ -47,14 +48,14 @@ export function since(text: string): number {
 /** Epoch ms of a day or a moment, both UTC. */
 export function moment(text: string): number {
   const atMs = momentMs(text)
-  if (Number.isNaN(atMs))
+  if (atMs === undefined)
     throw wrong('this is no day', 'a day such as 2025-01-01, or 2025-01-01T09:30')
   return atMs
 }
 
-function momentMs(text: string): number {
-  const utc = text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text
-  return DAY.test(text) ? Date.parse(utc) : Number.NaN
+function momentMs(text: string): number | undefined {
+  const micros = DAY.test(text) ? isoMicros(text) : undefined
+  return micros === undefined ? undefined : micros / 1_000
 }
 
 const NUMBER = /^\d+(?:\.\d+)?$/

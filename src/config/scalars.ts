@@ -1,6 +1,7 @@
 import { isAddress } from 'viem/utils'
 import * as z from 'zod'
 import { DURATION, durationMs } from '../domain/duration.ts'
+import { isoMicros } from '../domain/iso-time.ts'
 import { nearest } from '../domain/nearest.ts'
 import { isTimezone } from '../domain/schedule/timezone.ts'
 import { type Address, parseAddress, parseAmount, parseRatio } from '../domain/units.ts'
@@ -225,8 +226,8 @@ export const instant = scalar<number>({
   expected: 'a time with its zone, such as 2027-01-31T09:00:00Z',
   json: { type: 'string', format: 'date-time' },
   read: (text) => {
-    const ms = INSTANT.test(text) ? Date.parse(text) : Number.NaN
-    return Number.isNaN(ms) ? refused('this is no time') : meant(Math.floor(ms / 1_000))
+    const micros = INSTANT.test(text) ? isoMicros(text) : undefined
+    return micros === undefined ? refused('this is no time') : meant(micros / 1_000_000)
   },
 })
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { duration, port } from '../../../src/cli/arguments.ts'
+import { duration, moment, port, since } from '../../../src/cli/arguments.ts'
 import { flagError } from '../../../src/cli/flag-errors.ts'
 
 /** What a person reads of a command line that the parser refuses. */
@@ -13,6 +13,8 @@ function told(...args: readonly string[]): string {
     .command('serve')
     .option('--for <duration>', '', duration)
     .option('-p, --port <port>', '', port)
+    .option('--from <when>', '', moment)
+    .option('--since <when>', '', since)
     .requiredOption('--out <file>', '')
     .action(() => undefined)
   function add(part: string): void {
@@ -32,6 +34,16 @@ test('a bad value names the flag, what is wrong and what it takes, as a problem 
   )
   expect(told('-p', '70000')).toBe(
     'flag --port: this is no port\n  expected: a whole number from 0 to 65535\n',
+  )
+})
+
+test('a day that the calendar does not have is refused under the flag that was given it', () => {
+  for (const day of ['2025-02-30', '2025-06-31', '2025-02-29', '2025-01-31T24:00'])
+    expect(told('--from', day)).toBe(
+      'flag --from: this is no day\n  expected: a day such as 2025-01-01, or 2025-01-01T09:30\n',
+    )
+  expect(told('--since', '2026-04-31')).toBe(
+    'flag --since: this is neither a day nor a duration\n  expected: a day such as 2026-01-31, or 30d\n',
   )
 })
 

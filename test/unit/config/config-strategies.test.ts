@@ -255,6 +255,33 @@ describe('mistakes', () => {
   })
 })
 
+describe('the start of a program', () => {
+  const program = (start: string) =>
+    edit(
+      edit(STRATEGY, 'kind: dca', 'kind: twap'),
+      'schedule: { cron: "0 9 * * 1", timezone: Europe/Berlin }',
+      `slices: 4\nevery: 1h\nstart: ${start}`,
+    )
+
+  test.each([
+    ...['2027-02-30T09:00:00Z', '2027-02-29T09:00:00Z', '2027-06-31T09:00:00Z'],
+    ...['2027-01-31T24:00:00Z', '2027-01-31T25:00:00Z', '2027-13-01T09:00:00Z'],
+  ])('%s is refused, in its place', (start) => {
+    expect(briefly(program(start))).toEqual(['5:8 start: this is no time'])
+  })
+
+  test.each([
+    ['2027-02-28T09:00:00Z', Date.UTC(2027, 1, 28, 9)],
+    ['2028-02-29T09:00:00Z', Date.UTC(2028, 1, 29, 9)],
+    ['2027-01-31T00:30:00+01:00', Date.UTC(2027, 0, 30, 23, 30)],
+  ])('%s is taken', (start, atMs) => {
+    const loaded = loadTexts({ 'one.yaml': program(start) })
+    expect(loaded.ok && loaded.strategies[0]?.schedule).toMatchObject({
+      startSeconds: atMs / 1_000,
+    })
+  })
+})
+
 describe('warnings', () => {
   test('a strategy that nothing caps, and a cron text that surprises', () => {
     const settings = settingsOf(edit(CONFIG, 'USDC: "1000", ', ''))
