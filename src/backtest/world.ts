@@ -3,7 +3,7 @@ import { applyEvent } from '../domain/book/fold.ts'
 import type { JournalEvent } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { ExecutionPolicy } from '../domain/policy.ts'
-import { acceptPath, type PriceFeed } from '../domain/price.ts'
+import { marketRatio, type PriceFeed } from '../domain/price.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import { assetsOf, type Strategy } from '../domain/strategy.ts'
 import type { Tape } from '../domain/tape.ts'
@@ -88,9 +88,7 @@ export class World {
 
   /** Where the market stands, sell base units per buy base unit: the newest rounds, however old. Undefined before the first. */
   marketPrice(sell: Token, buy: Token): Ratio | undefined {
-    // At the epoch nothing that was ever read is too old.
-    const answer = acceptPath(this.input.pricePath(sell, buy), this.board.readings, 0)
-    return answer.ok ? answer.price.ratio : undefined
+    return marketRatio(this.input.pricePath(sell, buy), this.board.readings)
   }
 
   /** What an amount is worth in base units of the value token, rounded down; undefined where no feed says so. */

@@ -12,11 +12,18 @@ export type PriceFeed = {
   readonly sequencerFeed: `0x${string}` | undefined
 }
 
-/** What a feed answered at one block, before any judgement. `answer` carries `decimals` places. */
-export type FeedReading = {
+/** A round of a Chainlink-style feed, as far as its price depends on it. */
+export type RoundData = {
   readonly answer: bigint
-  readonly decimals: number
   readonly updatedAtSeconds: number
+  /** Of the round, and of the one that its answer is from. Undefined where they are not known, as in a price file. */
+  readonly id?: bigint | undefined
+  readonly answeredInId?: bigint | undefined
+}
+
+/** What a feed answered at one block, before any judgement. `answer` carries `decimals` places. */
+export type FeedReading = RoundData & {
+  readonly decimals: number
   /** The L2 sequencer's feed: 0 is up. Undefined where the feed has no sequencer feed. */
   readonly sequencer: { readonly answer: bigint; readonly startedAtSeconds: number } | undefined
 }
@@ -33,31 +40,61 @@ export type PriceRefusal = 'price-missing' | 'price-invalid' | 'price-stale' | '
 /** After an L2 sequencer comes back, feeds may still lag: wait this long (the usual practice for such feeds). */
 export const SEQUENCER_GRACE_SECONDS = 3600
 
-/** Judges a reading at `nowSeconds`, the time of its block: positive answer, fresh enough, sequencer up. */
+/** How far a round may be ahead of the time of its block: oracles that stamp rounds themselves have clocks of their own. */
+export const ROUND_AHEAD_MAX_SECONDS = 60
+
+/**
+ * Why a round is no price at `nowSeconds`, a time at which it was on chain; undefined where it is one, whatever its age.
+ *
+ * A round without an answer above 0 or without `updatedAt` is not complete, and one from the future tells no age. An answer that is
+ * carried over from an earlier round (old aggregators do it when a round times out) is older than `updatedAt` says; feeds without
+ * rounds leave `answeredInRound` 0. `startedAt` says nothing of a price: some feeds, such as Chronicle's, always answer 0.
+ */
+export function roundFault(
+  { answer, updatedAtSeconds, id, answeredInId }: RoundData,
+  nowSeconds: number,
+): 'price-invalid' | 'price-stale' | undefined {
+  if (answer <= 0n || updatedAtSeconds <= 0) return 'price-invalid'
+  if (updatedAtSeconds > nowSeconds + ROUND_AHEAD_MAX_SECONDS) return 'price-invalid'
+  if (id === undefined || answeredInId === undefined || answeredInId === 0n) return undefined
+  return answeredInId < id ? 'price-stale' : undefined
+}
+
+/** Judges a reading at `nowSeconds`, the time of its block: a round that is a price, fresh enough, sequencer up. */
 export function acceptPrice(
   feed: PriceFeed,
   reading: FeedReading | undefined,
   nowSeconds: number,
 ): { ok: true; price: Price } | { ok: false; reason: PriceRefusal } {
   if (reading === undefined) return { ok: false, reason: 'price-missing' }
-  if (reading.answer <= 0n || reading.decimals < 0 || reading.decimals > 36)
+  const fault = roundFault(reading, nowSeconds)
+  if (fault === 'price-invalid' || reading.decimals < 0 || reading.decimals > 36)
     return { ok: false, reason: 'price-invalid' }
   if (!sequencerIsUp(feed, reading, nowSeconds)) return { ok: false, reason: 'sequencer-down' }
-  if (nowSeconds - reading.updatedAtSeconds > feed.maxAgeSeconds)
+  if (fault === 'price-stale' || nowSeconds - reading.updatedAtSeconds > feed.maxAgeSeconds)
     return { ok: false, reason: 'price-stale' }
-  const ratio: Ratio = {
-    num: reading.answer * 10n ** BigInt(feed.quote.decimals),
-    den: 10n ** BigInt(reading.decimals + feed.base.decimals),
-  }
-  return { ok: true, price: { pair: feed.pair, ratio, updatedAtSeconds: reading.updatedAtSeconds } }
+  const { updatedAtSeconds } = reading
+  return { ok: true, price: { pair: feed.pair, ratio: ratioOf(feed, reading), updatedAtSeconds } }
 }
 
-/** A configured sequencer feed that gave no answer proves nothing, so the sequencer counts as down. */
+function ratioOf({ base, quote }: PriceFeed, { answer, decimals }: FeedReading): Ratio {
+  return {
+    num: answer * 10n ** BigInt(quote.decimals),
+    den: 10n ** BigInt(decimals + base.decimals),
+  }
+}
+
+/**
+ * A configured sequencer feed that gave no answer proves nothing, so the sequencer counts as down. So does one whose round has no
+ * `startedAt`: it is invalid, and tells nothing of how long the sequencer is up.
+ */
 function sequencerIsUp(feed: PriceFeed, reading: FeedReading, nowSeconds: number): boolean {
   if (reading.sequencer === undefined) return feed.sequencerFeed === undefined
+  const { answer, startedAtSeconds } = reading.sequencer
   return (
-    reading.sequencer.answer === 0n &&
-    nowSeconds - reading.sequencer.startedAtSeconds >= SEQUENCER_GRACE_SECONDS
+    answer === 0n &&
+    startedAtSeconds > 0 &&
+    nowSeconds - startedAtSeconds >= SEQUENCER_GRACE_SECONDS
   )
 }
 
@@ -132,18 +169,38 @@ export function acceptPath(
 ): PairPriceAnswer {
   if (path === undefined || path.length === 0)
     return { ok: false, reason: 'price-missing', pair: undefined }
-  let ratio: Ratio = { num: 1n, den: 1n }
+  let ratio = PAR
   let updatedAtSeconds = Number.POSITIVE_INFINITY
   for (const { feed, inverted } of path) {
     const accepted = acceptPrice(feed, readings.get(feed.pair), nowSeconds)
     if (!accepted.ok) return { ok: false, reason: accepted.reason, pair: feed.pair }
-    const { num, den } = accepted.price.ratio
-    ratio = inverted
-      ? { num: ratio.num * den, den: ratio.den * num }
-      : { num: ratio.num * num, den: ratio.den * den }
+    ratio = times(ratio, accepted.price.ratio, inverted)
     updatedAtSeconds = Math.min(updatedAtSeconds, accepted.price.updatedAtSeconds)
   }
   return { ok: true, price: { ratio, updatedAtSeconds, pairs: path.map(({ feed }) => feed.pair) } }
+}
+
+/** Where a market stands by the newest rounds, however old: for the other side of a trade, never for what is decided. */
+export function marketRatio(
+  path: PricePath | undefined,
+  readings: ReadonlyMap<Pair, FeedReading>,
+): Ratio | undefined {
+  if (path === undefined || path.length === 0) return undefined
+  let ratio = PAR
+  for (const { feed, inverted } of path) {
+    const reading = readings.get(feed.pair)
+    if (reading === undefined || reading.answer <= 0n) return undefined
+    ratio = times(ratio, ratioOf(feed, reading), inverted)
+  }
+  return ratio
+}
+
+const PAR: Ratio = { num: 1n, den: 1n }
+
+function times(ratio: Ratio, leg: Ratio, inverted: boolean): Ratio {
+  return inverted
+    ? { num: ratio.num * leg.den, den: ratio.den * leg.num }
+    : { num: ratio.num * leg.num, den: ratio.den * leg.den }
 }
 
 /**

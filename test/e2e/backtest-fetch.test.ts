@@ -29,6 +29,9 @@ test('what is fetched from the chain is what a backtest plays, over phases and w
   }
   const feed = /feed (0x\w+)/.exec(readFileSync(join(prices, 'WETH-USDC.csv'), 'utf8'))?.[1]
   await adminCall(report, 'POST', '/feed/phase', { feed })
+  const now = Math.floor(Date.now() / 1_000)
+  const inAYear = { answer: '1', startedAt: now, updatedAt: now + 365 * 86_400 }
+  await adminCall(report, 'PUT', '/feed', { feed, ...inAYear })
   const rounds = (): readonly number[] =>
     readFileSync(join(prices, 'WETH-USDC.csv'), 'utf8')
       .trimEnd()
@@ -39,6 +42,7 @@ test('what is fetched from the chain is what a backtest plays, over phases and w
   await expect
     .poll(() => fetch().then(() => rounds().length), { timeout: 20_000, interval: 500 })
     .toBeGreaterThan(before + 2)
+  expect(Math.max(...rounds())).toBeLessThan(now + 120)
   const [first = 0, last = 0] = [rounds()[0], rounds().at(-1)]
   const period = ['--from', momentOf(first), '--to', momentOf(last)]
   const line = ['backtest', ...period, '--balance', 'USDC=10000', '--latency', '0s', ...at]

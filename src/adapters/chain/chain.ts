@@ -164,12 +164,7 @@ function feedReadings(
     // A sequencer feed that cannot be read must not pass for a feed that has none.
     if (round === undefined || decimals === undefined) continue
     if (sequencerFeed !== undefined && sequencer === undefined) continue
-    found.set(pair, {
-      answer: round.answer,
-      decimals,
-      updatedAtSeconds: round.updatedAtSeconds,
-      sequencer,
-    })
+    found.set(pair, { ...round, decimals, sequencer })
   }
   return found
 }

@@ -1,4 +1,5 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils'
+import type { RoundData } from '../../domain/price.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import { UnusableAnswer } from './batch.ts'
 
@@ -33,11 +34,7 @@ export type Reads = {
   readonly permitNonce: bigint | undefined
 }
 
-export type Round = {
-  readonly answer: bigint
-  readonly startedAtSeconds: number
-  readonly updatedAtSeconds: number
-}
+export type Round = RoundData & { readonly startedAtSeconds: number }
 
 /** Answers of one block. What reverted or answered nothing is absent. */
 export type Readings = {
@@ -180,6 +177,8 @@ export function decodeRound(data: Hex | undefined): Round | undefined {
   const [answer, startedAt, updatedAt] = [wordAt(data, 1), wordAt(data, 2), wordAt(data, 3)]
   if (answer === undefined || startedAt === undefined || updatedAt === undefined) return undefined
   return {
+    id: wordAt(data, 0),
+    answeredInId: wordAt(data, 4),
     answer: BigInt.asIntN(256, answer),
     startedAtSeconds: Number(startedAt),
     updatedAtSeconds: Number(updatedAt),

@@ -22,7 +22,7 @@ export type FetchOptions = {
   readonly feed: Address
   /** Epoch seconds. The round that held then is the first. */
   readonly fromSeconds: number
-  /** Epoch seconds. No round is later. */
+  /** Epoch seconds. No round is later; one that the chain itself has not reached is from the future, and no price. */
   readonly toSeconds: number
   /** CSV file with the columns time, price and round. */
   readonly file: string
@@ -50,7 +50,7 @@ export type Fetched = {
     | { readonly tag: 'unread'; readonly message: string }
   /** Rounds written by this run. */
   readonly added: number
-  /** Rounds whose answer is no price: 0 or below. */
+  /** Rounds that are no price; see `roundFault`. */
   readonly skipped: number
   /** Rounds at the end of the file that are not on chain any more, and were taken away. */
   readonly removed: number

@@ -1,3 +1,4 @@
+import { roundFault } from '../../domain/price.ts'
 import { idOf, numberOf, phaseOf, type Span } from './phases.ts'
 import { lineOf, type RoundLine } from './round-file.ts'
 import type { FeedRound, RoundReader } from './round-reader.ts'
@@ -15,9 +16,12 @@ export type Part = {
 /** Rounds of one call, as lines. */
 export type Copied = {
   readonly lines: readonly RoundLine[]
-  /** Rounds whose answer is no price: 0 or below. */
+  /** Rounds that are no price. */
   readonly skipped: number
 }
+
+/** Rounds in a row later than a part, after which all others are taken to be. One that is dated too late does not end it. */
+const LATER_MAX = 8
 
 /** Reads a part of a feed's past in order, and has it written as it comes. `spans`: the phases that it lies in, the oldest first. */
 export async function copyRounds(
@@ -35,35 +39,63 @@ export async function copyRounds(
   },
 ): Promise<void> {
   const ids = new Ids(spans, part)
-  let after = part.afterSeconds
-  for (;;) {
+  const sieve = new Sieve(part)
+  /** The last round that was read. It is judged with the one after it, whatever is read at once. */
+  let last: FeedRound | undefined
+  while (!sieve.isOver) {
     const wanted = ids.take(reader.size)
+    const found = (await reader.rounds(wanted)).filter((round) => round !== undefined)
+    const rounds = last === undefined ? found : [last, ...found]
+    last = wanted.length === 0 ? undefined : rounds.pop()
+    const { prices, skipped } = sieve.pass(rounds, last)
+    write({ lines: prices.map((round) => lineOf(round, decimals)), skipped })
     if (wanted.length === 0) return
-    const rounds = (await reader.rounds(wanted)).filter((round) => round !== undefined)
-    const over = rounds.findIndex(({ updatedAtSeconds }) => updatedAtSeconds > part.toSeconds)
-    const inTime = over < 0 ? rounds : rounds.slice(0, over)
-    const rising = risingFrom(after, inTime.filter(isPrice))
-    after = rising.at(-1)?.updatedAtSeconds ?? after
-    write({
-      lines: rising.map((round) => lineOf(round, decimals)),
-      skipped: inTime.length - inTime.filter(isPrice).length,
-    })
-    if (over >= 0) return
   }
 }
 
-function isPrice({ answer }: FeedRound): boolean {
-  return answer > 0n
+/** Lets through, in their order, the rounds of a part that are a price and later than all before them. */
+class Sieve {
+  readonly #toSeconds: number
+  #after: number
+  #later = 0
+
+  constructor({ afterSeconds, toSeconds }: Part) {
+    this.#after = afterSeconds
+    this.#toSeconds = toSeconds
+  }
+
+  get isOver(): boolean {
+    return this.#later >= LATER_MAX
+  }
+
+  /** `next`: the round after these, where it is known. */
+  pass(
+    rounds: readonly FeedRound[],
+    next: FeedRound | undefined,
+  ): { readonly prices: readonly FeedRound[]; readonly skipped: number } {
+    const prices: FeedRound[] = []
+    let skipped = 0
+    for (const [index, round] of rounds.entries()) {
+      if (this.isOver) break
+      if (!isPrice(round, rounds[index + 1] ?? next)) skipped += 1
+      else if (this.#isTimely(round)) prices.push(round)
+    }
+    return { prices, skipped }
+  }
+
+  #isTimely({ updatedAtSeconds }: FeedRound): boolean {
+    this.#later = updatedAtSeconds > this.#toSeconds ? this.#later + 1 : 0
+    if (this.#later > 0 || updatedAtSeconds <= this.#after) return false
+    this.#after = updatedAtSeconds
+    return true
+  }
 }
 
-/** Those of the rounds that are later than all before them. */
-function risingFrom(afterSeconds: number, rounds: readonly FeedRound[]): readonly FeedRound[] {
-  let after = afterSeconds
-  return rounds.filter(({ updatedAtSeconds }) => {
-    if (updatedAtSeconds <= after) return false
-    after = updatedAtSeconds
-    return true
-  })
+/** Judged when the next round of its phase came: it was on chain by then. Of the newest one the end of the part says how late it may be. */
+function isPrice(round: FeedRound, next: FeedRound | undefined): boolean {
+  const isFollowed = next !== undefined && phaseOf(next.id) === phaseOf(round.id)
+  const byThen = isFollowed ? next.updatedAtSeconds : Number.POSITIVE_INFINITY
+  return roundFault(round, byThen) === undefined
 }
 
 /** The ids of a part of a feed's past, in their order. */

@@ -1,4 +1,5 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils'
+import type { RoundData } from '../../domain/price.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { Clock } from '../../ports.ts'
 import { UnusableAnswer } from '../chain/batch.ts'
@@ -6,11 +7,9 @@ import { decodeResults, decodeRound, wordAt } from '../chain/hot-reads.ts'
 import type { LargeCall, LargeCallFault } from '../chain/large-calls.ts'
 
 /** A round that exists. */
-export type FeedRound = {
+export type FeedRound = RoundData & {
   /** `phase << 64 | number` behind a proxy; the number alone where a feed has no phases. */
   readonly id: bigint
-  readonly answer: bigint
-  readonly updatedAtSeconds: number
 }
 
 /** What a feed says of itself. */
@@ -179,7 +178,6 @@ function existing(data: Hex | undefined, id: bigint): FeedRound | undefined {
 
 function roundIn(data: Hex | undefined): FeedRound | undefined {
   const round = decodeRound(data)
-  const id = data === undefined ? undefined : wordAt(data, 0)
-  if (round === undefined || id === undefined || round.updatedAtSeconds === 0) return undefined
-  return { id, answer: round.answer, updatedAtSeconds: round.updatedAtSeconds }
+  if (round?.id === undefined || round.updatedAtSeconds === 0) return undefined
+  return { ...round, id: round.id }
 }

@@ -8,8 +8,8 @@ const NOTHING: Rounds = {
   rests: undefined,
 }
 
-/** A sequencer that has always been up: tapes hold prices alone. */
-const UP = { answer: 0n, startedAtSeconds: -1_000_000 }
+/** A sequencer that has always been up, since the first second: tapes hold prices alone. */
+const UP = { answer: 0n, startedAtSeconds: 1 }
 
 /** While a feed's answers lie strictly between two, and none is older than that, nothing changes for who waits. */
 export type Quiet = { readonly low: number; readonly high: number; readonly maxAgeSeconds: number }

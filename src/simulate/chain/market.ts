@@ -1,4 +1,4 @@
-import { acceptPath } from '../../domain/price.ts'
+import { marketRatio } from '../../domain/price.ts'
 import type { SeededRandom } from '../../domain/random.ts'
 import type { Address, Ratio } from '../../domain/units.ts'
 import { USDC, WETH, WETH_USDC } from '../stage.ts'
@@ -35,13 +35,10 @@ export class Market {
     if (!known.includes(sell) || !known.includes(buy) || sell === buy) return undefined
     const reading = this.#ledger.reading(WETH_USDC.feed)
     if (reading === undefined) return undefined
-    const { updatedAtSeconds } = reading
-    const accepted = acceptPath(
+    return marketRatio(
       [{ feed: WETH_USDC, inverted: buy === USDC.address }],
       new Map([[WETH_USDC.pair, { ...reading, sequencer: undefined }]]),
-      updatedAtSeconds,
     )
-    return accepted.ok ? accepted.price.ratio : undefined
   }
 
   #publish(): void {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createChain } from '../../../src/adapters/chain/chain.ts'
 import { createKey } from '../../../src/adapters/keys/key.ts'
+import { acceptPrice } from '../../../src/domain/price.ts'
 import type { Hex } from '../../../src/domain/units.ts'
 import { type FakeRpcNode, startPassingNode } from '../../support/chain/fake-rpc-node.ts'
 import {
@@ -11,6 +12,19 @@ import {
 } from '../../support/chain/viem-chain-rig.ts'
 import { AT_ONCE } from '../../support/finality.ts'
 import { answerOf, approveCall, chainContract } from './chain.ts'
+
+const DAY_SECONDS = 86_400
+/** Two days ago. */
+const AGO = BigInt(Math.floor(Date.now() / 1_000) - 2 * DAY_SECONDS)
+
+/** Code of a contract that answers every call with these words. */
+function answering(words: readonly bigint[]): Hex {
+  const stores = words.map((word, index) => {
+    const value = word.toString(16).padStart(64, '0')
+    return `7f${value}60${(index * 32).toString(16).padStart(2, '0')}52`
+  })
+  return `0x${stores.join('')}60${(words.length * 32).toString(16)}6000f3`
+}
 
 chainContract('viem on a local EVM node', makeViemChainRig)
 
@@ -67,6 +81,47 @@ describe('chain adapter on a local EVM node', () => {
       expect([...part.balances]).toEqual([[token.address, tokenBalance]])
       expect([...part.allowances.keys()]).toEqual([token.address])
       expect(part.readings.size).toBe(0)
+    },
+  )
+
+  test.each([
+    ['is whole', [7n, 3n * 10n ** 11n, 0n, AGO, 7n], [1n, 0n, AGO, AGO, 1n], 'a price'],
+    [
+      'is not complete',
+      [7n, 3n * 10n ** 11n, AGO, 0n, 7n],
+      [1n, 0n, AGO, AGO, 1n],
+      'price-invalid',
+    ],
+    [
+      'is from the future',
+      [7n, 3n * 10n ** 11n, AGO, 2n ** 255n, 7n],
+      [1n, 0n, AGO, AGO, 1n],
+      'price-invalid',
+    ],
+    [
+      'carries over an answer',
+      [7n, 3n * 10n ** 11n, AGO, AGO, 6n],
+      [1n, 0n, AGO, AGO, 1n],
+      'price-stale',
+    ],
+    [
+      'stands beside a sequencer without a start',
+      [7n, 3n * 10n ** 11n, AGO, AGO, 7n],
+      [1n, 0n, 0n, AGO, 1n],
+      'sequencer-down',
+    ],
+  ] as const)(
+    'a round that %s is judged as the node tells it',
+    async (_, round, status, verdict) => {
+      const sequencerFeed = rig.otherToken.address
+      const feed = { ...rig.feed, sequencerFeed, maxAgeSeconds: 7 * DAY_SECONDS }
+      await rig.rpc.call('anvil_setCode', [feed.feed, answering(round)])
+      await rig.rpc.call('anvil_setCode', [sequencerFeed, answering(status)])
+      const view = answerOf(
+        await viaProxy.view({ owner: rig.key.address, tokens: [], feeds: [feed] }),
+      )
+      const price = acceptPrice(feed, view.readings.get(feed.pair), view.blockTimeSeconds)
+      expect(price.ok ? 'a price' : price.reason).toBe(verdict)
     },
   )
 

@@ -3,6 +3,7 @@ import {
   acceptPath,
   createPricePaths,
   type FeedReading,
+  marketRatio,
   type PriceFeed,
   type PricePath,
   SEQUENCER_GRACE_SECONDS,
@@ -152,6 +153,39 @@ describe('the price of a path', () => {
       })
   })
 
+  const ANSWER = 2_500n * 10n ** 8n
+  const judged = (changes: Partial<FeedReading>) => {
+    const answer = ask(USDC, WETH, readings({ 'WETH/USDC': reading(ANSWER, changes) }))
+    return answer.ok ? 'a price' : answer.reason
+  }
+
+  test.each([
+    ['is not complete', { updatedAtSeconds: 0 }, 'price-invalid'],
+    ['is an hour ahead of its block', { updatedAtSeconds: NOW + 3_600 }, 'price-invalid'],
+    ['has a time that is none', { updatedAtSeconds: Number(2n ** 256n - 1n) }, 'price-invalid'],
+    ['is further ahead than a clock may be', { updatedAtSeconds: NOW + 61 }, 'price-invalid'],
+    ['is as far ahead as a clock may be', { updatedAtSeconds: NOW + 60 }, 'a price'],
+    ['carries over an earlier answer', { id: 9n, answeredInId: 8n }, 'price-stale'],
+    [
+      'carries it over behind a proxy',
+      { id: (7n << 64n) + 9n, answeredInId: (7n << 64n) + 8n },
+      'price-stale',
+    ],
+    ['was answered itself', { id: 9n, answeredInId: 9n }, 'a price'],
+    ['is of a feed that fills in no round', { id: 9n, answeredInId: 0n }, 'a price'],
+    ['is of a file, without ids', { id: undefined, answeredInId: undefined }, 'a price'],
+  ] as const)('of a round that %s', (_, changes, expected) => {
+    expect(judged(changes)).toBe(expected)
+  })
+
+  test('is where the market stands by the newest rounds, however old, without those that are no price', () => {
+    const old = readings({ 'WETH/USDC': reading(ANSWER, { updatedAtSeconds: 1 }) })
+    const stands = marketRatio(find(USDC, WBTC), old)
+    expect(stands).toEqual(ratioOf(ask(USDC, WBTC)))
+    expect(marketRatio(find(USDC, WBTC), readings({ 'WBTC/WETH': reading(0n) }))).toBeUndefined()
+    expect(marketRatio(find(USDC, AERO), old)).toBeUndefined()
+  })
+
   test('is missing, of no feed, where there is no path', () => {
     const none = { ok: false, reason: 'price-missing', pair: undefined }
     expect(ask(USDC, AERO)).toEqual(none)
@@ -175,6 +209,11 @@ describe('the price of a path', () => {
       const startedAtSeconds = NOW - SEQUENCER_GRACE_SECONDS
       expect(answer({ answer: 0n, startedAtSeconds }).ok).toBe(true)
       expect(answer({ answer: 0n, startedAtSeconds: startedAtSeconds + 1 })).toEqual(down)
+    })
+
+    test('is refused where the round of the sequencer has no start, or begins in the future', () => {
+      expect(answer({ answer: 0n, startedAtSeconds: 0 })).toEqual(down)
+      expect(answer({ answer: 0n, startedAtSeconds: NOW + 7_200 })).toEqual(down)
     })
 
     test('is refused while the sequencer is down or says nothing', () => {

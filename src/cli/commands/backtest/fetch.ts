@@ -1,6 +1,6 @@
 import type { Fetched } from '../../../adapters/prices/chain-rounds.ts'
 import { strangerText } from '../../../domain/nearest.ts'
-import type { PriceFeed } from '../../../domain/price.ts'
+import { type PriceFeed, ROUND_AHEAD_MAX_SECONDS } from '../../../domain/price.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Pair } from '../../../domain/token.ts'
 import { fetchPrices, priceFileOf, priceProblem } from '../../compose/prices.ts'
@@ -78,8 +78,9 @@ function periodOf({ from, to }: FetchOptions, nowMs: number): Period {
   if (from === undefined)
     throw new FlagFault('from', 'the period is not said', 'a day such as --from 2025-01-01')
   const fromSeconds = Math.ceil(from / 1000)
-  // A chain may be ahead of the clock here.
-  const toSeconds = to === undefined ? Number.MAX_SAFE_INTEGER : Math.floor(to / 1000)
+  // Later rounds are from the future. A chain may be a little ahead of the clock here.
+  const latest = Math.floor(nowMs / 1000) + ROUND_AHEAD_MAX_SECONDS
+  const toSeconds = Math.min(to === undefined ? latest : Math.floor(to / 1000), latest)
   if (Math.min(toSeconds, nowMs / 1000) <= fromSeconds)
     throw new FlagFault('to', 'the period ends before it begins', 'a moment after --from')
   return { fromSeconds, toSeconds }

@@ -135,6 +135,47 @@ test('answers that are no price are left out and counted', async () => {
   expect(rowsOf(text()).map(([, name]) => name)).not.toContain('1:4')
 })
 
+/** A hundred rounds, a minute apart. */
+const LAST = T + 99 * 60
+const YEAR = 365 * 86_400
+
+test.each([1, 2, 7, 500])(
+  'rounds that no daemon would go by are left out, and those after them are not, at %i a call',
+  async (batch) => {
+    const feed = aFeed(100)
+    feed.put(1n, 10n, { answer: 1n, at: T + 9 * 60 + YEAR })
+    feed.put(1n, 20n, { answer: 1n, at: T + 19 * 60 + 3_600 })
+    feed.put(1n, 30n, { answer: 1n, at: T + 29 * 60, carried: 1n })
+    feed.put(1n, 40n, { answer: 0n, at: T + 39 * 60 })
+    // A feed that tells no start, and one whose clock is half a minute ahead of the next round.
+    feed.put(1n, 50n, { answer: 1n, at: T + 49 * 60, startedAt: 0 })
+    feed.put(1n, 60n, { answer: 1n, at: T + 60 * 60 + 30 })
+    const { text, fetch } = aFile(feed)
+    const fetched = await fetch({ batch, toSeconds: LAST })
+    expect(fetched).toMatchObject({ end: { tag: 'whole' }, added: 95, skipped: 4 })
+    const gone = [10, 20, 30, 40, 61].map((number) => `1:${number}`)
+    const names = Array.from({ length: 100 }, (_, n) => `1:${n + 1}`)
+    expect(rowsOf(text()).map(([, name]) => name)).toEqual(
+      names.filter((name) => !gone.includes(name)),
+    )
+  },
+)
+
+test('newest rounds from the future are not written, and what follows them is, once it comes', async () => {
+  const feed = aFeed(50)
+  feed.put(1n, 51n, { answer: 1n, at: T + 50 * 60 + YEAR })
+  feed.put(1n, 52n, { answer: 1n, at: T + 51 * 60 + YEAR })
+  const whole = aFile(feed)
+  const first = aFile(feed)
+  expect(await first.fetch({ toSeconds: T + 51 * 60 })).toMatchObject({
+    ...{ end: { tag: 'whole' }, added: 50, toSeconds: T + 49 * 60 },
+  })
+  feed.add(1n, 20, T + 52 * 60)
+  expect(await first.fetch({ toSeconds: LAST })).toMatchObject({ added: 20, removed: 0 })
+  await whole.fetch({ toSeconds: LAST })
+  expect(first.text()).toBe(whole.text())
+})
+
 test('nodes that take only small calls are asked for less, and for more again later', async () => {
   const feed = aFeed(1_000)
   const whole = aFile(feed)

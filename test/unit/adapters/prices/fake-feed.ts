@@ -25,7 +25,15 @@ const ROUND = [
 ] as const
 const PHASE_BITS = 64n
 
-export type FakeRound = { readonly answer: bigint; readonly at: number }
+export type FakeRound = {
+  readonly answer: bigint
+  /** `updatedAt`, epoch seconds. */
+  readonly at: number
+  /** Epoch seconds; the same as `at` where it is left out. */
+  readonly startedAt?: number
+  /** By how many rounds its answer is older than itself. */
+  readonly carried?: bigint
+}
 
 /** A feed behind a proxy, and the nodes that it is read through. Rounds of a phase count from 1. */
 export class FakeFeed {
@@ -110,6 +118,6 @@ function told(returnData: Hex): { success: boolean; returnData: Hex } {
   return { success: true, returnData }
 }
 
-function encoded(id: bigint, { answer, at }: FakeRound): Hex {
-  return encodeAbiParameters(ROUND, [id, answer, BigInt(at), BigInt(at), id])
+function encoded(id: bigint, { answer, at, startedAt = at, carried = 0n }: FakeRound): Hex {
+  return encodeAbiParameters(ROUND, [id, answer, BigInt(startedAt), BigInt(at), id - carried])
 }

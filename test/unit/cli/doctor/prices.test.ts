@@ -37,6 +37,25 @@ test.each([
   ['that is too old', { updatedAtSeconds: NOON_SECONDS - 7_200 }, {}, /2h old, and 1h is allowed/],
   ['that answers nothing above zero', { answer: 0n }, {}, /answers 0 with 8 decimals/],
   ['whose decimals are no decimals', { decimals: 77 }, {}, /with 77 decimals/],
+  ['whose round has no time', { updatedAtSeconds: 0 }, {}, /round is not complete: it has no time/],
+  [
+    'whose round is from the future',
+    { updatedAtSeconds: NOON_SECONDS + 7_200 },
+    {},
+    /dated 2h after the newest block/,
+  ],
+  [
+    'whose answer is carried over',
+    { id: 9n, answeredInId: 8n },
+    {},
+    /carries over the answer of an earlier one/,
+  ],
+  [
+    'whose sequencer has no start',
+    { sequencer: { ...UP, startedAtSeconds: 0 } },
+    WITH_SEQUENCER,
+    /its sequencer feed is invalid: it has no start/,
+  ],
   [
     'whose sequencer is down',
     { sequencer: { ...UP, answer: 1n } },

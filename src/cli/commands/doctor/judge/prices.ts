@@ -1,4 +1,9 @@
-import { acceptPrice, type FeedReading, type PriceFeed } from '../../../../domain/price.ts'
+import {
+  acceptPrice,
+  type FeedReading,
+  type PriceFeed,
+  ROUND_AHEAD_MAX_SECONDS,
+} from '../../../../domain/price.ts'
 import { formatBrief } from '../../../../domain/units.ts'
 import { durationText } from '../../../describe.ts'
 import { type Check, fault, fine, warning } from '../check.ts'
@@ -56,22 +61,41 @@ function wordsOf(
       ]
     case 'price-invalid':
       return [
-        `it answers ${reading?.answer} with ${reading?.decimals} decimals, which is no price`,
+        invalidText(reading ?? NOTHING, nowSeconds),
         `see what its issuer says of the feed, or correct \`${path}.feed\``,
       ]
     case 'sequencer-down':
       return [
-        'the sequencer is down by its feed, or came back within the hour',
+        reading?.sequencer?.answer === 0n && reading.sequencer.startedAtSeconds === 0
+          ? 'the round of its sequencer feed is invalid: it has no start'
+          : 'the sequencer is down by its feed, or came back within the hour',
         'wait: orders go on an hour after it is up',
       ]
     case 'price-stale': {
-      const age = durationText((nowSeconds - (reading?.updatedAtSeconds ?? 0)) * 1_000)
+      const ageSeconds = nowSeconds - (reading?.updatedAtSeconds ?? 0)
+      const says =
+        ageSeconds > feed.maxAgeSeconds
+          ? `${durationText(ageSeconds * 1_000)} old, and ${maxAgeText(feed)} is allowed`
+          : 'its newest round carries over the answer of an earlier one'
       return [
-        `${age} old, and ${maxAgeText(feed)} is allowed`,
+        says,
         `wait for its next round; where its heartbeat is longer than that, give \`${path}.maxAge\` some more`,
       ]
     }
   }
+}
+
+function invalidText(
+  { answer, decimals, updatedAtSeconds }: typeof NOTHING,
+  nowSeconds: number,
+): string {
+  if (answer > 0n && updatedAtSeconds <= 0)
+    return 'its newest round is not complete: it has no time'
+  if (answer > 0n && updatedAtSeconds > nowSeconds + ROUND_AHEAD_MAX_SECONDS) {
+    const ahead = durationText((updatedAtSeconds - nowSeconds) * 1_000)
+    return `its newest round is dated ${ahead} after the newest block`
+  }
+  return `it answers ${answer} with ${decimals} decimals, which is no price`
 }
 
 function maxAgeText({ maxAgeSeconds }: PriceFeed): string {
