@@ -36,7 +36,7 @@ export function isoMicros(text: string): number | undefined {
 function offsetMinutes(zone: string): number | undefined {
   const match = /^([+-])(\d\d):?(\d\d)?$/.exec(zone)
   if (match === null) return 0
-  const [hours, minutes] = [Number(match[2]), Number(match[3] ?? 0)]
+  const [hours = 0, minutes = 0] = [match[2], match[3] ?? '0'].map(Number)
   if (hours > OFFSET_HOURS_MAX || minutes > 59) return undefined
   return (match[1] === '-' ? -1 : 1) * (hours * 60 + minutes)
 }

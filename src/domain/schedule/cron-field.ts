@@ -163,8 +163,8 @@ function parseRelative(field: CronField, item: Piece): Values | Fault | undefine
   const [, body = '', turn = 'L'] = match
   const parsed = parseRange(field, { text: body, offset: item.offset })
   if (!parsed.ok) return parsed
-  const nth = /^l$/i.test(turn) ? 'last' : Number(/^[1-5]$/.exec(turn)?.[0])
-  if (Number.isNaN(nth)) {
+  const nth = turnOf(turn)
+  if (nth === undefined) {
     const message = `# in day-of-week must be followed by 1-5 or L, here is "${turn}"`
     return fault(message, {
       offset: item.offset + item.text.length - turn.length,
@@ -175,6 +175,11 @@ function parseRelative(field: CronField, item: Piece): Values | Fault | undefine
     return fault('# and L take one weekday, or a range of them that runs forwards', placeOf(item))
   const weekdays = spread(field, parsed.range, 1)
   return { ok: true, values: [], nthWeekdays: weekdays.map((weekday) => ({ weekday, nth })) }
+}
+
+function turnOf(text: string): number | 'last' | undefined {
+  if (/^l$/i.test(text)) return 'last'
+  return /^[1-5]$/.test(text) ? Number.parseInt(text, 10) : undefined
 }
 
 function parseRange(field: CronField, body: Piece): RangeParsed {

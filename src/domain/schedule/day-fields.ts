@@ -42,9 +42,9 @@ const OFFSET_MAX = 30
 export function monthDayOf(text: string): MonthDay | undefined {
   if (/^l$/i.test(text)) return { type: 'before-last', days: 0 }
   if (/^lw$/i.test(text)) return { type: 'nearest-weekday', to: 'last' }
-  const days = Number(/^l-(\d{1,2})$/i.exec(text)?.[1] ?? 0)
+  const days = Number.parseInt(/^l-(\d{1,2})$/i.exec(text)?.[1] ?? '0', 10)
   if (days >= 1 && days <= OFFSET_MAX) return { type: 'before-last', days }
-  const to = Number(/^(\d{1,2})w$/i.exec(text)?.[1] ?? 0)
+  const to = Number.parseInt(/^(\d{1,2})w$/i.exec(text)?.[1] ?? '0', 10)
   return to >= 1 && to <= 31 ? { type: 'nearest-weekday', to } : undefined
 }
 
