@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { OperatorError } from '../domain/errors.ts'
+import { printable } from '../domain/outside-text.ts'
 import type { Io } from './io.ts'
 
 /** Whoever was asked ended it with Ctrl-C or Ctrl-D. */
@@ -23,7 +24,7 @@ export function createAsking(streams: {
     const over = once(asking, 'close').then(() => undefined)
     try {
       // Some versions of Node leave what is pending at the close, others reject it.
-      const answered = asking.question(question).catch(() => undefined)
+      const answered = asking.question(printable(question)).catch(() => undefined)
       const answer = await Promise.race([answered, over])
       if (answer !== undefined) return answer.trim()
     } finally {

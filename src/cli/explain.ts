@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { OperatorError } from '../domain/errors.ts'
+import { withoutKeys } from '../domain/outside-text.ts'
 import { flagError } from './flag-errors.ts'
 import { EXIT, type ExitCode, type Io, printJson } from './io.ts'
 import type { FailureData } from './json/shapes.ts'
@@ -14,7 +15,8 @@ export function tellError(
   io: Pick<Io, 'stdout' | 'stderr'>,
   { json }: { readonly json: boolean },
 ): ExitCode {
-  const { code, text } = explain(error)
+  const { code, text: said } = explain(error)
+  const text = withoutKeys(said)
   if (text !== '') io.stderr.write(`tranched: ${text}\n`)
   if (json && code !== EXIT.done) {
     // Of a mistyped line commander has told people already.

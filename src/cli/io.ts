@@ -1,3 +1,4 @@
+import { printable, printableJson, withoutKeys } from '../domain/outside-text.ts'
 import type { FailureData } from './json/shapes.ts'
 
 /** Exit codes of every command. */
@@ -26,6 +27,31 @@ export type Io = {
   readonly onHangup: (listener: () => void) => () => void
 }
 
+/** What this program itself sends a terminal: a colour, the rest of a line taken away, a line begun anew. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const OWN_SEQUENCE = /(^\r|\x1b\[(?:[0-2]|3[1-6])m|\x1b\[K)/
+
+/**
+ * A stream on which text from outside drives no terminal: older journals hold such text raw. Only a terminal is sent what this
+ * program sends one.
+ */
+export function guarded(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+  const clean = (text: string): string => {
+    if (stream.isTTY !== true) return printable(text)
+    const parts = text.split(OWN_SEQUENCE)
+    return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join('')
+  }
+  const write = (chunk: string | Uint8Array, ...rest: []): boolean =>
+    stream.write(typeof chunk === 'string' ? clean(chunk) : chunk, ...rest)
+  return new Proxy(stream, {
+    get(target, name) {
+      if (name === 'write') return write
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
 /** Writes lines to a stream. */
 export function lineTo(stream: NodeJS.WriteStream): (line: string) => void {
   return (line) => void stream.write(`${line}\n`)
@@ -48,7 +74,7 @@ export function printJson<Data = never>(
   io: { readonly stdout: { write(text: string): unknown } },
   data: NoInfer<Data>,
 ): void {
-  io.stdout.write(`${JSON.stringify(data, undefined, 2)}\n`)
+  io.stdout.write(`${printableJson(data, 2)}\n`)
 }
 
 type OutputOptions = { readonly json?: boolean | undefined }
@@ -90,7 +116,8 @@ export function printFailure(
   options: OutputOptions,
   failure: { readonly message: string; readonly by?: string; readonly code?: ExitCode },
 ): ExitCode {
-  const { message, by, code = EXIT.failed } = failure
+  const { by, code = EXIT.failed } = failure
+  const message = withoutKeys(failure.message)
   if (options.json) printJson<FailureData>(io, { ok: false, message, problems: [] })
   else io.stderr.write(`${by === undefined ? '' : `${by}: `}${message}\n`)
   return code

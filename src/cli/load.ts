@@ -7,6 +7,7 @@ import type { Overrides } from '../config/settings/overrides.ts'
 import { loadStrategies } from '../config/strategies/load.ts'
 import { loadModules } from '../config/strategies/load-modules.ts'
 import { type Problem, problemOf, renderProblem } from '../config/yaml/problem.ts'
+import { withoutKeys } from '../domain/outside-text.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
 import { SANDBOX_TEMPLATE } from '../sandbox/template.ts'
@@ -114,20 +115,23 @@ export function reportProblems(
 export function problemsData(problems: readonly Problem[]): readonly ProblemData[] {
   return problems.map((problem) => {
     const { suggestion = null, hint = null } = problem
-    return { ...problem, suggestion, hint }
+    const { file, message } = problem
+    return { ...problem, file: withoutKeys(file), message: withoutKeys(message), suggestion, hint }
   })
 }
 
 export function renderAll(problems: readonly Problem[], io: Io): string {
   const color = mayColour(io, io.stderr)
-  return problems.map((problem) => renderProblem(problem, { color })).join('\n\n')
+  return problems.map((problem) => withoutKeys(renderProblem(problem, { color }))).join('\n\n')
 }
 
 /** The same of what is worth a look and stops nothing. */
 export function renderWarnings(warnings: readonly Problem[], io: Io): string {
   const color = mayColour(io, io.stderr)
   const label = 'warning'
-  return warnings.map((problem) => renderProblem(problem, { color, label })).join('\n\n')
+  return warnings
+    .map((problem) => withoutKeys(renderProblem(problem, { color, label })))
+    .join('\n\n')
 }
 
 /** What a sandbox run leaves in its state directory of what its sandbox supplied. */

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 import { createAsking } from './asking.ts'
 import { tellError } from './explain.ts'
-import { EXIT, type ExitCode, type Io } from './io.ts'
+import { EXIT, type ExitCode, guarded, type Io } from './io.ts'
 import { createProgram } from './program/root.ts'
 import { createSignals } from './signals.ts'
 
 const signals = createSignals(process, () => process.exit(EXIT.failed))
 const io: Io = {
-  stdout: process.stdout,
-  stderr: process.stderr,
+  stdout: guarded(process.stdout),
+  stderr: guarded(process.stderr),
   env: process.env,
   pid: process.pid,
   startedAs: process.argv[1],

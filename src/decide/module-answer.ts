@@ -1,4 +1,5 @@
 import type { StrategyMemory } from '../domain/book/memory.ts'
+import { excerpt } from '../domain/outside-text.ts'
 import type { Asset } from '../domain/token.ts'
 import { type BaseUnits, baseUnits } from '../domain/units.ts'
 
@@ -47,7 +48,7 @@ export function readAnswer(given: unknown, assets: ReadonlyMap<string, Asset>): 
 
 /** The first line of a text, bounded: modules put into messages what they like. */
 export function firstLine(text: string): string {
-  return text.split(/[\r\n]/, 1)[0]?.slice(0, LINE_MAX) ?? ''
+  return excerpt(text.split(/[\r\n]/, 1)[0] ?? '').slice(0, LINE_MAX)
 }
 
 function ordersOf(given: unknown, assets: ReadonlyMap<string, Asset>): readonly WantedOrder[] {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { outsideText } from '../domain/outside-text.ts'
 import type { Quote, QuoteRequest, ServiceOrder, TokenInfo } from '../domain/quote.ts'
 import type { RoutingPreference } from '../domain/settings.ts'
 import { type Address, type BaseUnits, baseUnits, type Hex } from '../domain/units.ts'
@@ -13,7 +14,6 @@ import {
   type WireQuoteRequest,
   type WireQuoteResponse,
 } from './gasless.ts'
-import { outsideText } from './outside-text.ts'
 import { type Reading, readJson, wrong } from './reading.ts'
 
 type Routing = {
@@ -44,6 +44,9 @@ function routingWord(routing: Routing): string {
   return routing.preference === 'auto' ? 'auto' : routing.words[routing.preference]
 }
 
+/** Characters of a token's names. */
+const NAME_MAX = 64
+
 /** The logo is never read, so a broken logo address must not take the token list with it. */
 const tokenList = z.array(tokenSchema.omit({ logoURI: true }))
 
@@ -53,8 +56,8 @@ export function readTokens(text: string): Reading<readonly TokenInfo[]> {
   if (!tokens.ok) return tokens
   const value = tokens.value.map((token) => ({
     address: address(token.address),
-    symbol: token.symbol,
-    name: token.name,
+    symbol: outsideText(token.symbol, NAME_MAX),
+    name: outsideText(token.name, NAME_MAX),
     decimals: token.decimals,
   }))
   return { ok: true, value }

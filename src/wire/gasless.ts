@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { printable } from '../domain/outside-text.ts'
 
 /**
  * Shapes of the gasless swap service's REST interface (version 0.1.0, prefix `/api/v1`).
@@ -31,7 +32,15 @@ export const nonNegativeAmountText = z
   .string()
   .regex(/^(0|[1-9]\d*)$/, 'expected base units as decimal text')
   .refine(fitsUint256, 'expected an amount below 2^256')
-const id = z.string().min(1).max(ID_LENGTH_MAX)
+/** It is recorded, and told: what cannot be printed is no id. */
+const id = z
+  .string()
+  .min(1)
+  .max(ID_LENGTH_MAX)
+  .refine(
+    (text) => printable(text) === text && !/[\n\t]/.test(text),
+    'expected printable characters',
+  )
 export const orderId = id
 export const clientOrderId = id.regex(/^[A-Za-z0-9:_-]+$/, 'expected letters, digits, : _ or -')
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
+import { outsideText } from '../domain/outside-text.ts'
 import type { Reply } from '../domain/quote.ts'
-import { outsideText } from './outside-text.ts'
 
 /** A value, or what is wrong with the text that it was read from, naming the field. */
 export type Reading<Value> = Reply<Value, string>

@@ -1,5 +1,6 @@
 import { numberToHex } from 'viem/utils'
 import type { AggregatorRoute, Observation } from '../../domain/observation.ts'
+import { outsideText } from '../../domain/outside-text.ts'
 import type { Reply } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { Aggregator, AggregatorFault, AggregatorReply, Clock, Signer } from '../../ports.ts'
@@ -12,7 +13,6 @@ import {
   readTransactionHash,
   readTransactionStatus,
 } from '../../wire/aggregator-replies.ts'
-import { outsideText } from '../../wire/outside-text.ts'
 import { statusLabel } from '../gasless/fault.ts'
 import { type HttpAnswer, openEndpoint } from '../http/endpoint.ts'
 import type { HttpHead } from '../http/exchange.ts'

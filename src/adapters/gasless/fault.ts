@@ -1,6 +1,6 @@
+import { outsideText } from '../../domain/outside-text.ts'
 import type { ServiceFault } from '../../domain/quote.ts'
 import { readErrorMessage } from '../../wire/gasless-orders.ts'
-import { outsideText } from '../../wire/outside-text.ts'
 import { type HeaderValues, readRetryAfterMs } from '../pace/rate-limit.ts'
 
 /** What an answer that is no success means. The status alone decides; `error.code` could only contradict it. */

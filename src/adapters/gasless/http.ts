@@ -1,5 +1,6 @@
 import { Pool } from 'undici'
 import type { GaslessRoute, Observation } from '../../domain/observation.ts'
+import { outsideText } from '../../domain/outside-text.ts'
 import { WITNESS_TYPE_STRING } from '../../domain/permit.ts'
 import type { Quote, Reply } from '../../domain/quote.ts'
 import type { RoutingPreference } from '../../domain/settings.ts'
@@ -12,7 +13,6 @@ import {
   readQuote,
   readTokens,
 } from '../../wire/gasless-orders.ts'
-import { outsideText } from '../../wire/outside-text.ts'
 import type { Reading } from '../../wire/reading.ts'
 import { type ExchangeOptions, exchangeText, type HttpHead } from '../http/exchange.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../pace/rate-limit.ts'

@@ -1,4 +1,5 @@
 import { errors, Pool } from 'undici'
+import { outsideText } from '../../domain/outside-text.ts'
 import { createScrubber } from '../tell/scrubber.ts'
 import { exchangeText, type HttpHead } from './exchange.ts'
 
@@ -103,12 +104,10 @@ function authorization(url: URL): Readonly<Record<string, string>> {
 function messageScrub(url: string): (text: string) => string {
   const scrubber = createScrubber()
   scrubber.add(url)
-  return (text) =>
-    scrubber
-      .text(text)
-      .replace(WEB_ADDRESS, '[address]')
-      .replace(/\s+/g, ' ')
-      .slice(0, MESSAGE_LENGTH_MAX)
+  return (text) => {
+    const said = scrubber.text(text).replace(WEB_ADDRESS, '[address]').replace(/\s+/g, ' ')
+    return outsideText(said, MESSAGE_LENGTH_MAX)
+  }
 }
 
 function errorCode(error: unknown): string {

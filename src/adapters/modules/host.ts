@@ -7,6 +7,7 @@ import {
   type ModuleStarted,
   type ModuleView,
 } from '../../domain/module.ts'
+import { excerpt } from '../../domain/outside-text.ts'
 import type { CustomStrategy, Strategy } from '../../domain/strategy.ts'
 import type { Modules } from '../../ports.ts'
 import { confine, reachOf } from './confinement.ts'
@@ -24,6 +25,8 @@ const CPU_MS_MAX = 10_000
 const HELD_MIB_MAX = 256
 const FAULTS_MAX = 20
 const TEXT_MAX = 500
+/** A digest of all that was read. */
+const VERSION = /^[0-9a-f]{64}$/
 
 export type ModuleHostInput = {
   /** Finds the program that a module runs in, one file. */
@@ -209,7 +212,7 @@ function refused(why: string): Extract<Start, { ok: false }> {
 /** @throws for whatever the runner does not write */
 function readStarted(line: string): ModuleStarted {
   const { version, faults } = JSON.parse(line) as Readonly<Record<string, unknown>>
-  if (typeof version === 'string') return { ok: true, version: clean(version) }
+  if (typeof version === 'string' && VERSION.test(version)) return { ok: true, version }
   const list: readonly unknown[] = Array.isArray(faults) ? faults : [undefined]
   return { ok: false, faults: list.slice(0, FAULTS_MAX).map(readFault) }
 }
@@ -232,9 +235,9 @@ function syntaxError(said: string): string | undefined {
   return `${what} (${decodeURI(place)})`
 }
 
-/** The words of a module reach terminals. */
+/** The first line of a module's words, which reach the journal, logs and terminals. */
 function clean(text: string): string {
-  return (text.split(/[\r\n]/, 1)[0] ?? '').replace(/\p{Cc}/gu, ' ').slice(0, TEXT_MAX)
+  return excerpt(text.split(/[\r\n]/, 1)[0] ?? '', TEXT_MAX)
 }
 
 /** Undefined when it takes longer. */

@@ -1,4 +1,5 @@
 import { OperatorError } from '../../domain/errors.ts'
+import { excerpt } from '../../domain/outside-text.ts'
 import { TIME_FORMS } from './times.ts'
 
 /** Longest part of a line that an error shows. */
@@ -40,8 +41,7 @@ export class PriceFileError extends OperatorError {
 
 /** Text of a file as an error shows it: in one line, and not all of a long one. */
 export function shownText(text: string): string {
-  const line = text.replace(/\p{Cc}+/gu, ' ').trim()
-  return line.length <= TEXT_MAX ? line : `${line.slice(0, TEXT_MAX - 3)}...`
+  return excerpt(text, TEXT_MAX)
 }
 
 /** Where a row stands, and the text of its line. */

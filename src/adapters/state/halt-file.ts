@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { excerpt } from '../../domain/outside-text.ts'
 import type { HaltFile } from '../../ports.ts'
 import { isMissing, PRIVATE_FILE } from './durable-file.ts'
 
@@ -7,8 +8,6 @@ import { isMissing, PRIVATE_FILE } from './durable-file.ts'
 const HALT = 'HALT'
 const WORDS_BYTES_MAX = 1_024
 const WORDS_LENGTH_MAX = 200
-/** Control characters: the words go to terminals and logs. */
-const CONTROL = /\p{Cc}+/gu
 
 export function haltFilePath(dir: string): string {
   return join(dir, HALT)
@@ -123,7 +122,7 @@ function wordsOf(file: string): string {
     return ''
   }
   const [line = ''] = text.split('\n', 1)
-  const words = line.replace(CONTROL, ' ').trim().slice(0, WORDS_LENGTH_MAX)
+  const words = excerpt(line, WORDS_LENGTH_MAX)
   return words === '' ? '' : `: ${words}`
 }
 

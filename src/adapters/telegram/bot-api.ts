@@ -1,6 +1,6 @@
 import type { ApiMethods } from '@grammyjs/types'
 import { errors, Pool } from 'undici'
-import { outsideText } from '../../wire/outside-text.ts'
+import { outsideText } from '../../domain/outside-text.ts'
 import type { Reading } from '../../wire/reading.ts'
 import {
   type BotEnvelope,

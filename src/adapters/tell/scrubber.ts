@@ -1,3 +1,4 @@
+import { printable } from '../../domain/outside-text.ts'
 import { createKeyMarks } from './key-marks.ts'
 
 /** Takes secrets out of everything that is about to be written down. */
@@ -38,8 +39,6 @@ const WEB_ADDRESS = /\b(?!file:)[a-z][a-z0-9+.-]*:\/\/[^\s"'<>`),\]}]+/gi
 const PLAIN_SEGMENT = /^(?:[a-z][a-z.-]{0,15}|v\d{1,3})$/
 const HEX_TEXT = /^(?:0x)?(?:[0-9a-f]{2})+$/i
 const KEY_TEXT = /^\s*(?:0x)?[0-9a-f]{64}\s*$/i
-/** Control characters other than line break and tab: text of a service must not drive the operator's terminal. */
-const CONTROL = /[^\P{Cc}\n\t]/gu
 
 const SECRET_FIELD =
   /(?:private_?key|password|passphrase|mnemonic|seed_?phrase|secret|api_?key|authorization|signature)$/i
@@ -119,7 +118,7 @@ function anyOf(known: ReadonlySet<string>): RegExp {
 
 /** Each pattern is tried only on text that could match it: most log text is a short word. */
 function withoutPatterns(raw: string): string {
-  let text = raw.replace(CONTROL, ' ')
+  let text = printable(raw)
   if (text.includes(':') || text.includes('=')) text = text.replace(SECRET_IN_TEXT, `$1${MASK}`)
   if (text.includes('://')) text = text.replace(WEB_ADDRESS, maskAddress)
   if (text.length > KEY_DIGITS) text = text.replace(KEY_IN_TEXT, `$1${MASK}`)

@@ -8,7 +8,8 @@ export function addAccounts(program: Program): void {
   addApprovals(program)
 }
 
-function addWallet({ root, does }: Program): void {
+function addWallet({ root, does, io: { stdout, stderr } }: Program): void {
+  const streams = { stdin: process.stdin, stdout, stderr }
   const wallet = root.command('wallet').description('make, import or show a wallet')
   const loaded = () =>
     Promise.all([
@@ -23,7 +24,7 @@ function addWallet({ root, does }: Program): void {
     .option('--json', 'print data')
     .action((options) => {
       return does(
-        loaded().then(([commands, at]) => commands.walletNew(options, at.createWalletIo(process))),
+        loaded().then(([commands, at]) => commands.walletNew(options, at.createWalletIo(streams))),
       )
     })
   wallet
@@ -38,7 +39,7 @@ function addWallet({ root, does }: Program): void {
     .action((options) => {
       return does(
         loaded().then(([commands, at]) =>
-          commands.walletImport(options, at.createWalletIo(process)),
+          commands.walletImport(options, at.createWalletIo(streams)),
         ),
       )
     })
@@ -52,7 +53,7 @@ function addWallet({ root, does }: Program): void {
     .action((options) => {
       return does(
         loaded().then(([commands, at]) =>
-          commands.walletAddress(options, at.createWalletIo(process)),
+          commands.walletAddress(options, at.createWalletIo(streams)),
         ),
       )
     })

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { printable, withoutKeys } from '../../domain/outside-text.ts'
 import { flagError } from '../flag-errors.ts'
 import { VERSION_TEXT } from '../version.ts'
 import { addAccounts } from './account.ts'
@@ -22,7 +23,9 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
     .exitOverride()
     .enablePositionalOptions()
     .showHelpAfterError('(--help lists the options)')
-    .configureOutput({ outputError: (text, write) => write(flagError(text)) })
+    .configureOutput({
+      outputError: (text, write) => write(printable(withoutKeys(flagError(text)))),
+    })
   const program = { ...shared, root }
   addOperating(program)
   addLooking(program)

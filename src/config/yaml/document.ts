@@ -1,3 +1,4 @@
+import { printable } from '../../domain/outside-text.ts'
 import { maskSecrets } from './mask.ts'
 import {
   codeFrame,
@@ -96,13 +97,13 @@ export function* scalarsOf(tree: Tree, path: Path = []): Generator<{ path: Path;
 /** The fault with its place in the file, or with the name of the origin that is no file. */
 export function locate(document: ConfigDocument, fault: Fault): Problem {
   const { expected, suggestion, hint } = fault
-  const message = maskSecrets(fault.message)
-  const path = maskSecrets(formatPath(fault.path))
+  const message = shown(fault.message)
+  const path = shown(formatPath(fault.path))
   const origin = originOf(document, fault.path)
   const words = {
     ...{ path, message, expected },
     ...(suggestion === undefined ? {} : { suggestion }),
-    ...(hint === undefined ? {} : { hint }),
+    ...(hint === undefined ? {} : { hint: shown(hint) }),
   }
   if (origin !== undefined) return { file: origin, line: 0, column: 0, ...words, frame: '' }
   const range = rangeOfFault(document, fault)
@@ -112,6 +113,11 @@ export function locate(document: ConfigDocument, fault: Fault): Problem {
     ...words,
     frame: fault.isSecret === true ? '' : codeFrame(document.source, range),
   }
+}
+
+/** Words that repeat what a file says. */
+function shown(text: string): string {
+  return printable(maskSecrets(text))
 }
 
 function originOf(document: ConfigDocument, path: Path): string | undefined {

@@ -1,5 +1,5 @@
-/** 64 hex digits are a private key; a few less are one that was cut while copying. Addresses have 40. */
-const KEY_LIKE = /(?:0x)?[0-9a-fA-F]{56,}/g
+import { KEY_SHAPED } from '../../domain/outside-text.ts'
+
 /** What BotFather gives: the bot's number, and a secret. */
 const BOT_TOKEN = /\b\d{5,20}:[\w-]{25,}/g
 /** `token` as a key alone: sentences about tokens go on after a colon as well. */
@@ -12,14 +12,14 @@ const ADDRESS_PARTS = /\$\{[^}]*\}|(?<==)[^&\s]+|[\w-]{16,}/g
 const PRIVATE_KEY = /^(?:0x)?[0-9a-fA-F]{64}$/
 
 /**
- * The same text with everything that may be a secret starred out: long hex, tokens of bots, values of
+ * The same text with everything that may be a secret starred out: what may be a key, tokens of bots, values of
  * secret-sounding keys, credentials inside web addresses. Length and line breaks stay, so that carets still point at the right place.
  */
 export function maskSecrets(text: string): string {
   return text
     .replace(SECRET_NAMES, (_, key: string, value: string) => key + stars(value))
     .replace(WEB_ADDRESS, maskAddress)
-    .replace(KEY_LIKE, stars)
+    .replace(KEY_SHAPED, stars)
     .replace(BOT_TOKEN, stars)
 }
 

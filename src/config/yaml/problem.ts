@@ -1,3 +1,4 @@
+import { printable } from '../../domain/outside-text.ts'
 import { maskSecrets } from './mask.ts'
 
 /**
@@ -74,7 +75,7 @@ export function codeFrame(source: Source, range: Range): string {
 
 function lineOf(source: Source, line: number): string {
   const [start, end] = source.lineStarts.slice(line - 1, line + 1)
-  return source.masked.slice(start, end).replace(/\r?\n$/, '')
+  return printable(source.masked.slice(start, end).replace(/\r?\n$/, ''))
 }
 
 function sourceRow(row: { line: number; gutter: number; text: string }): string {

@@ -8,6 +8,8 @@ import {
   toSource,
 } from '../../../src/config/yaml/problem.ts'
 import { editDistance, nearest } from '../../../src/domain/nearest.ts'
+import { printable } from '../../../src/domain/outside-text.ts'
+import { CONFIG, problemsOf } from './config-fixture.ts'
 
 describe('nearest', () => {
   test.each([
@@ -105,4 +107,12 @@ describe('rendering', () => {
   test('list positions are shown in brackets', () => {
     expect(formatPath(['chains', 'base', 'rpcUrls', 0])).toBe('chains.base.rpcUrls[0]')
   })
+})
+
+test('what a file holds drives no terminal from a problem with it', () => {
+  const line = 'colour\u001b[2J\u202e: "\u009b31m"'
+  for (const problem of problemsOf(`${CONFIG}${line}\n`)) {
+    const said = renderProblem(problem, { color: false })
+    expect(printable(said)).toBe(said)
+  }
 })

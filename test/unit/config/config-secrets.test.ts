@@ -44,6 +44,15 @@ test.each([
   expect(everythingSaid(`${CONFIG}${line}\n`)).not.toContain(secret)
 })
 
+test.each([
+  ['a recovery phrase', `${'abandon '.repeat(11)}about`],
+  ['a key in base64', Buffer.from(KEY.slice(2), 'hex').toString('base64')],
+])('%s is starred out under any key', (_, secret) => {
+  const said = everythingSaid(edit(CONFIG, 'privateKeyEnv: TRADER_KEY', `colour: "${secret}"`))
+  expect(said).toContain('colour')
+  expect(said).not.toContain(secret.slice(0, 20))
+})
+
 test('what a variable holds is shown by the name of the variable alone', () => {
   const text = edit(CONFIG, '"https://rpc.example"', `"\${RPC_URL}"`)
   const said = everythingSaid(text, { env: { RPC_URL: 'wss://rpc.example/topsecretkey' } })

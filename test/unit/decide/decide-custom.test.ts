@@ -101,6 +101,20 @@ describe('what a module wants', () => {
     expect(decisionOn({ orders: [] })).toMatchObject({ reason: 'module-skipped' })
   })
 
+  test.each([
+    ['its skip', { skip: `a\u001b]52;c;SGVsbG8=\u0007b\u202ec\u009b2Jd\ud800e\u{e0041}f` }],
+    ['a key of its answer', { 'a\u001b]52;c;SGVsbG8=\u0007b\u202ec\u009b2Jd\ud800e\u{e0041}f': 1 }],
+  ])('drives no terminal with %s', (_, answer) => {
+    expect(decisionOn(answer)).toMatchObject({
+      detail: expect.stringContaining('a ]52;c;SGVsbG8= b c 2Jd e f'),
+    })
+  })
+
+  test('hides what may be a key', () => {
+    const key = 'c0ffee11'.repeat(8)
+    expect(decisionOn({ skip: `not with 0x${key}` })).toMatchObject({ detail: 'not with ***' })
+  })
+
   test('is skipped where the pair has no price, for the reason of the feed', () => {
     const stale = { ok: false, reason: 'price-stale', pair: WETH_USDC.pair } as const
     const market = aMarket({ prices: new Map([['USDC/WETH', stale]]) })

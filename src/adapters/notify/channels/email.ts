@@ -1,4 +1,5 @@
 import type { EmailReceiver, Severity } from '../../../domain/notify.ts'
+import { outsideText } from '../../../domain/outside-text.ts'
 import { type Message, plainText } from '../message.ts'
 import type { Channel, ChannelName, ChannelOptions, Delivery } from './channel.ts'
 
@@ -85,17 +86,13 @@ function mailOf(message: Message, from: string, to: readonly string[]) {
   return {
     from: { name: 'tranched', address: from },
     to: to.map((address) => ({ name: '', address })),
-    subject: oneLine(subject).slice(0, SUBJECT_MAX),
+    subject: outsideText(subject, SUBJECT_MAX),
     text: plainText(message),
     // The same in every try, so that a mailbox can tell repeats.
     messageId: `<${id.replace(/[^A-Za-z0-9-]/g, '.')}@${domain}>`,
     priority: IMPORTANCE[severity],
     headers: { 'Auto-Submitted': 'auto-generated' },
   }
-}
-
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 /** Codes alone: what a server says may repeat addresses and logins. */

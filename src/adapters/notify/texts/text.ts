@@ -1,6 +1,6 @@
+import { outsideText } from '../../../domain/outside-text.ts'
 import type { ChainSettings } from '../../../domain/settings.ts'
 import { formatAmount, formatBrief } from '../../../domain/units.ts'
-import { outsideText } from '../../../wire/outside-text.ts'
 
 /**
  * What a person reads: the subject alone on a locked phone, then two or three short lines (what it means, what the daemon does now,

@@ -1,4 +1,5 @@
 import type { Entry } from '../../../domain/ledger/entry.ts'
+import { printableJson } from '../../../domain/outside-text.ts'
 import { EXIT, type ExitCode, type Io } from '../../io.ts'
 import type { ConfigOptions } from '../../load.ts'
 import { whileReading } from '../../reading.ts'
@@ -38,7 +39,7 @@ function textOf(entries: readonly Entry[], format: ExportOptions['format']): str
     case 'csv':
       return csvText(entryRows(entries))
     case 'jsonl':
-      return entries.map((entry) => `${JSON.stringify(entryData(entry))}\n`).join('')
+      return entries.map((entry) => `${printableJson(entryData(entry))}\n`).join('')
     case 'koinly':
       return csvText(koinlyRows(entries))
     case 'cointracking':

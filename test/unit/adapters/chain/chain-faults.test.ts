@@ -214,6 +214,11 @@ const estimates: readonly (readonly [string, () => never, unknown])[] = [
     { tag: 'insufficientFunds', message: 'insufficient funds for transfer' },
   ],
   [
+    'words that would drive a terminal',
+    fails(-32000, 'insufficient funds\u001b]52;c;SGVs\u0007\u202e\u{e0041}here'),
+    { tag: 'insufficientFunds', message: 'insufficient funds ]52;c;SGVs here' },
+  ],
+  [
     'trouble of the node',
     fails(-32000, 'header not found'),
     { tag: 'unavailable', message: 'node 1 of 1: error -32000: header not found' },

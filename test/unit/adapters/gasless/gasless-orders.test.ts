@@ -205,6 +205,17 @@ describe('an order', () => {
     })
   })
 
+  test.each(['a\u001b[2Jb', 'a\u202eb', 'a\nb', 'a\ud800b'])(
+    'whose id would not be one in a log is unreadable: %j',
+    (orderId) => {
+      const text = JSON.stringify({ ...goldenExample('create-order-response'), orderId })
+      expect(readCreatedOrder(text)).toMatchObject({
+        ok: false,
+        fault: 'orderId: expected printable characters',
+      })
+    },
+  )
+
   test('placed says which quote it is of', () => {
     const text = JSON.stringify(goldenExample('create-order-response'))
     expect(readCreatedOrder(text)).toMatchObject({ ok: true, value: { quoteId: 'quote-1' } })

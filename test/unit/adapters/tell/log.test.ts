@@ -67,6 +67,12 @@ test('control characters of foreign text do not reach the terminal, and a messag
   expect(lines()[0]).toMatchObject({ msg: 'service said  [2J  forged line', detail: 'a [31mb' })
 })
 
+test('marks that reorder or hide text do not reach the log, at any depth', async () => {
+  const { log, lines } = await captureLog()
+  log.info('a\u202eb', { note: ['c\u2066d', { 'e\u{e0041}f': 'g\u200bh' }] })
+  expect(lines()[0]).toMatchObject({ msg: 'a b', note: ['c d', { 'e f': 'g h' }] })
+})
+
 test('an error keeps its type, message, stack and causes, and loses what else hangs on it', async () => {
   const { log, lines } = await captureLog()
   const cause = Object.assign(new Error('connection reset'), { code: 'ECONNRESET' })

@@ -1,0 +1,101 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { printable } from '../../src/domain/outside-text.ts'
+import { run } from '../support/process/cli.ts'
+import { BOUND, STRATEGY, scheduled } from '../support/state/journal-story.ts'
+import { aPlace } from '../unit/cli/reading-fixture.ts'
+import { edit, STRATEGY as FILE } from '../unit/config/config-fixture.ts'
+
+const SLOT = 1_799_999_000
+/** As an older version recorded a module's words. */
+const RAW = 'no\u001b]52;c;SGVsbG8=\u0007 \u001b[2J\u202edear\u009b31m'
+const SKIPPED = {
+  type: 'slot-closed',
+  strategy: STRATEGY,
+  slotSeconds: SLOT,
+  outcome: 'skipped',
+  reason: 'module-skipped',
+  detail: RAW,
+} as const
+const PAUSED = {
+  type: 'strategy-paused',
+  strategy: STRATEGY,
+  cause: 'operator',
+  detail: RAW,
+} as const
+
+describe('a journal that holds text of an outsider raw', () => {
+  test.each([['history'], ['why', STRATEGY], ['why', STRATEGY, '--raw'], ['status']])(
+    'drives no terminal through %s %s %s',
+    async (...command) => {
+      const { config } = await aPlace([BOUND, scheduled(), SKIPPED, PAUSED])
+      const { stdout, stderr } = await run([...command, '--config', config])
+      expect(stdout).toContain('dear')
+      expect(printable(stdout + stderr)).toBe(stdout + stderr)
+    },
+  )
+
+  test('is given to a program exactly, and escaped', async () => {
+    const { config } = await aPlace([BOUND, scheduled(), SKIPPED, PAUSED])
+    const { stdout } = await run(['history', '--json', '--config', config])
+    expect(printable(stdout)).toBe(stdout)
+    expect(JSON.parse(stdout)).toMatchObject({ slots: [{ detail: RAW }] })
+  })
+})
+
+describe('a private key in the wrong place', () => {
+  const KEY = 'c0ffee11'.repeat(8)
+
+  async function place(strategy = FILE) {
+    const { config, dir } = await aPlace([BOUND], { strategy })
+    const prices = join(dir, 'prices')
+    mkdirSync(prices)
+    writeFileSync(join(prices, 'WETH-USDC.csv'), `time,price\n2026-01-01,3000\n${KEY},3001\n`)
+    return { config, prices, dir }
+  }
+
+  test.each([
+    [
+      'a row of a price file',
+      [
+        'backtest',
+        '--from',
+        '2026-01-01',
+        '--to',
+        '2026-02-01',
+        '--balance',
+        'USDC=1000',
+        '--prices',
+        'PRICES',
+      ],
+      /`\*\*\*` is no time/,
+    ],
+    [
+      'a file that is named',
+      ['validate', '--config', `0x${KEY}`],
+      /\*\*\*[\s\S]*there is no such file/,
+    ],
+    ['a command', [`0x${KEY}`], /unknown command '\*\*\*'/],
+    ['a flag', ['run', '--for', KEY], /flag --for: this is no duration/],
+    ['a strategy that is asked for', ['why', `0x${KEY}`], /\*\*\*/],
+  ] as const)('is not printed: %s', async (_, words, says) => {
+    const { config, prices } = await place()
+    const args = words.map((word) => (word === 'PRICES' ? prices : word))
+    const own = args.includes('--config') || args.length === 1 ? [] : ['--config', config]
+    for (const json of [[], ['--json']]) {
+      if (json.length > 0 && args.length === 1) continue
+      const { stdout, stderr, code } = await run([...args, ...own, ...json])
+      expect(code).not.toBe(0)
+      expect(stdout + stderr).toMatch(says)
+      expect(stdout + stderr).not.toContain(KEY.slice(0, 20))
+    }
+  })
+
+  test('is not printed: a value of a strategy file', async () => {
+    const { config } = await place(edit(FILE, 'amount: "25"', `amount: "${KEY} USDC"`))
+    const { stdout, stderr } = await run(['validate', '--config', config])
+    expect(stdout + stderr).toMatch(/weekly-eth\.yaml:\d+:\d+ amount/)
+    expect(stdout + stderr).not.toContain(KEY.slice(0, 20))
+  })
+})

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest'
+import {
+  excerpt,
+  outsideText,
+  printable,
+  printableJson,
+  withoutKeys,
+} from '../../../src/domain/outside-text.ts'
+
+const KEY = 'c0ffee11'.repeat(8)
+const HASH = `0x${'ab'.repeat(32)}`
+const PHRASE = `${'abandon '.repeat(11)}about`
+
+/** What must not reach a terminal, a log or the journal, by its name. */
+const UNSEEN: readonly (readonly [what: string, text: string])[] = [
+  ['an escape sequence', '\u001b'],
+  ['a C1 control', '\u009b'],
+  ['a bell', '\u0007'],
+  ['a carriage return', '\r'],
+  ['a mark that reorders', '\u202e'],
+  ['an isolate', '\u2066'],
+  ['an Arabic letter mark', '\u061c'],
+  ['a right-to-left mark', '\u200f'],
+  ['a zero-width space', '\u200b'],
+  ['a byte order mark', '\ufeff'],
+  ['a tag', '\u{e0041}'],
+  ['a variation selector', '\u{e0101}'],
+  ['a filler', '\u3164'],
+  ['a line separator', '\u2028'],
+  ['half of a pair', '\ud800'],
+]
+
+describe('text from outside', () => {
+  test.each(UNSEEN)('loses %s', (_, unseen) => {
+    expect(outsideText(`a${unseen}b`)).toBe('a b')
+    expect(excerpt(`a${unseen}b`)).toBe('a b')
+    expect(printable(`a${unseen}b`)).toBe('a b')
+  })
+
+  test('keeps letters of every script, and figures', () => {
+    const text = 'Größe 3 500,25 € – 東京 → ✓ 🙂'
+    expect([outsideText(text), printable(text)]).toEqual([text, text])
+  })
+
+  test('keeps its lines and columns where it may have several', () => {
+    expect(printable('a\tb\nc\u001bd')).toBe('a\tb\nc d')
+    expect(outsideText('a\tb\nc')).toBe('a b c')
+  })
+
+  test('is bounded, and cut through no character', () => {
+    expect(outsideText('x'.repeat(1_000_000))).toHaveLength(300)
+    expect(outsideText(`${'x'.repeat(296)}🙂${'x'.repeat(50)}`)).toBe(`${'x'.repeat(296)}...`)
+  })
+})
+
+describe('JSON for programs', () => {
+  test.each(UNSEEN)('holds %s exactly, and escaped', (_, unseen) => {
+    const value = { [`k${unseen}`]: [`a${unseen}b`] }
+    const text = printableJson(value, 2)
+    expect(printable(text)).toBe(text)
+    expect(JSON.parse(text)).toEqual(value)
+  })
+})
+
+describe('what an error quotes', () => {
+  test.each([
+    ['a key', KEY],
+    ['a key with its prefix', `0x${KEY}`],
+    ['a key in capitals', `0X${KEY.toUpperCase()}`],
+    ['a key that lost some digits', KEY.slice(7)],
+    ['a key in base64', Buffer.from(KEY, 'hex').toString('base64')],
+    ['a key in base64url', Buffer.from(KEY, 'hex').toString('base64url')],
+    ['a recovery phrase', PHRASE],
+  ])('is never %s', (_, secret) => {
+    expect(excerpt(`2026-01-01,${secret},5`)).toBe('2026-01-01,***,5')
+    expect(excerpt(`${'1,'.repeat(140)}${secret}`)).not.toContain(secret.slice(0, 10))
+  })
+
+  test.each([
+    ['an address', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'],
+    ['a path', '/home/operator/strategies/modules/moving-average-of-2-days.mjs'],
+    ['a long name', 'weekly-purchase-of-ether-on-the-second-day1'],
+    [
+      'a sentence',
+      'there is no such file in the directory that the config names for all strategies',
+    ],
+  ])('is still %s', (_, text) => {
+    expect(excerpt(text)).toBe(text)
+  })
+})
+
+describe('the words of an error', () => {
+  test.each([`transaction ${HASH}`, `it executed in ${HASH}`, `(genesis ${HASH})`])(
+    'keep a hash that they name: %s',
+    (text) => {
+      expect(withoutKeys(text)).toBe(text)
+    },
+  )
+
+  test.each([`unknown command '0x${KEY}'`, `${KEY}: there is no such file`, `not ${HASH}`])(
+    'lose what may be a key: %s',
+    (text) => {
+      expect(withoutKeys(text)).toContain('***')
+      expect(withoutKeys(text)).not.toMatch(/[0-9a-f]{20}/)
+    },
+  )
+})
