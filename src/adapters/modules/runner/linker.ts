@@ -18,10 +18,16 @@ import { firstLine, importPlaceOf, placeOf } from './place.ts'
 export type Given = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 const CJS_ARGUMENTS = ['exports', 'require', 'module', '__filename', '__dirname']
+/** Names that `require` is given as plain text. A match in a comment costs no more than the reading of a file. */
+const REQUIRED = /\brequire\s*\(\s*(['"`])([^'"`$\r\n]{1,500})\1\s*\)/g
+/** What may be loaded late is read ahead up to this much; beyond it a module has to load what it needs at its start. */
+const AHEAD_FILES_MAX = 2_000
+const AHEAD_CHARACTERS_MAX = 32 * 1_048_576
 
 /**
  * Loads an ES module with all that it imports: files of its own folder, packages of `node_modules` from there upwards,
- * JSON, and what is given. Node's own loader is not used, for under the permission model of Node 20 it cannot be
+ * JSON, and what is given. All that it may load later is read at its start too, and belongs to its version; afterwards no file
+ * is read. Node's own loader is not used, for under the permission model of Node 20 it cannot be
  * told what a module may import, and it would hand out the parts of Node that reach the network.
  */
 export class Linker {
@@ -29,6 +35,9 @@ export class Linker {
   readonly #modules = new Map<string, Promise<Module>>()
   readonly #required = new Map<string, { exports: unknown }>()
   readonly #digest = createHash('sha256')
+  /** Of every file that was read: no file is read twice. */
+  readonly #texts = new Map<string, string>()
+  #isClosed = false
 
   constructor(given: Given) {
     this.#given = given
@@ -39,10 +48,38 @@ export class Linker {
     return this.#digest.copy().digest('hex')
   }
 
-  /** Loads and runs a file. */
+  /** Loads and runs a file; from then on it reads none. */
   async load(file: string): Promise<Readonly<Record<string, unknown>>> {
     const module = await this.#module(pathToFileURL(file).href)
-    return this.#run(module)
+    const exports = await this.#run(module)
+    this.#readAhead()
+    this.#isClosed = true
+    return exports
+  }
+
+  /**
+   * Reads, and does not run, what the files read so far may require in `decide`, and what those may. Nothing asynchronous goes on
+   * once a module is loaded, so that no late `import()` comes to anything.
+   */
+  #readAhead(): void {
+    let characters = 0
+    // Grows while it is walked.
+    for (const [file, text] of this.#texts) {
+      characters += text.length
+      if (this.#texts.size > AHEAD_FILES_MAX || characters > AHEAD_CHARACTERS_MAX) return
+      if (extname(file) === '.json') continue
+      for (const [, , specifier = ''] of text.matchAll(REQUIRED)) this.#tryToRead(specifier, file)
+    }
+  }
+
+  /** What is not there, or out of reach, fails when it is loaded. */
+  #tryToRead(specifier: string, from: string): void {
+    if (Object.hasOwn(this.#given, specifier) || isBuiltin(specifier)) return
+    try {
+      this.#read(createRequire(from).resolve(specifier))
+    } catch {
+      // See above.
+    }
   }
 
   async #run(module: Module): Promise<Readonly<Record<string, unknown>>> {
@@ -60,7 +97,7 @@ export class Linker {
     } catch (error) {
       // Of a text that is no JavaScript Node says the place itself.
       if (error instanceof SyntaxError || placeOf(error) !== '') throw error
-      const text = readFile(fileURLToPath(identifier))
+      const text = this.#texts.get(fileURLToPath(identifier)) ?? ''
       const place = importPlaceOf(specifier, identifier, text)
       throw new Error(`${firstLine(textOf(error))}${place}`)
     }
@@ -159,7 +196,14 @@ export class Linker {
   }
 
   #read(file: string): string {
+    const known = this.#texts.get(file)
+    if (known !== undefined) return known
+    if (this.#isClosed)
+      throw new Error(
+        `it loads ${file} late, which was not read at its start: require it at the top of a file, or by its plain name`,
+      )
     const text = readFile(file)
+    this.#texts.set(file, text)
     this.#digest.update(`${file}\0${text}\0`)
     return text
   }

@@ -354,7 +354,118 @@ describe('a module that fails', () => {
   })
 })
 
+describe('what a module loads late', () => {
+  const LATE = `import { load } from './load.cjs'\n${SCHEMA}export const decide = ({ params }) => ({ skip: load(params.name) })`
+  const LOAD = `
+    exports.load = (name) => {
+      if (name === 'code') return require('./late.cjs')
+      if (name === 'json') return require('./late.json').word
+      if (name === 'package') return require('some')
+      return require('./' + name)
+    }`
+
+  /** A module whose decision loads something by a name, all of which is changed once it runs. */
+  async function changed(name: string) {
+    const root = temporaryDirectory()
+    const some = join(root, 'node_modules/some')
+    mkdirSync(some, { recursive: true })
+    writeFileSync(join(some, 'index.js'), `module.exports = require('./inner')`)
+    const write = (word: string): string => {
+      writeFileSync(join(some, 'inner.js'), `module.exports = '${word}'`)
+      return writeModule(join(root, 'strategies'), LATE, {
+        'load.cjs': LOAD,
+        'late.cjs': `module.exports = '${word}'`,
+        'late.json': `{ "word": "${word}" }`,
+        'other.cjs': `module.exports = '${word}'`,
+      })
+    }
+    const host = await moduleHost()
+    const strategy = aCustomStrategy({ module: write('read at its start'), params: { name } })
+    expect(await host.start(strategy)).toMatchObject({ ok: true })
+    write('changed since')
+    return { host, strategy, file: join(root, 'strategies/other.cjs') }
+  }
+
+  test.each(['code', 'json', 'package'])(
+    'is as it was read at its start, where its files name it: %s',
+    async (name) => {
+      const { host, strategy } = await changed(name)
+      expect(await host.decide(strategy, A_VIEW)).toEqual({
+        ok: true,
+        value: { skip: 'read at its start' },
+      })
+    },
+  )
+
+  test('fails by its name where it was not read then', async () => {
+    const { host, strategy, file } = await changed('other.cjs')
+    expect(await host.decide(strategy, A_VIEW)).toEqual({
+      ok: false,
+      detail: expect.stringMatching(
+        `^it loads ${file} late, which was not read at its start: require it at the top of a file, or by its plain name`,
+      ),
+    })
+  })
+
+  test('belongs to its version', async () => {
+    const folder = join(temporaryDirectory(), 'modules')
+    const versionWith = async (word: string) => {
+      const host = await moduleHost()
+      const beside = { 'load.cjs': LOAD, 'late.cjs': `module.exports = '${word}'` }
+      const start = await host.start(aCustomStrategy({ module: writeModule(folder, LATE, beside) }))
+      return start.ok ? start.version : undefined
+    }
+    const [one, two, again] = [
+      await versionWith('one'),
+      await versionWith('two'),
+      await versionWith('one'),
+    ]
+    expect(one).toMatch(/^[0-9a-f]{64}$/)
+    expect(two).not.toBe(one)
+    expect(again).toBe(one)
+  })
+
+  test('is not replaced behind a link', async () => {
+    const folder = join(temporaryDirectory(), 'modules')
+    const module = writeModule(folder, LATE, {
+      'load.cjs': LOAD,
+      'a.cjs': `module.exports = 'read at its start'`,
+      'b.cjs': `module.exports = 'changed since'`,
+    })
+    symlinkSync('a.cjs', join(folder, 'late.cjs'))
+    const host = await moduleHost()
+    const strategy = aCustomStrategy({ module, params: { name: 'code' } })
+    expect(await host.start(strategy)).toMatchObject({ ok: true })
+    rmSync(join(folder, 'late.cjs'))
+    symlinkSync('b.cjs', join(folder, 'late.cjs'))
+    expect(await host.decide(strategy, A_VIEW)).toMatchObject({
+      value: { skip: 'read at its start' },
+    })
+  })
+})
+
 describe('the words of a module', () => {
+  const EVIL =
+    'a\\x1b]52;c;SGVsbG8=\\x07b\\x1b[2Jc\\u009b31md\\u202Ee\\u2066f\\ud800g\\u2028h\\u{E0041}i'
+
+  test.each([
+    ['a failure', `throw new Error('${EVIL}')`, /^a \]52;c;SGVsbG8= b \[2Jc 31md e f g h i \(/],
+    ['what cannot be loaded', undefined, /a \]52;c;SGVsbG8= b \[2Jc 31md e f g h i/],
+  ])('drive no terminal, of %s', async (_, body, clean) => {
+    if (body === undefined) expect(await refusal(`throw new Error('${EVIL}')`)).toMatch(clean)
+    else expect(await decided(body)).toMatchObject({ detail: expect.stringMatching(clean) })
+  })
+
+  test('hide what may be a key, and are bounded', async () => {
+    const key = 'c0ffee11'.repeat(8)
+    const reply = await decided(`throw new Error('${key} ' + 'x'.repeat(1e6))`)
+    expect(reply).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/^\*\*\* x{20,}\.\.\.$/),
+    })
+    expect(JSON.stringify(reply).length).toBeLessThan(600)
+  })
+
   test('are told line by line, and not endlessly', async () => {
     const body = `console.log('seen', { a: 1n }); for (let i = 0; i < 5_000; i += 1) console.error('again', i); return { skip: 'x' }`
     const { host, decide } = await started(`${SCHEMA}export function decide() {${body}}`)
