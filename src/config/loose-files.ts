@@ -57,18 +57,26 @@ export function looseFiles(
     search.tree(dirname(strategy.module), WRITTEN_BY_OTHERS)
     for (const folder of reachOf(strategy)) search.tree(folder, WRITTEN_BY_OTHERS)
   }
-  for (const secret of secretsOf(settings)) search.file(secret, SEEN_BY_OTHERS)
+  for (const secret of secretFiles(settings)) search.file(secret, SEEN_BY_OTHERS)
   for (const anchor of settings.anchors.values()) search.file(anchor, WRITTEN_BY_OTHERS)
   search.tree(settings.stateDir, SEEN_BY_OTHERS, HALT)
   if (settings.journal.archive !== undefined) search.tree(settings.journal.archive, SEEN_BY_OTHERS)
   return [...search.found.values()]
 }
 
-function secretsOf({ wallets }: Settings): readonly string[] {
+/** Keys, keystores and passwords that a config names. */
+function secretFiles({ wallets }: Settings): readonly string[] {
   return [...wallets.values()].flatMap((source) => {
     if (source.type === 'keystore') return [source.keystore, source.passwordFile]
     return source.type === 'privateKeyFile' ? [source.file] : []
   })
+}
+
+/** Files and directories of a config that no output may take the place of: its keys, anchors and state, and itself. */
+export function ownFiles(settings: Settings): readonly string[] {
+  const { file, anchors, stateDir, journal } = settings
+  const archive = journal.archive === undefined ? [] : [journal.archive]
+  return [file, ...secretFiles(settings), ...anchors.values(), stateDir, ...archive]
 }
 
 class Search {

@@ -1,10 +1,13 @@
-import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { lstatSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Hex } from 'viem'
 import { parse, stringify } from 'yaml'
+import { isPrivateKey } from '../config/yaml/mask.ts'
 import { OperatorError } from '../domain/errors.ts'
+import { makeDirectory } from '../files/directory.ts'
+import { outputFault, placeFile } from '../files/output-file.ts'
+import { readRegular } from '../files/regular-file.ts'
 import { type ConfigPlaces, operatorKeyFileOf } from './config-out.ts'
 
 /** Beside the config, and named from there, so that a copy of the folder has an anchor of its own. */
@@ -30,8 +33,8 @@ export async function writeSandboxKeys(
     [operatorKeyFileOf(places), operator.privateKey],
   ] as const
   for (const [file, key] of keys) {
-    const held = existing === 'reuse' ? await textIfThere(file) : undefined
-    if (held === undefined) await writePrivately(file, `${key}\n`, existing)
+    const held = existing === 'reuse' ? textIfThere(file) : undefined
+    if (held === undefined) writePrivately(file, `${key}\n`, existing)
     else if (held.trim() !== key) throw new FileExistsError(file, 'holds another key')
   }
 }
@@ -60,6 +63,15 @@ export function sandboxConfigFiles(file: string): SandboxConfigFiles {
   }
 }
 
+/** A file that is not overwritten on any word. */
+class OtherPlaceError extends OperatorError {
+  override readonly name = 'OtherPlaceError'
+  readonly means = 'failed'
+  constructor(file: string, why: string) {
+    super(`${file} ${why}: it is not replaced; give another place, or move it away yourself`)
+  }
+}
+
 /** A file that would have been overwritten. */
 class FileExistsError extends OperatorError {
   override readonly name = 'FileExistsError'
@@ -72,13 +84,38 @@ class FileExistsError extends OperatorError {
 }
 
 /**
- * Refuses what would overwrite a file, before a sandbox is started for it.
+ * Refuses what would overwrite a file, before a sandbox is started for it. With `mayReplace` keys and anchors give way that are
+ * those of a sandbox, as the config between them says; others never do.
  *
  * @throws {FileExistsError} that names the file and the remedy
  */
-export function requireNewFiles(files: SandboxConfigFiles): void {
-  const found = Object.values(files).find((file) => existsSync(file))
-  if (found !== undefined) throw new FileExistsError(found)
+export function requirePlaces(files: SandboxConfigFiles, mayReplace: boolean): void {
+  const { file, ...beside } = files
+  if (Object.values(beside).includes(file))
+    throw new OtherPlaceError(file, 'is the name of a key or an anchor beside the config')
+  const found = Object.values(files).filter((each) => isThere(each))
+  const [first] = found
+  if (first === undefined) return
+  if (!mayReplace) throw new FileExistsError(first)
+  const fault = outputFault(file, { what: 'a config', marker: '', force: true, kept: [] })
+  if (fault !== undefined) throw new OtherPlaceError(file, `cannot be written: ${fault.message}`)
+  const present = textIfThere(file)
+  if (present !== undefined && isPrivateKey(present))
+    throw new OtherPlaceError(file, 'holds a private key')
+  const kept = found.find((each) => each !== file)
+  if (kept !== undefined && !isOfSandbox(present))
+    throw new OtherPlaceError(kept, `is there, and ${file} is no config of a sandbox that names it`)
+}
+
+/** A link that leads nowhere is there as well. */
+function isThere(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false }) !== undefined
+}
+
+/** No service but a sandbox's takes orders on loopback. */
+function isOfSandbox(text: string | undefined): boolean {
+  const url = namesIn(parsedOrNothing(text ?? '')).get('gasless.baseUrl') ?? ''
+  return URL.canParse(url) && /^(?:localhost|127\.|\[::1\])/.test(new URL(url).hostname)
 }
 
 /**
@@ -99,7 +136,7 @@ export async function writeSandboxConfig(options: {
 }): Promise<SandboxConfigFiles> {
   const { existing = 'refuse' } = options
   const files = sandboxConfigFiles(options.file)
-  if (existing === 'refuse') requireNewFiles(files)
+  if (existing !== 'reuse') requirePlaces(files, existing === 'replace')
   const config = options.sandbox.config({
     stateDir: resolve(options.stateDir),
     strategiesDir: resolve(options.strategiesDir),
@@ -107,14 +144,14 @@ export async function writeSandboxConfig(options: {
     stateAnchor: `./${ANCHOR}`,
     httpPort: options.httpPort,
   })
-  await mkdir(dirname(files.file), { recursive: true, mode: 0o700 })
-  const held = existing === 'reuse' ? await textIfThere(files.file) : undefined
+  makeDirectory(dirname(files.file), 0o700)
+  const held = existing === 'reuse' ? textIfThere(files.file) : undefined
   if (held !== undefined) requireSameSandbox(files.file, held, config)
   await writeSandboxKeys(options.sandbox, files, existing)
   // What they were of is gone: the chain of a run before, and the keys that it traded with.
   if (existing === 'replace')
     for (const each of [files.anchor, files.operatorAnchor]) await rm(each, { force: true })
-  if (held === undefined) await writePrivately(files.file, stringify(config), existing)
+  if (held === undefined) writePrivately(files.file, stringify(config), existing)
   return files
 }
 
@@ -157,37 +194,22 @@ function namesIn(value: unknown, path = ''): Map<string, string> {
   return new Map(isName ? [[path, text]] : [])
 }
 
-async function textIfThere(file: string): Promise<string | undefined> {
+function textIfThere(file: string): string | undefined {
   try {
-    return await readFile(file, 'utf8')
+    return readRegular(file, FILE_BYTES_MAX).data.toString('utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** Whoever waits for the file sees all of it or nothing. */
-async function writePrivately(file: string, text: string, existing: Existing): Promise<void> {
-  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
-  try {
-    const handle = await open(temporary, 'wx', 0o600)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    if (existing === 'replace') await rename(temporary, file)
-    // Unlike a rename, a link fails where another program was faster.
-    else await linkNew(temporary, file)
-  } finally {
-    await rm(temporary, { force: true })
-  }
-}
+/** Longer files are no config and no key. */
+const FILE_BYTES_MAX = 1_048_576
 
-async function linkNew(temporary: string, file: string): Promise<void> {
+/** Whoever waits for the file sees all of it or nothing. */
+function writePrivately(file: string, text: string, existing: Existing): void {
   try {
-    await link(temporary, file)
+    placeFile(file, text, { mode: 0o600, replaces: existing === 'replace' })
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
       throw new FileExistsError(file)

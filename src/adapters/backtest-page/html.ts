@@ -13,6 +13,10 @@ import { fillsSection, slotsSection } from './sections/rows.ts'
 import { strategiesSection } from './sections/strategies.ts'
 import { sweepSection } from './sections/sweep.ts'
 
+/** Tells a report from every other file: such a one may be replaced by the next. */
+export const REPORT_MARKER = '<meta name="generator" content="tranched backtest">'
+const MARKER: Markup = { markup: REPORT_MARKER }
+
 /** What the build made for the page. */
 export type PageAssets = {
   readonly script: string
@@ -36,6 +40,7 @@ export function backtestHtml(result: BacktestResult, assets: PageAssets): string
 <html lang="en">
 <head>
 <meta charset="utf-8">
+${MARKER}
 <meta http-equiv="content-security-policy" content="${policyOf(assets)}">
 <title>${titleOf(result)}, ${periodText(result)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">

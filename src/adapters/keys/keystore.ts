@@ -1,7 +1,9 @@
-import { mkdir, open, unlink } from 'node:fs/promises'
+import { open, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { WalletSource } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
+import { makeDirectory } from '../../files/directory.ts'
+import { readRegular } from '../../files/regular-file.ts'
 import { decryptKeystore, encryptKeystore } from './keystore-v3.ts'
 import { parsePrivateKey } from './private-key.ts'
 import { addressOf, loadCurve } from './secp256k1-curve.ts'
@@ -31,14 +33,10 @@ const SCRYPT_N = 262_144
 
 /** `ReadSecretFile` on the real file system. Permissions are those of the very file that is read. */
 export async function readSecretFile(path: string): Promise<SecretFile> {
-  const file = await open(path, 'r')
-  try {
-    const { mode, size } = await file.stat()
-    if (size > SECRET_FILE_BYTES_MAX) throw new Error(`longer than ${SECRET_FILE_BYTES_MAX} bytes`)
-    return { text: await file.readFile('utf8'), mode }
-  } finally {
-    await file.close()
-  }
+  const { data, mode } = readRegular(path, SECRET_FILE_BYTES_MAX)
+  const text = data.toString('utf8')
+  data.fill(0)
+  return { text, mode }
 }
 
 /**
@@ -128,7 +126,12 @@ export async function readPrivately(
   try {
     file = await readFile(path)
   } catch (error) {
-    if (causeOf(error) === 'ENOENT') return fault(`there is no ${path}`, whenMissing)
+    const cause = causeOf(error)
+    if (cause === 'ENOENT') return fault(`there is no ${path}`, whenMissing)
+    if (cause === 'EISDIR' || cause === 'ENOTREG')
+      return fault(`${path} is no regular file`, 'a file, which can be read again at every start')
+    if (cause === 'EFBIG')
+      return fault(`${path} is longer than ${SECRET_FILE_BYTES_MAX} bytes`, 'check the path')
     return fault(`${path} cannot be read (${causeOf(error)})`, 'check the path and its owner')
   }
   if ((file.mode & OTHERS_MASK) !== 0)
@@ -163,7 +166,7 @@ export async function createKeystore(options: {
 }
 
 async function writeExclusively(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(path), 0o700)
   const file = await open(path, 'wx', 0o600)
   try {
     await file.writeFile(text)

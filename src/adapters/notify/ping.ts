@@ -1,8 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { HeartbeatSettings } from '../../domain/notify.ts'
 import type { Clock } from '../../ports.ts'
-import { PRIVATE_FILE } from '../state/durable-file.ts'
+import { ensureDirectory, PRIVATE_FILE } from '../state/durable-file.ts'
 import type { Log } from '../tell/log.ts'
 import { judge, openPoster } from './channels/post.ts'
 
@@ -42,7 +42,7 @@ export function createPing({ settings, stateDir, ailments, clock, log }: PingOpt
   let keeping: Promise<void> | undefined
 
   async function keep(): Promise<void> {
-    await mkdir(dirname(mark), { recursive: true, mode: 0o700 }).catch(() => undefined)
+    await ensureDirectory(dirname(mark)).catch(() => undefined)
     await below?.start.get()
     while (!closed.signal.aborted) {
       const reasons = [...ailments(), ...(await unwritable())]

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, readSync } from 'node:fs'
+import { openRegular } from '../../files/regular-file.ts'
 import { PriceFileError } from './price-file-error.ts'
 
 /** Bytes read at a time: what is in memory of a file of whatever size. A megabyte took longer, and a third more memory. */
@@ -45,7 +46,7 @@ export function* blocksOf(file: string, blockBytes = BLOCK_BYTES): Generator<Blo
 
 function open(file: string): number {
   try {
-    return openSync(file, 'r')
+    return openRegular(file)
   } catch (error) {
     throw unreadable(file, error)
   }
@@ -82,6 +83,12 @@ function unreadable(file: string, error: unknown): PriceFileError {
       file,
       detail: 'this is a directory',
       remedy: 'a CSV file of prices',
+    })
+  if (code === 'ENOTREG')
+    return new PriceFileError({
+      file,
+      detail: 'this is no regular file',
+      remedy: 'a CSV file of prices: write what comes from a pipe or a device into one first',
     })
   return new PriceFileError({
     file,

@@ -1,10 +1,9 @@
 import {
   closeSync,
-  existsSync,
+  constants,
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   rmSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { formatAmount } from '../../domain/units.ts'
+import { makeDirectory } from '../../files/directory.ts'
 import { type FileHead, HEAD_BYTES_MAX, headOf, headText } from './file-head.ts'
 import { PriceFileError } from './price-file-error.ts'
 import type { FeedRound } from './round-reader.ts'
@@ -50,14 +50,37 @@ export type RoundFile = {
 
 /** Throws PriceFileError for a file of another feed, or that somebody else has written. Makes the file, and its directory. */
 export function openRoundFile(file: string, head: FileHead): RoundFile {
-  mkdirSync(dirname(file), { recursive: true })
+  makeDirectory(dirname(file))
   const beginning = Buffer.from(headText(head) + COLUMNS)
-  const opened = openSync(file, existsSync(file) ? 'r+' : 'wx+')
+  const opened = openOwn(file)
   try {
     refuseOthers(opened, { file, head, beginning })
     return new OpenFile(file, opened, beginning.length)
   } catch (error) {
     closeSync(opened)
+    throw error
+  }
+}
+
+/** What is written is never written through a link, nor into a pipe or a device. */
+function openOwn(file: string): number {
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const refused = (detail: string): PriceFileError =>
+    new PriceFileError({
+      file,
+      detail,
+      remedy: 'a file of its own: move it away, or name another directory with --prices',
+    })
+  try {
+    const opened = openSync(file, flags, 0o666)
+    if (fstatSync(opened).isFile()) return opened
+    closeSync(opened)
+    throw refused('this is no regular file')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ELOOP') throw refused('this is a link, and nothing is written through one')
+    if (code === 'EISDIR' || code === 'ENXIO') throw refused('this is no regular file')
+    if (code === 'EACCES' || code === 'EROFS') throw refused('this user may not write it')
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { makeDirectory } from '../../files/directory.ts'
 
 /** Files of the state directory can name wallets and orders: nobody but their owner reads them. */
 export const PRIVATE_FILE = 0o600
@@ -19,7 +20,7 @@ export async function syncFile(file: string): Promise<void> {
 
 /** Makes `dir` and its parents, 0700, unless it is there. */
 export async function ensureDirectory(dir: string): Promise<void> {
-  const firstMade = await mkdir(dir, { recursive: true, mode: PRIVATE_DIRECTORY })
+  const firstMade = makeDirectory(dir, PRIVATE_DIRECTORY)
   if (firstMade === undefined) return
   const stopAt = dirname(firstMade)
   let parent = dirname(dir)

@@ -1,6 +1,7 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import * as z from 'zod'
+import { makeDirectory } from '../../files/directory.ts'
 
 const FIGURES = z.strictObject({
   key: z.string(),
@@ -33,7 +34,7 @@ export type SweepFile = {
  */
 export function openSweepFile(dir: string, digest: string, nowMs: number): SweepFile {
   const file = join(dir, `${digest}.jsonl`)
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeDirectory(dir, 0o700)
   for (const name of readdirSync(dir).filter((each) => NAME.test(each)))
     if (nowMs - statSync(join(dir, name)).mtimeMs > KEPT_MS)
       rmSync(join(dir, name), { force: true })

@@ -1,20 +1,26 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { backtestHtml } from '../../adapters/backtest-page/html.ts'
+import { backtestHtml, REPORT_MARKER } from '../../adapters/backtest-page/html.ts'
 import type { BacktestResult } from '../../backtest/report/result.ts'
+import { ownFiles } from '../../config/loose-files.ts'
+import type { Settings } from '../../domain/settings.ts'
+import { type OutputFault, outputFault, placeFile } from '../../files/output-file.ts'
 import { VERSION } from '../version.ts'
 import { requiredPart } from './installed.ts'
 
 const SCRIPT = 'backtest-page/page.js'
+const FILE_MODE = 0o644
 
 /** Why no report can be put there; undefined where it can, as far as is known before it is made. */
-export function reportPlaceFault(file: string): string | undefined {
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return 'this is a directory'
-  const parent = statSync(dirname(file), { throwIfNoEntry: false })
-  return parent?.isDirectory() ? undefined : `there is no directory ${dirname(file)}`
+export function reportFault(
+  file: string,
+  { force, settings }: { readonly force: boolean; readonly settings: Settings },
+): OutputFault | undefined {
+  const what = 'the report of a backtest'
+  return outputFault(file, { what, marker: REPORT_MARKER, force, kept: ownFiles(settings) })
 }
 
-/** Writes the report as one file, whole or not at all. Throws what the disk says. */
+/** Writes the report as one file, in the place of whatever is there. Throws what the disk says. */
 export function writeBacktestPage(file: string, result: BacktestResult): void {
   const script = requiredPart(SCRIPT)
   const page = backtestHtml(result, {
@@ -22,11 +28,5 @@ export function writeBacktestPage(file: string, result: BacktestResult): void {
     style: readFileSync(join(dirname(script), 'page.css'), 'utf8'),
     version: VERSION,
   })
-  const fresh = `${file}.new-${process.pid}`
-  try {
-    writeFileSync(fresh, page)
-    renameSync(fresh, file)
-  } finally {
-    rmSync(fresh, { force: true })
-  }
+  placeFile(file, page, { mode: FILE_MODE, replaces: true })
 }

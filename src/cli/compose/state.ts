@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JournalKey } from '../../adapters/keys/journal-key.ts'
@@ -24,6 +23,7 @@ import { acquireLock, type HeldLock, readLock } from '../../adapters/state/state
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import { InvariantError, StateLockedError } from '../../domain/errors.ts'
 import type { Mode } from '../../domain/settings.ts'
+import { makeDirectory } from '../../files/directory.ts'
 import type { Clock } from '../../ports.ts'
 import type { Io } from '../io.ts'
 
@@ -101,7 +101,7 @@ export function giveHalt(
 ): { readonly file: string; readonly fault: string | undefined } {
   const file = haltFilePath(stateDir)
   try {
-    if (mayMake) mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    if (mayMake) makeDirectory(stateDir, 0o700)
     writeHaltFile(stateDir, words)
     return { file, fault: undefined }
   } catch (error) {

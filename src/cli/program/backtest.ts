@@ -46,6 +46,7 @@ export function addBacktest({ root, io, does }: Program): void {
     .option('--gas-tank <ether>', 'its funds at the beginning; no end of them where it is left out')
     .option('--seed <text>', 'another one lets other orders fail')
     .option('--html <file>', 'write the report as one page, which opens in any browser')
+    .option('--force', 'let --html replace a file that is no report')
     .option('--no-vary', 'do not run it again with other assumptions')
     .option(
       '--expect <condition>',

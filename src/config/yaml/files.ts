@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { readRegular } from '../../files/regular-file.ts'
 import { type Problem, problemOf } from './problem.ts'
 
 /** Text of a file. Throws with a `code` (ENOENT, EACCES...) when there is none to be had. */
@@ -10,23 +11,13 @@ export type ListFiles = (dir: string) => readonly string[]
 /** Config and strategy files are written by hand; anything larger is the wrong file. */
 const FILE_BYTES_MAX = 1024 * 1024
 
-class UnusableFileError extends Error {
-  readonly code: string
-  constructor(code: string) {
-    super(code)
-    this.code = code
-  }
-}
-
 /** Reads a regular file (through symlinks) of at most 1 MiB of UTF-8; never waits on a pipe or a device. */
 export const readDiskFile: ReadFile = (path) => {
-  const stat = statSync(path)
-  if (!stat.isFile()) throw new UnusableFileError('EISDIR')
-  if (stat.size > FILE_BYTES_MAX) throw new UnusableFileError('EFBIG')
+  const { data } = readRegular(path, FILE_BYTES_MAX)
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+    return new TextDecoder('utf-8', { fatal: true }).decode(data)
   } catch (error) {
-    throw error instanceof TypeError ? new UnusableFileError('EILSEQ') : error
+    throw error instanceof TypeError ? Object.assign(error, { code: 'EILSEQ' }) : error
   }
 }
 
@@ -61,6 +52,7 @@ export function codeOf(error: unknown): string {
 const REASONS: ReadonlyMap<string, readonly [message: string, expected: string]> = new Map([
   ['EACCES', ['this file may not be read', 'read permission for the user that runs the daemon']],
   ['EISDIR', ['this is no regular file', 'a YAML file']],
+  ['ENOTREG', ['this is no regular file', 'a YAML file']],
   ['EFBIG', ['this file is too large', `at most ${FILE_BYTES_MAX} bytes of YAML`]],
   ['EILSEQ', ['this file is not UTF-8 text', 'YAML saved as UTF-8']],
 ])

@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { OperatorError } from '../../domain/errors.ts'
+import { makeDirectory } from '../../files/directory.ts'
 import type { Keep, OfChains, Resumed, SandboxState, Snapshot } from './keeper.ts'
 import type { BoundTerms } from './terms.ts'
 import { decode } from './text.ts'
@@ -53,7 +54,7 @@ export type KeptOptions = {
  * @throws {KeptRefusedError} where what is kept is damaged, of another version, or bound to other terms
  */
 export async function openKept({ dir, terms, isNew, tell }: KeptOptions): Promise<Keep> {
-  await mkdir(dir, { recursive: true, mode: 0o700 })
+  makeDirectory(dir, 0o700)
   const found = isNew ? undefined : await readKept(dir)
   if (found !== undefined) requireTerms(join(dir, KEPT), found.state.terms, terms)
   const former = found && (await unpack(dir, found))

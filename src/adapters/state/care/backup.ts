@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { lstatSync, statSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { OperatorError, StateCorruptError } from '../../../domain/errors.ts'
+import { makeDirectory } from '../../../files/directory.ts'
 import type { JournalKey } from '../../keys/journal-key.ts'
 import { fileSize, PRIVATE_FILE, syncFile, truncateFile } from '../durable-file.ts'
 import { holdsState, lookAt, stateFiles } from '../state-files.ts'
@@ -27,10 +29,11 @@ export async function backUp(
   key?: JournalKey | undefined,
 ): Promise<StateProof> {
   const place = resolve(target)
-  if ((await fileSize(place)) !== undefined)
+  // A link that leads nowhere is there as well.
+  if (lstatSync(place, { throwIfNoEntry: false }) !== undefined)
     throw new BackupError(`${place} is there already and is not overwritten: choose another name`)
   if (!(await holdsState(dir))) throw new BackupError(`${dir}: there is no state here to back up`)
-  await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(place), 0o700)
   const temporary = `${place}.${randomBytes(6).toString('hex')}.tmp`
   try {
     const proof = await copyState(dir, temporary, key)
@@ -45,9 +48,13 @@ export async function backUp(
 /** The state at `from`, in a directory: where it lies, or unpacked to `temporary`, which is made. */
 export async function openBackup(from: string, temporary: string): Promise<string> {
   const place = resolve(from)
-  if ((await fileSize(place)) === undefined)
-    throw new BackupError(`${place}: there is no such backup`)
-  if (!place.endsWith(ARCHIVE)) return place
+  const stat = statSync(place, { throwIfNoEntry: false })
+  if (stat === undefined) throw new BackupError(`${place}: there is no such backup`)
+  if (stat.isDirectory()) return place
+  if (!stat.isFile() || !place.endsWith(ARCHIVE))
+    throw new BackupError(
+      `${place}: a backup is a directory, or a file whose name ends in ${ARCHIVE}`,
+    )
   await unpackTar(place, temporary)
   return temporary
 }

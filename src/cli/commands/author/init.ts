@@ -22,7 +22,7 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const contents = await contentsOf(answers, (path) => readFile(join(root, path), 'utf8'))
   const dir = resolve(answers.dir)
   const done = await writeFolder(dir, contents, { force: options.force === true })
-  const on = answers.mode === 'live' ? await strategiesThatAreOn(dir) : []
+  const on = answers.mode === 'live' ? strategiesThatAreOn(dir) : []
   const steps = stepsOf(answers, { contents, program: programName(io, dir) })
   if (options.json) {
     const { written, kept, saved, appended } = done

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import {
-  requireNewFiles,
+  requirePlaces,
   sandboxConfigFiles,
   writeSandboxConfig,
 } from '../../../sandbox/config-files.ts'
@@ -83,8 +83,8 @@ async function serve(
 ): Promise<ExitCode> {
   const { configOut, force = false } = options
   const former = keep?.former
-  if (configOut !== undefined && !force && former === undefined)
-    requireNewFiles(sandboxConfigFiles(configOut))
+  if (configOut !== undefined && former === undefined)
+    requirePlaces(sandboxConfigFiles(configOut), force)
   // A config that names this sandbox names its ports.
   const ports = { ...(former && portsOf(former.state.urls)), ...settings.ports }
   await requireFreePorts(ports)

@@ -5,7 +5,7 @@ import { backtest } from '../../../backtest/run.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
 import type { Modules } from '../../../ports.ts'
-import { reportPlaceFault, writeBacktestPage } from '../../compose/backtest-page.ts'
+import { reportFault, writeBacktestPage } from '../../compose/backtest-page.ts'
 import { withModules } from '../../compose/modules.ts'
 import { priceProblem } from '../../compose/prices.ts'
 import {
@@ -45,7 +45,7 @@ export function runBacktest(
         strategies.map(({ name }) => name),
       )
       requireSound(axes, settings)
-      requirePlace(options)
+      requirePlace(options, settings)
       const expectations = expectationsOf(options.expect ?? [])
       const told = lineTo(io.stderr)
       const isObserved = options.model === 'from-journal'
@@ -56,7 +56,7 @@ export function runBacktest(
       const result = await play(order, { settings, strategies, modules, io })
       if (result === undefined) return EXIT.failed
       const expected = expectations.map((each) => judge(result, each))
-      return tell(result, expected, { options, io })
+      return tell(result, expected, { options, io, settings })
     } catch (error) {
       return explained(error, io, options)
     }
@@ -64,10 +64,9 @@ export function runBacktest(
 }
 
 /** A page that cannot be written is better told before the work than after it. */
-function requirePlace({ html }: BacktestOptions): void {
-  const fault = html === undefined ? undefined : reportPlaceFault(html)
-  if (fault !== undefined)
-    throw new FlagFault('html', `${html}: ${fault}`, 'a file in a directory that is there')
+function requirePlace({ html, force = false }: BacktestOptions, settings: Settings): void {
+  const fault = html === undefined ? undefined : reportFault(html, { force, settings })
+  if (fault !== undefined) throw new FlagFault('html', `${html}: ${fault.message}`, fault.expected)
 }
 
 /** Tells what is wrong with files and flags; throws every other error. */
@@ -105,11 +104,13 @@ async function play(
 function tell(
   result: BacktestResult,
   expected: readonly Expected[],
-  { options, io }: { readonly options: BacktestOptions; readonly io: Io },
+  { options, io, settings }: Pick<Given, 'io' | 'settings'> & { readonly options: BacktestOptions },
 ): ExitCode {
   const ok = expected.every(({ holds }) => holds)
   const data: BacktestData = { ok, ...result, expected, problems: [] }
   if (options.html !== undefined) {
+    // It may have taken hours since.
+    requirePlace(options, settings)
     writeBacktestPage(options.html, result)
     io.stderr.write(`backtest: the report is in ${options.html}\n`)
   }

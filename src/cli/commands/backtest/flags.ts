@@ -29,6 +29,8 @@ export type BacktestOptions = ConfigOptions & {
   readonly gasTank?: string
   readonly seed?: string
   readonly html?: string
+  /** Lets `html` replace a file that is no report. */
+  readonly force?: boolean
   readonly vary?: boolean
   readonly expect?: readonly string[]
   readonly sweep?: readonly string[]

@@ -1,6 +1,7 @@
-import { lstat, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
+import { lstat, readFile, realpath, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { codeOf } from '../../../../config/yaml/files.ts'
+import { makeDirectory } from '../../../../files/directory.ts'
 import type { Content } from './contents.ts'
 import { missingRules, withRules } from './ignored.ts'
 
@@ -41,7 +42,8 @@ export async function writeFolder(
   contents: readonly Content[],
   { force }: { readonly force: boolean },
 ): Promise<Written> {
-  await mkdir(join(dir, KEYS), { recursive: true, mode: 0o700 })
+  makeDirectory(dir, DIRECTORY_MODE)
+  makeDirectory(join(dir, KEYS), 0o700)
   const written: string[] = []
   const kept: Kept[] = []
   const saved: string[] = []
@@ -63,7 +65,7 @@ async function writeOne(dir: string, { to, text }: Content, force: boolean): Pro
   const untouched = await untouchedAround(dir, dirname(file))
   if (untouched !== undefined)
     return { tag: 'kept', why: `it would lie in ${untouched}/, where nothing is written` }
-  await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE })
+  makeDirectory(dirname(file), DIRECTORY_MODE)
   if (await writeNew(file, text)) return { tag: 'written' }
   if (!force) return { tag: 'kept', why: WAS_THERE }
   if (!(await lstat(file)).isFile()) return { tag: 'kept', why: 'it is no regular file' }

@@ -1,0 +1,72 @@
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { OperatorError } from '../domain/errors.ts'
+
+/** A directory that an operator names and that cannot be made. */
+class DirectoryError extends OperatorError {
+  override readonly name = 'DirectoryError'
+  readonly means = 'failed'
+  /** The operating system's word. */
+  readonly code: string
+  constructor(dir: string, code: string) {
+    const [message, remedy] = REASONS[code] ?? [`it cannot be made (${code})`, OTHER_PLACE]
+    super(`${dir}: ${message}\n  expected: ${remedy}`)
+    this.code = code
+  }
+}
+
+const OTHER_PLACE = 'another directory'
+const REASONS: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
+  EACCES: ['this user may not make it', 'a directory that this user may write, or another place'],
+  EPERM: ['this user may not make it', 'a directory that this user may write, or another place'],
+  EROFS: ['this file system is read-only', OTHER_PLACE],
+  ENOSPC: ['the disk is full', 'room on the disk, or another place'],
+  ENOTDIR: ['this is no directory', 'a directory, or a path where there is nothing yet'],
+  EEXIST: ['this is no directory', 'a directory, or a path where there is nothing yet'],
+  // As in /proc.
+  ENOENT: ['no directory can be made there', OTHER_PLACE],
+}
+
+/**
+ * Makes a directory, and those above it that are missing; gives the topmost that it made, undefined where all are there. Node's own
+ * `recursive` never returns where the system says that the parent of a directory which is there is not (`/proc`).
+ *
+ * @throws {DirectoryError} with the path that stands in the way
+ */
+export function makeDirectory(dir: string, mode = 0o777): string | undefined {
+  const missing: string[] = []
+  const wanted = resolve(dir)
+  let at = wanted
+  while (!isDirectory(at, at === wanted ? 'EEXIST' : 'ENOTDIR')) {
+    missing.push(at)
+    at = dirname(at)
+  }
+  for (const each of missing.toReversed()) {
+    try {
+      mkdirSync(each, { mode })
+    } catch (error) {
+      // Another process may have been faster.
+      if (codeOf(error) !== 'EEXIST' || !isDirectory(each))
+        throw new DirectoryError(each, codeOf(error))
+    }
+  }
+  return missing.at(-1)
+}
+
+/** False where there is nothing, and where a link leads nowhere. Throws for anything that is no directory. */
+function isDirectory(path: string, otherwise = 'EEXIST'): boolean {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat !== undefined && !stat.isDirectory()) throw new DirectoryError(path, otherwise)
+    return stat !== undefined
+  } catch (error) {
+    if (error instanceof DirectoryError) throw error
+    // What is above it is in the way, and is told.
+    if (codeOf(error) === 'ENOTDIR') return false
+    throw new DirectoryError(path, codeOf(error))
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openRoundFile } from '../../../../src/adapters/prices/round-file.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+const HEAD = { chainId: 8453, feed: `0x${'f1'.repeat(20)}`, decimals: 8 } as const
+
+test.each([
+  ['an empty file', '', 'this is a link, and nothing is written through one'],
+  [
+    'a file that is begun',
+    '# rounds of a feed',
+    'this is a link, and nothing is written through one',
+  ],
+])('rounds are not written through a link, not even to %s', (_, text, detail) => {
+  const dir = temporaryDirectory()
+  writeFileSync(join(dir, 'elsewhere'), text)
+  symlinkSync('elsewhere', join(dir, 'WETH-USDC.csv'))
+  expect(() => openRoundFile(join(dir, 'WETH-USDC.csv'), HEAD)).toThrow(
+    expect.objectContaining({ name: 'PriceFileError', detail }),
+  )
+  expect(readFileSync(join(dir, 'elsewhere'), 'utf8')).toBe(text)
+})
+
+test('rounds are not written into a pipe', () => {
+  const file = join(temporaryDirectory(), 'WETH-USDC.csv')
+  expect(spawnSync('mkfifo', [file]).status).toBe(0)
+  expect(() => openRoundFile(file, HEAD)).toThrow(
+    expect.objectContaining({ name: 'PriceFileError', detail: 'this is no regular file' }),
+  )
+})
