@@ -111,9 +111,45 @@ export function integer(bounds: { min: number; max: number }) {
 export const flag = scalar({
   expected: 'true or false',
   json: { type: 'boolean' },
-  read: (text) =>
-    text === 'true' || text === 'false' ? meant(text === 'true') : refused('this is no yes or no'),
+  read: (text) => {
+    if (text === 'true' || text === 'false') return meant(text === 'true')
+    const suggestion = FLAG_WORDS.get(text.toLowerCase())
+    return refused('this is no yes or no', suggestion === undefined ? {} : { suggestion })
+  },
 })
+
+/** What other dialects of YAML take for them. */
+const FLAG_WORDS: ReadonlyMap<string, string> = new Map([
+  ...['true', 'yes', 'y', 'on', '1'].map((word) => [word, 'true'] as const),
+  ...['false', 'no', 'n', 'off', '0'].map((word) => [word, 'false'] as const),
+])
+
+/** Hundredths of a percent, as a whole number within inclusive bounds. */
+export function basisPoints(bounds: { min: number; max: number }) {
+  const { min, max } = bounds
+  const whole = integer(bounds)
+  return scalar({
+    expected: `basis points, a whole number from ${min} to ${max}: 50 is 0.5%`,
+    json: { type: 'integer', minimum: min, maximum: max },
+    read: (text) => {
+      const read = whole.safeParse(text)
+      if (read.success) return meant(read.data)
+      const points = pointsMeant(text)
+      const message = read.error.issues[0]?.message ?? 'this is no whole number'
+      return points !== undefined && points >= min && points <= max
+        ? refused(message, { suggestion: `${points}` })
+        : refused(message)
+    },
+  })
+}
+
+/** What stands as `30bps`, or as a percentage, with its sign or without. */
+function pointsMeant(text: string): number | undefined {
+  const points = /^(\d{1,4}) ?bps$/i.exec(text)?.[1]
+  if (points !== undefined) return Number(points)
+  const percent = /^(\d{1,3}\.\d{1,2}|\d{1,3}(?:\.\d{1,2})?(?=%))%?$/.exec(text)?.[1]
+  return percent === undefined ? undefined : Math.round(Number(percent) * 100)
+}
 
 /** Milliseconds of `500ms`, `30s`, `10m`, `6h` or `1d`, within inclusive bounds written the same way. */
 export function duration(bounds: { min: string; max: string }) {

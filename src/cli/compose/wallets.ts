@@ -12,7 +12,7 @@ import { checkPrivateKey, parsePrivateKey } from '../../adapters/keys/private-ke
 import { addressOf, loadCurve } from '../../adapters/keys/secp256k1-curve.ts'
 import { createWatchOnlyKey, readAddress } from '../../adapters/keys/watch-only-key.ts'
 import { createScrubber, type Scrubber } from '../../adapters/tell/scrubber.ts'
-import type { Problem } from '../../config/yaml/problem.ts'
+import { type Problem, problemOf } from '../../config/yaml/problem.ts'
 import { problemAt } from '../../config/yaml/problem-at.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Address } from '../../domain/units.ts'
@@ -28,6 +28,11 @@ export type ReadKey =
     }
   | { readonly ok: false; readonly problem: Problem }
 
+const NOT_STARTED = {
+  message: 'no sandbox has run here yet',
+  expected: 'a run first, which makes everything: `npm start`, or `tranched run`',
+}
+
 /** The key of a wallet, hidden from every log; or what is wrong with its key source. Dry-run has no key. */
 export async function readKey(
   settings: Settings,
@@ -41,6 +46,9 @@ export async function readKey(
   if (open !== undefined) return { ok: true, key: createWatchOnlyKey(open), journalKey: undefined }
   const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
   if (!read.ok) {
+    // The keys of a sandbox are made by its first run: nobody has to put any into a file.
+    if (settings.mode === 'sandbox')
+      return { ok: false, problem: problemOf({ file: settings.stateDir, ...NOT_STARTED }) }
     const { message, remedy: expected } = read
     const fault = { path: ['wallets', wallet], message, expected }
     return { ok: false, problem: problemAt(settings.file, fault) }

@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path'
 import { defaultGasLimits, type GasLimits } from '../../domain/gas.ts'
-import { nearest } from '../../domain/nearest.ts'
 import type { PriceFeed } from '../../domain/price.ts'
 import type { Settings, WalletSource } from '../../domain/settings.ts'
 import type { Caps } from '../../domain/strategy.ts'
@@ -10,6 +9,7 @@ import type { Fault } from '../yaml/document.ts'
 import type { Path } from '../yaml/problem.ts'
 import { anchorsOf } from './anchors.ts'
 import { checkChains } from './chains.ts'
+import { Faults } from './names.ts'
 import { buildNotify } from './notify.ts'
 import type { SettingsInput } from './schema.ts'
 
@@ -28,14 +28,14 @@ export function buildSettings(
   file: string,
   input: SettingsInput,
 ): { settings: Settings; faults: readonly Fault[] } {
-  const faults: Fault[] = []
-  const report: Report = (fault) => faults.push(fault)
+  const faults = new Faults()
+  const { report } = faults
   const absolute = (path: string) => resolve(dirname(file), path)
   checkChains(input, report)
-  checkGasless(input, report)
+  checkGasless(input, faults)
   checkWallets(input, report)
-  checkAggregator(input, report)
-  const tokens = buildTokens(input, report)
+  checkAggregator(input, faults)
+  const tokens = buildTokens(input, faults)
   const { maxDeviationBps } = input.limits
   const stateDir = absolute(input.stateDir)
   const wallets = mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute))
@@ -61,23 +61,23 @@ export function buildSettings(
     gasless: buildGasless(input),
     aggregator: buildAggregator(input),
     tokens,
-    prices: buildPrices(input, tokens, report),
+    prices: buildPrices(input, tokens, faults),
     limits: {
       maxDeviationBps,
-      perOrder: buildCaps(input, { tokens, name: 'perOrder', report }),
-      perHour: buildCaps(input, { tokens, name: 'perHour', report }),
-      perDay: buildCaps(input, { tokens, name: 'perDay', report }),
-      perWeek: buildCaps(input, { tokens, name: 'perWeek', report }),
-      total: buildCaps(input, { tokens, name: 'total', report }),
+      perOrder: buildCaps(input, { tokens, name: 'perOrder', faults }),
+      perHour: buildCaps(input, { tokens, name: 'perHour', faults }),
+      perDay: buildCaps(input, { tokens, name: 'perDay', faults }),
+      perWeek: buildCaps(input, { tokens, name: 'perWeek', faults }),
+      total: buildCaps(input, { tokens, name: 'total', faults }),
       cooldownMs: input.limits.cooldown,
       maxOpenIntents: input.limits.maxOpenIntents,
       maxFailures: input.limits.maxFailures,
     },
-    paper: buildPaper(input, tokens, report),
+    paper: buildPaper(input, tokens, faults),
     control: { telegram: input.control.telegram },
     notify: buildNotify(input, report),
   }
-  return { settings, faults }
+  return { settings, faults: faults.all() }
 }
 
 function mapOf<In, Out>(
@@ -136,30 +136,15 @@ function buildAggregator({ aggregator }: SettingsInput): Settings['aggregator'] 
   }
 }
 
-/** Reports a name that its section does not define. Returns the definition it stands for. */
-function lookUp<Value>(
-  section: Readonly<Record<string, Value>>,
-  use: { kind: string; name: string; path: Path; report: Report; at?: 'key' },
-): Value | undefined {
-  const { kind, name, path, report, at } = use
-  if (Object.hasOwn(section, name)) return section[name]
-  const names = Object.keys(section)
-  const expected =
-    names.length === 0 ? `an entry under \`${kind}\`` : `a key of \`${kind}\`: ${names.join(', ')}`
-  const suggestion = nearest(name, names)
-  report({ path, at, message: `nothing under \`${kind}\` has this name`, expected, suggestion })
-  return undefined
-}
-
-function checkGasless(input: SettingsInput, report: Report): void {
+function checkGasless(input: SettingsInput, faults: Faults): void {
   const { chain, wallet } = input.gasless
   const walletPath = ['gasless', 'wallet']
-  lookUp(input.wallets, { kind: 'wallets', name: wallet, path: walletPath, report })
+  faults.lookUp(input.wallets, { kind: 'wallets', name: wallet, path: walletPath })
   const path = ['gasless', 'chain']
-  const found = lookUp(input.chains, { kind: 'chains', name: chain, path, report })
+  const found = faults.lookUp(input.chains, { kind: 'chains', name: chain, path })
   if (found === undefined || found.chainId === GASLESS_CHAIN_ID) return
   const message = `this chain has id ${found.chainId}, and the gasless service settles on Base`
-  report({ path, message, expected: `a chain with id ${GASLESS_CHAIN_ID}` })
+  faults.report({ path, message, expected: `a chain with id ${GASLESS_CHAIN_ID}` })
 }
 
 function checkWallets({ mode, wallets }: SettingsInput, report: Report): void {
@@ -170,11 +155,12 @@ function checkWallets({ mode, wallets }: SettingsInput, report: Report): void {
   }
 }
 
-function checkAggregator(input: SettingsInput, report: Report): void {
+function checkAggregator(input: SettingsInput, faults: Faults): void {
   if (input.aggregator === undefined) return
+  const { report } = faults
   const { chain, wallet } = input.aggregator
   const walletPath = ['aggregator', 'wallet']
-  lookUp(input.wallets, { kind: 'wallets', name: wallet, path: walletPath, report })
+  faults.lookUp(input.wallets, { kind: 'wallets', name: wallet, path: walletPath })
   if (wallet === input.gasless.wallet) {
     const message = 'this wallet trades through the gasless service already'
     const expected = 'a wallet of its own: code delegated to a wallet could empty it on Base'
@@ -185,7 +171,7 @@ function checkAggregator(input: SettingsInput, report: Report): void {
     report({ path: ['wallets', wallet], message, expected })
   }
   const path = ['aggregator', 'chain']
-  const found = lookUp(input.chains, { kind: 'chains', name: chain, path, report })
+  const found = faults.lookUp(input.chains, { kind: 'chains', name: chain, path })
   if (found === undefined || AGGREGATOR_CHAIN_IDS.includes(found.chainId)) return
   const message = `this chain has id ${found.chainId}, which the aggregator does not serve`
   report({ path, message, expected: `a chain with id ${AGGREGATOR_CHAIN_IDS.join(' or ')}` })
@@ -209,14 +195,15 @@ function isSameKey(one: WalletSource | undefined, other: WalletSource | undefine
   return one.type === other.type && named(one) === named(other)
 }
 
-function buildTokens(input: SettingsInput, report: Report): Map<string, Token> {
+function buildTokens(input: SettingsInput, faults: Faults): Map<string, Token> {
+  const { report } = faults
   const tokens = new Map<string, Token>()
   const symbolAt = new Map<string, string>()
   for (const [symbol, { chain, address, decimals }] of Object.entries(input.tokens)) {
     const path = ['tokens', symbol]
     checkSymbol(symbol, { path, report })
     const chainPath = [...path, 'chain']
-    const found = lookUp(input.chains, { kind: 'chains', name: chain, path: chainPath, report })
+    const found = faults.lookUp(input.chains, { kind: 'chains', name: chain, path: chainPath })
     checkOnGaslessChain(input, { chain, path: chainPath, report })
     const twin = symbolAt.get(`${chain}:${address}`)
     if (twin !== undefined) {
@@ -242,7 +229,8 @@ function checkOnGaslessChain(
   use: { chain: string; path: Path; report: Report },
 ): void {
   const { chain, path, report } = use
-  if (chain === input.gasless.chain || !Object.hasOwn(input.chains, chain)) return
+  const isKnown = (name: string): boolean => Object.hasOwn(input.chains, name)
+  if (chain === input.gasless.chain || !isKnown(chain) || !isKnown(input.gasless.chain)) return
   const message = 'this is not the chain that trades'
   report({ path, message, expected: `\`${input.gasless.chain}\`, as in gasless.chain` })
 }
@@ -250,18 +238,19 @@ function checkOnGaslessChain(
 function buildPrices(
   input: SettingsInput,
   tokens: ReadonlyMap<string, Token>,
-  report: Report,
+  faults: Faults,
 ): Map<Pair, PriceFeed> {
+  const { report } = faults
   const prices = new Map<Pair, PriceFeed>()
   for (const [key, { feed, chain, maxAge, sequencerFeed }] of Object.entries(input.prices)) {
     const path = ['prices', key]
     const [baseName = '', quoteName = ''] = key.split('/')
     const chainPath = [...path, 'chain']
-    lookUp(input.chains, { kind: 'chains', name: chain, path: chainPath, report })
+    faults.lookUp(input.chains, { kind: 'chains', name: chain, path: chainPath })
     checkOnGaslessChain(input, { chain, path: chainPath, report })
-    const side = { kind: 'tokens', path, report, at: 'key' } as const
-    lookUp(input.tokens, { ...side, name: baseName })
-    lookUp(input.tokens, { ...side, name: quoteName })
+    const side = { kind: 'tokens', path, at: 'key' } as const
+    faults.lookUp(input.tokens, { ...side, name: baseName })
+    faults.lookUp(input.tokens, { ...side, name: quoteName })
     if (baseName === quoteName || prices.has(`${quoteName}/${baseName}`)) {
       const message = 'this price is given already, or is always one'
       report({ path, at: 'key', message, expected: 'one feed for each pair of tokens' })
@@ -280,7 +269,7 @@ type CapName = 'perOrder' | 'perHour' | 'perDay' | 'perWeek' | 'total'
 
 function buildCaps(
   input: SettingsInput,
-  use: { tokens: ReadonlyMap<string, Token>; name: CapName; report: Report },
+  use: { tokens: ReadonlyMap<string, Token>; name: CapName; faults: Faults },
 ): Caps {
   const { name, ...on } = use
   return buildAmounts(input, { ...on, amounts: input.limits[name], path: ['limits', name] })
@@ -290,16 +279,17 @@ function buildCaps(
 function buildPaper(
   input: SettingsInput,
   tokens: ReadonlyMap<string, Token>,
-  report: Report,
+  faults: Faults,
 ): Settings['paper'] {
   if (input.paper === undefined) return undefined
+  const { report } = faults
   if (input.mode !== 'dry-run') {
     const message = 'only a dry-run trades on paper'
     report({ path: ['paper'], at: 'key', message, expected: '`mode: dry-run`, or no `paper`' })
   }
   const { [NATIVE_SYMBOL]: ether, ...amounts } = input.paper
   const paper = new Map<Address, bigint>(
-    buildAmounts(input, { tokens, report, amounts, path: ['paper'] }),
+    buildAmounts(input, { tokens, faults, amounts, path: ['paper'] }),
   )
   const wei = ether === undefined ? 0n : parseAmount(ether, ETHER.decimals)
   if (wei === undefined) report(tooManyDecimals(['paper', NATIVE_SYMBOL], ETHER))
@@ -312,20 +302,20 @@ function buildAmounts(
   input: SettingsInput,
   on: {
     readonly tokens: ReadonlyMap<string, Token>
-    readonly report: Report
+    readonly faults: Faults
     readonly amounts: Readonly<Record<string, string>>
     readonly path: Path
   },
 ): Map<Address, BaseUnits> {
-  const { tokens, report, amounts } = on
+  const { tokens, faults, amounts } = on
   const caps = new Map<Address, BaseUnits>()
   for (const [symbol, text] of Object.entries(amounts)) {
     const path = [...on.path, symbol]
-    lookUp(input.tokens, { kind: 'tokens', name: symbol, path, report, at: 'key' })
+    faults.lookUp(input.tokens, { kind: 'tokens', name: symbol, path, at: 'key' })
     const token = tokens.get(symbol)
     if (token === undefined) continue
     const amount = parseAmount(text, token.decimals)
-    if (amount === undefined) report(tooManyDecimals(path, token))
+    if (amount === undefined) faults.report(tooManyDecimals(path, token))
     else caps.set(token.address, amount)
   }
   return caps

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Finality, WalletSource } from '../../domain/settings.ts'
 import {
   address,
+  basisPoints,
   botToken,
   duration,
   ether,
@@ -114,7 +115,7 @@ const gasless = section({
   spenders: listOf(address, 'a list of at least one settlement contract').describe(
     'The only contracts that a permit may name as spender',
   ),
-  slippageBps: integer({ min: 1, max: 2_000 })
+  slippageBps: basisPoints({ min: 1, max: 2_000 })
     .prefault('50')
     .describe('Slippage in basis points for strategies that name none'),
   routingPreference: oneOf(['auto', 'preferOwn', 'onlyOwn'])
@@ -158,7 +159,7 @@ const capsByToken = z
   .prefault({})
 
 const limits = section({
-  maxDeviationBps: integer({ min: 1, max: 5_000 })
+  maxDeviationBps: basisPoints({ min: 1, max: 5_000 })
     .prefault('200')
     .describe('Widest distance of a quote from the feed, in basis points'),
   perOrder: capsByToken.describe('Most that one order may sell of a token'),

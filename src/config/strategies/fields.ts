@@ -15,6 +15,7 @@ import {
   type Ratio,
 } from '../../domain/units.ts'
 import {
+  basisPoints,
   duration,
   flag,
   integer,
@@ -115,7 +116,7 @@ export const commonFields = {
 /** Fields of every kind that swaps. */
 export const swapFields = {
   ...commonFields,
-  slippageBps: integer({ min: 1, max: 2_000 })
+  slippageBps: basisPoints({ min: 1, max: 2_000 })
     .optional()
     .describe('Slippage in basis points; gasless.slippageBps unless given'),
   maxDeviation: percent({ minBps: 1, maxBps: 5_000 })

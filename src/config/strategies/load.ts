@@ -46,6 +46,9 @@ export type StrategyPut = {
 const FILES_MAX = 20_000
 /** Editors keep half-written copies under hidden names. */
 const STRATEGY_FILE = /^[^.].*\.ya?ml$/
+/** What its author takes for a strategy file, and is none by its name: `.YML`, or the `.txt` that an editor has added. */
+const NEAR_MISS = /^[^.].*\.ya?ml(?:\.txt)?$/i
+const READ_NAMES = 'a name that ends in .yaml or .yml'
 
 /**
  * Reads every `*.yaml` and `*.yml` file of a directory (not of those inside it), in the order of their names.
@@ -78,14 +81,16 @@ export function loadStrategies(options: {
   return {
     ok: true,
     strategies: read.flatMap(({ strategy }) => strategy ?? []),
-    warnings: read.flatMap((one) => one.warnings).sort(byPosition),
+    warnings: [...found.unread, ...read.flatMap((one) => one.warnings)].sort(byPosition),
   }
 }
 
 function findFiles(
   dir: string,
   listFiles: ListFiles,
-): { ok: true; files: readonly string[] } | { ok: false; problem: Problem } {
+):
+  | { ok: true; files: readonly string[]; unread: readonly Problem[] }
+  | { ok: false; problem: Problem } {
   const refuse = (message: string, expected: string) =>
     ({ ok: false, problem: problemOf({ file: dir, message, expected }) }) as const
   let names: readonly string[]
@@ -101,12 +106,18 @@ function findFiles(
   const files = names.filter((name) => STRATEGY_FILE.test(name)).sort()
   if (files.length > FILES_MAX)
     return refuse('this directory has too many files', `at most ${FILES_MAX} strategies`)
-  return files.length === 0
-    ? refuse(
-        'this directory has no strategy files',
-        'at least one *.yaml file; see `tranched init`',
-      )
-    : { ok: true, files: files.map((name) => join(dir, name)) }
+  const others = names.filter((name) => NEAR_MISS.test(name) && !STRATEGY_FILE.test(name)).sort()
+  if (files.length === 0) {
+    const expected = 'at least one *.yaml or *.yml file; see `tranched init`'
+    const [first] = others
+    const renamed = first === undefined ? '' : `. ${first} is not read: give it ${READ_NAMES}`
+    return refuse('this directory has no strategy files', `${expected}${renamed}`)
+  }
+  const message = 'this file is not read as a strategy'
+  const unread = others.map((name) =>
+    problemOf({ file: join(dir, name), message, expected: READ_NAMES }),
+  )
+  return { ok: true, files: files.map((name) => join(dir, name)), unread }
 }
 
 type StrategyFile = {

@@ -7,7 +7,7 @@ import { buildCall, callSchema } from './call.ts'
 import { buildCustom, customSchema } from './custom.ts'
 import { buildDca, dcaSchema } from './dca.ts'
 import type { StrategyContext } from './fields.ts'
-import { withHint } from './hints.ts'
+import { kindHint, withHint } from './hints.ts'
 import { buildRebalance, rebalanceSchema } from './rebalance.ts'
 import { buildThreshold, thresholdSchema } from './threshold.ts'
 import { buildTwap, twapSchema } from './twap.ts'
@@ -68,7 +68,19 @@ function unknownKind(document: ConfigDocument): Fault {
   const expected = `one of: ${kinds.join(', ')}`
   if (document.tree === null)
     return { path: [], message: 'this file is empty', expected: 'a strategy' }
+  if (Array.isArray(document.tree))
+    return {
+      ...{ path: [], message: 'this is a list', hint: 'without the `-`, and one strategy a file' },
+      expected: 'a strategy: a map with `name`, `kind` and what its kind asks for',
+    }
   if (kind === undefined) return { path: ['kind'], message: 'this key is missing', expected }
   const suggestion = typeof kind === 'string' ? nearest(kind, kinds) : undefined
-  return { path: ['kind'], message: 'there is no such kind of strategy', expected, suggestion }
+  const hint = typeof kind === 'string' ? kindHint(kind) : undefined
+  return {
+    path: ['kind'],
+    message: 'there is no such kind of strategy',
+    expected,
+    suggestion,
+    hint,
+  }
 }

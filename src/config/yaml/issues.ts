@@ -29,8 +29,11 @@ function faultsOfIssue(tree: Tree, issue: Issue): Fault[] {
       return [customFault(path, issue)]
     case 'invalid_value':
       return [wordFault(tree, path, issue)]
-    default:
-      return [{ path, message: shapeMessage(tree, path), expected: issue.message }]
+    default: {
+      const wanted = issue.code === 'invalid_type' ? issue.expected : undefined
+      const hint = shapeHint(tree, path, wanted)
+      return [{ path, message: shapeMessage(tree, path), expected: issue.message, hint }]
+    }
   }
 }
 
@@ -39,7 +42,12 @@ function unionFaults(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidUnion
   const value = valueAt(tree, path)
   const meant = typeof value === 'string' ? issue.errors[0] : issue.errors.at(-1)
   if (meant === undefined || value === null || value === undefined || Array.isArray(value))
-    return [{ path, message: shapeMessage(tree, path), expected: issue.message }]
+    return [
+      {
+        ...{ path, message: shapeMessage(tree, path), expected: issue.message },
+        hint: shapeHint(tree, path, 'object'),
+      },
+    ]
   return meant.flatMap((inner) =>
     faultsOfIssue(tree, { ...inner, path: [...path, ...inner.path] } as Issue),
   )
@@ -68,6 +76,52 @@ function wordFault(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidValue):
     return { path, message: shapeMessage(tree, path), expected: issue.message }
   const suggestion = nearest(value, issue.values.map(String))
   return { path, message: 'this word is not known here', expected: issue.message, suggestion }
+}
+
+/** The same values in the shape that is wanted, where that is a matter of dashes and brackets. */
+function shapeHint(tree: Tree, path: Path, wanted: string | undefined): string | undefined {
+  const key = path.at(-1)
+  const value = valueAt(tree, path)
+  if (typeof key !== 'string' || value === null || value === undefined) return undefined
+  const meant = wanted === 'array' ? asList(value) : asMap(value, wanted)
+  const text = meant && flowText(meant)
+  return text === undefined ? undefined : `\`${key}: ${text}\``
+}
+
+function asList(value: Tree): Tree | undefined {
+  if (typeof value === 'string')
+    return value.includes(',') ? value.split(',').map((part) => part.trim()) : undefined
+  return Array.isArray(value) ? undefined : [value]
+}
+
+/** Of a list of maps that share no key. */
+function asMap(value: Tree, wanted: string | undefined): Tree | undefined {
+  if (!Array.isArray(value) || (wanted !== 'object' && wanted !== 'record')) return undefined
+  const items: readonly Tree[] = value
+  const entries = items.flatMap((item) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.entries(item) : [],
+  )
+  const names = new Set(entries.map(([name]) => name))
+  const isWhole = items.length > 0 && entries.length >= items.length
+  return isWhole && names.size === entries.length ? Object.fromEntries(entries) : undefined
+}
+
+/** Characters of what is written anew, at most. */
+const FLOW_MAX = 120
+const PLAIN = /^(?:[A-Za-z_][\w./-]*|\d+(?:\.\d+)?%|\d+[smhd])$/
+
+/** A value in one line of YAML; undefined for one that is too long. */
+function flowText(value: Tree): string | undefined {
+  const text = flowOf(value)
+  return text.length > FLOW_MAX ? undefined : text
+}
+
+function flowOf(value: Tree): string {
+  if (value === null) return 'null'
+  if (typeof value === 'string') return PLAIN.test(value) ? value : JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(flowOf).join(', ')}]`
+  const entries = Object.entries(value).map(([name, inner]) => `${name}: ${flowOf(inner)}`)
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
 }
 
 function shapeMessage(tree: Tree, path: Path): string {

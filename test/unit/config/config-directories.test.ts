@@ -20,6 +20,33 @@ describe('directories', () => {
     expect(loaded.ok && loaded.strategies.map((strategy) => strategy.name)).toEqual(['a', 'b'])
   })
 
+  test('a file that only looks like one is told by its name', () => {
+    const loaded = loadTexts({
+      'a.yaml': named('a'),
+      'b.YML': named('b'),
+      'c.yaml.txt': named('c'),
+      'd.yaml.bak': named('d'),
+      'e.yaml.old': named('e'),
+    })
+    expect(loaded).toMatchObject({
+      ok: true,
+      warnings: ['strategies/b.YML', 'strategies/c.yaml.txt'].map((file) => ({
+        file,
+        message: 'this file is not read as a strategy',
+        expected: 'a name that ends in .yaml or .yml',
+      })),
+    })
+    expect(loadTexts({ 'b.YML': named('b') })).toMatchObject({
+      problems: [
+        {
+          message: 'this directory has no strategy files',
+          expected:
+            'at least one *.yaml or *.yml file; see `tranched init`. b.YML is not read: give it a name that ends in .yaml or .yml',
+        },
+      ],
+    })
+  })
+
   test('all mistakes of all files are reported at once', () => {
     const loaded = loadTexts({
       'b.yaml': edit(named('b'), 'sell: USDC', 'slel: USDC'),

@@ -75,3 +75,233 @@ test('a fault that several aliases lead to is told once', () => {
   const told = strategyProblems(text).filter(({ message }) => message.includes('anchor'))
   expect(told).toHaveLength(1)
 })
+
+/** What is said of a strategy file besides its place, one problem a line. */
+function told(text: string): readonly string[] {
+  return strategyProblems(text).map(({ line, column, path, message, suggestion, hint }) =>
+    [`${line}:${column} ${path}: ${message}`, suggestion, hint]
+      .filter((part) => part !== undefined)
+      .join(' | '),
+  )
+}
+
+const THRESHOLD = `name: a
+kind: threshold
+schedule: { cron: "* * * * *" }
+sell: WETH
+buy: USDC
+amount: "0.5"
+when: { above: "4000" }
+`
+const TWAP = `name: a
+kind: twap
+sell: USDC
+buy: WETH
+amount: "240"
+slices: 24
+every: 1h
+`
+const REBALANCE = `name: a
+kind: rebalance
+schedule: { cron: "0 9 * * 1" }
+targets: { WETH: 60%, USDC: 40% }
+band: 5%
+minTrade: "10"
+quote: USDC
+`
+const WHEN = 'when: { above: "4000" }'
+
+test.each([
+  ['yes', 'true'],
+  ['On', 'true'],
+  ['True', 'true'],
+  ['1', 'true'],
+  ['no', 'false'],
+  ['off', 'false'],
+])(
+  'a switch of another dialect of YAML is answered with the word for it: enabled: %s',
+  (word, meant) => {
+    expect(told(`${STRATEGY}enabled: ${word}\n`)).toEqual([
+      `7:10 enabled: this is no yes or no | ${meant}`,
+    ])
+  },
+)
+
+test.each([
+  ['0.5', '50'],
+  ['0.5%', '50'],
+  ['1%', '100'],
+  ['30bps', '30'],
+  ['30 bps', '30'],
+])('basis points that are written as something else are shown as such: %s', (written, meant) => {
+  const [problem] = strategyProblems(`${STRATEGY}slippageBps: ${written}\n`)
+  expect(problem).toMatchObject({
+    line: 7,
+    column: 14,
+    path: 'slippageBps',
+    suggestion: meant,
+    expected: 'basis points, a whole number from 1 to 2000: 50 is 0.5%',
+  })
+})
+
+test.each([
+  [
+    'a level that is not in when',
+    edit(THRESHOLD, WHEN, 'trailing: 5%'),
+    '7:1 trailing: unknown key | it belongs to when, as in `when: { trailing: 5% }`',
+  ],
+  [
+    'a level beside another key',
+    `${THRESHOLD}price: { trailing: 5% }\n`,
+    '8:10 price.trailing: unknown key | it belongs to when, as in `when: { trailing: 5% }`',
+  ],
+  [
+    'a price that is not in when',
+    edit(THRESHOLD, WHEN, 'above: 4100'),
+    '7:1 above: unknown key | it belongs to when, as in `when: { above: "4100" }`',
+  ],
+  [
+    'a level of a kind that waits for none',
+    `${STRATEGY}trailing: 5%\n`,
+    '7:1 trailing: unknown key | `kind: threshold` waits for a level, as in `when: { above: "4000" }`',
+  ],
+  [
+    'when in a rung',
+    edit(THRESHOLD, WHEN, `ladder: [{ ${WHEN}, amount: "1" }]`),
+    '7:12 ladder[0].when: unknown key | a rung has its level itself, as in `{ above: "4000", amount: "0.1" }`',
+  ],
+  [
+    'an amount in when',
+    edit(THRESHOLD, '"4000" }', '"4000", amount: "2" }'),
+    '7:24 when.amount: unknown key | it stands beside `when`, as in `amount: "2"`; levels with amounts of their own are a `ladder`',
+  ],
+  [
+    'a take-profit in when',
+    edit(THRESHOLD, 'above:', 'takeProfit:'),
+    '7:9 when.takeProfit: unknown key | it stands beside `when`, as in `takeProfit: "4000"`',
+  ],
+  [
+    'when as a price alone',
+    edit(THRESHOLD, WHEN, 'when: 4000'),
+    '7:7 when: this is a single value | `when: { above: "4000" }`, or `below`',
+  ],
+])('%s is led to where it works', (_, text, says) => {
+  expect(told(text)).toEqual([says])
+})
+
+test.each([
+  [
+    'in when',
+    edit(THRESHOLD, '"4000" }', '"4000", indicator: rsi }'),
+    /^7:24 when\.indicator: unknown key \| /,
+  ],
+  ['beside it', `${THRESHOLD}indicator: { rsi: 14 }\n`, /^8:1 indicator: unknown key \| /],
+  ['as `only`', `${STRATEGY}only: { rsi: WETH/USDC }\n`, /^7:1 only: unknown key \| /],
+  [
+    'as a level',
+    edit(THRESHOLD, '"4000"', '"sma(200d)"'),
+    /^7:16 when\.above: this is no plain decimal \| /,
+  ],
+])('an indicator is answered with the conditions that there are: %s', (_, text, says) => {
+  const [problem, ...more] = told(text)
+  expect(more).toEqual([])
+  expect(problem).toMatch(says)
+  for (const way of ['`price: {', '`dip`', '`kind: threshold`', '`kind: custom`'])
+    expect(problem).toContain(way)
+})
+
+test.each([
+  ['grid', '`ladder`'],
+  ['limit-order', '`kind: threshold`'],
+  ['trailing-stop', '`kind: threshold`'],
+  ['vwap', '`kind: twap`'],
+  ['market', '`kind: dca`'],
+  ['portfolio', '`kind: rebalance`'],
+  ['signal', '`kind: custom`'],
+])('a kind of other programs is answered with the one that does it here: %s', (kind, way) => {
+  const [problem, ...more] = strategyProblems(edit(STRATEGY, 'kind: dca', `kind: ${kind}`))
+  expect(more).toEqual([])
+  expect(problem).toMatchObject({
+    line: 2,
+    column: 7,
+    message: 'there is no such kind of strategy',
+    expected: 'one of: dca, rebalance, threshold, twap, call, custom',
+    hint: expect.stringContaining(way),
+  })
+})
+
+test.each([
+  ['schedule: { cron: "0 * * * *" }', '8:13 schedule.cron: unknown key'],
+  ['schedule: { timezone: UTC }', '8:13 schedule.timezone: unknown key'],
+  ['schedule: "0 * * * *"', '8:11 schedule: this is a single value'],
+])('a schedule of slices is answered with what times them: %s', (line, says) => {
+  expect(told(`${TWAP}${line}\n`)).toEqual([
+    `${says} | slices are no cron schedule: \`every: 1h\` is the time between two, \`start\` says when the first is due`,
+  ])
+})
+
+test.each([
+  [
+    'dip: drop',
+    '7:6 dip: this is a single value | `dip: [{ drop: 10%, amount: "50" }]`: how far the price fell, and what is sold then',
+  ],
+  [
+    'dip: 15%',
+    '7:6 dip: this is a single value | `dip: [{ drop: 15%, amount: "50" }]`: how far the price fell, and what is sold then',
+  ],
+  [
+    'dip: { drop: 10%, amount: "40" }',
+    '7:6 dip: this is a map | `dip: [{ drop: 10%, amount: "40" }]`',
+  ],
+])('a dip that is no list of dips is shown as one: %s', (line, says) => {
+  expect(told(`${STRATEGY}${line}\n`)).toEqual([says])
+})
+
+test('a dip of slices is answered with what they have of the kind', () => {
+  expect(told(`${TWAP}dip: drop\n`)).toEqual([
+    '8:1 dip: unknown key | `unsold: drop` gives up what slices did not sell',
+  ])
+})
+
+test.each([
+  [
+    'limits',
+    `${STRATEGY}limits:\n  - perDay: "100"\n  - total: "900"\n`,
+    '8:3 limits: this is a list | `limits: { perDay: "100", total: "900" }`',
+  ],
+  [
+    'a cap',
+    `${STRATEGY}limits: { perDay: [USDC: "100"] }\n`,
+    '7:19 limits.perDay: this is a list | `perDay: { USDC: "100" }`',
+  ],
+  [
+    'a schedule',
+    edit(
+      STRATEGY,
+      'schedule: { cron: "0 9 * * 1", timezone: Europe/Berlin }',
+      'schedule:\n  - cron: "0 9 * * 1"\n  - timezone: Europe/Berlin',
+    ),
+    '4:3 schedule: this is a list | `schedule: { cron: "0 9 * * 1", timezone: Europe/Berlin }`',
+  ],
+  [
+    'targets',
+    edit(REBALANCE, '{ WETH: 60%, USDC: 40% }', '[WETH: 60%, USDC: 40%]'),
+    '4:10 targets: this is a list | `targets: { WETH: 60%, USDC: 40% }`',
+  ],
+  [
+    'a whole file',
+    `- ${STRATEGY.replaceAll('\n', '\n  ').trimEnd()}\n`,
+    '1:1 : this is a list | without the `-`, and one strategy a file',
+  ],
+])('a list for a map is shown as the map: %s', (_, text, says) => {
+  expect(told(text)).toEqual([says])
+})
+
+test('a map and a text for a list are shown as the list', () => {
+  const map = edit(THRESHOLD, WHEN, 'ladder: { above: "4000", amount: "0.1" }')
+  expect(told(map)).toEqual([
+    '7:9 ladder: this is a map | `ladder: [{ above: "4000", amount: "0.1" }]`',
+  ])
+  const text = `name: a\nkind: custom\nschedule: { cron: "0 9 * * 1" }\nmodule: ./m.mjs\ntokens: USDC, WETH\n`
+  expect(told(text)).toEqual(['5:9 tokens: this is a single value | `tokens: [USDC, WETH]`'])
+})

@@ -325,6 +325,25 @@ describe('mistakes', () => {
     expect(briefly(edit(CONFIG, from, to))).toContain(expected)
   })
 
+  test('one wrong name of a chain is one error, where it was mistyped', () => {
+    const told = (text: string) =>
+      problemsOf(text).map((problem) => `${brief(problem)} | ${problem.suggestion}`)
+    expect(told(edit(CONFIG, 'chain: base\n  wallet', 'chain: bsae\n  wallet'))).toEqual([
+      '8:10 gasless.chain: nothing under `chains` has this name | base',
+    ])
+    expect(told(edit(CONFIG, '  base: {', '  bsae: {'))).toEqual([
+      '5:3 chains.bsae: nothing uses this name, and `base`, which is used 6 times, is not defined | base',
+    ])
+    expect(told(edit(CONFIG, '  base: {', '  ethereum: {'))).toEqual([
+      '8:10 gasless.chain: nothing under `chains` has this name, which is used 6 times | undefined',
+    ])
+    expect(told(edit(CONFIG, '  USDC: {', '  USCD: {'))).toEqual([
+      expect.stringMatching(
+        /: nothing under `tokens` has this name, which is used 3 times \| USCD$/,
+      ),
+    ])
+  })
+
   test('tokens and feeds have to be on the chain that trades', () => {
     let text = edit(
       CONFIG,
