@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import {
   ensureDirectory,
   fileSize,
+  isFull,
   isMissing,
   moveDurably,
   PRIVATE_FILE,
@@ -30,12 +31,13 @@ export type OutboxFile = {
   readonly lines: readonly OutboxLine[]
   /**
    * Adds lines, durably; or, where that could not be done before, or the file has grown long, writes it anew as `image` says. False
-   * where the disk takes nothing. Never rejects. One call at a time.
+   * where the disk takes nothing, or took nothing just before, unless this is the `last` try. Never rejects. One call at a time.
    */
   append(
     lines: readonly OutboxLine[],
     nowMs: number,
     image: () => readonly OutboxLine[],
+    last?: 'last',
   ): Promise<boolean>
   /** The next write has to be of the whole. */
   spoil(): void
@@ -48,8 +50,9 @@ const READ_BYTES_MAX = 64 * 1024 * 1024
 /** A file is written anew when it is longer than this, and than three times what was in it then. */
 const SMALL_BYTES = 256 * 1024
 const GROWTH = 3
-/** How often a disk that took nothing is tried again. */
-const RETRY_MS = 30_000
+/** How soon a disk that took nothing is tried again; twice as late each time, up to the second. */
+const RETRY_MS_MIN = 1_000
+const RETRY_MS_MAX = 30_000
 
 /** Where an outbox is kept in a state directory. */
 export function outboxFileOf(stateDir: string): string {
@@ -153,6 +156,7 @@ class AppendedFile implements OutboxFile {
   #bytes = 0
   #bytesAnew = 0
   #failedAtMs: number | undefined
+  #retryMs = RETRY_MS_MIN
 
   constructor({ lines, mustRewrite, file, log, mayWrite }: Parts) {
     this.lines = lines
@@ -166,20 +170,23 @@ class AppendedFile implements OutboxFile {
     lines: readonly OutboxLine[],
     nowMs: number,
     image: () => readonly OutboxLine[],
+    last?: 'last',
   ): Promise<boolean> {
     if (!this.#mayWrite()) return false
     const failedMs = this.#failedAtMs
-    if (failedMs !== undefined && Math.abs(nowMs - failedMs) < RETRY_MS) return false
+    const isTooSoon = failedMs !== undefined && Math.abs(nowMs - failedMs) < this.#retryMs
+    if (isTooSoon && last === undefined) return false
     try {
       if (this.#isDueAnew()) await this.#writeAnew(image())
       else await this.#add(textOf(lines))
       if (failedMs !== undefined)
         this.#log.info('the outbox can be written again', { event: 'outbox' })
       this.#failedAtMs = undefined
+      this.#retryMs = RETRY_MS_MIN
       return true
     } catch (error) {
       await this.#spoilt(error, nowMs)
-      return false
+      return isFull(error) && (await this.#writeOver(image()))
     }
   }
 
@@ -207,6 +214,30 @@ class AppendedFile implements OutboxFile {
     this.#mustRewrite = false
   }
 
+  /**
+   * On a full disk: in the room that the file has. What has arrived since is mostly more than what waits, and would all be sent
+   * again. False where there is not enough of it.
+   */
+  async #writeOver(lines: readonly OutboxLine[]): Promise<boolean> {
+    const text = Buffer.from(HEADER + textOf(lines))
+    try {
+      const handle = await open(this.#file, 'r+')
+      try {
+        if (text.length > (await handle.stat()).size) return false
+        await handle.write(text, 0, text.length, 0)
+        await handle.datasync()
+        await handle.truncate(text.length)
+        await handle.datasync()
+        return true
+      } finally {
+        await handle.close()
+      }
+    } catch {
+      // The next try is told of, as any other.
+      return false
+    }
+  }
+
   async #add(text: string): Promise<void> {
     this.#handle ??= await open(this.#file, 'a', PRIVATE_FILE)
     await this.#handle.appendFile(text)
@@ -221,6 +252,7 @@ class AppendedFile implements OutboxFile {
         `the outbox cannot be written (${reasonOf(error)}): messages are sent all the same, but those that are not sent when the daemon ends may be lost`,
         { event: 'outbox' },
       )
+    else this.#retryMs = Math.min(RETRY_MS_MAX, 2 * this.#retryMs)
     this.#failedAtMs = nowMs
     this.#mustRewrite = true
     await this.close()

@@ -10,6 +10,8 @@ const MESSAGES_MAX = 2_000
 const BYTES_MAX = 2 * 1024 * 1024
 /** What is put in within this time is written together. */
 const COMMIT_AFTER_MS = 50
+/** How soon what a disk has not taken is tried again; the file may leave the disk alone for longer. */
+const RETRY_AFTER_MS = 1_000
 /** Changes that may wait for a disk that hangs: what is more is written with the whole, once it takes something again. */
 const LINES_MAX = 20_000
 /** Records without a message after which their number is written all the same. */
@@ -63,6 +65,9 @@ export class Outbox {
   #unready: Held[] = []
   #committing: Promise<void> | undefined
   #isScheduled = false
+  /** The disk has not taken the last changes: what has arrived since would be sent again by the next start. */
+  #isBehind = false
+  #isRetrying = false
   readonly #closed = new AbortController()
 
   constructor(options: OutboxOptions) {
@@ -133,9 +138,9 @@ export class Outbox {
   }
 
   /** Writes what was put in until now. Never rejects. */
-  async commit(): Promise<void> {
+  async commit(last?: 'last'): Promise<void> {
     await this.#committing
-    this.#committing ??= this.#write().finally(() => {
+    this.#committing ??= this.#write(last).finally(() => {
       this.#committing = undefined
     })
     await this.#committing
@@ -143,7 +148,9 @@ export class Outbox {
 
   async close(): Promise<void> {
     this.#closed.abort()
+    // One that is under way may be no last one, and another that waited for it no first.
     await this.commit()
+    await this.commit('last')
     await this.#options.file.close()
   }
 
@@ -215,7 +222,18 @@ export class Outbox {
     })
   }
 
-  async #write(): Promise<void> {
+  /** What comes meanwhile does not wait for it. */
+  #retry(): void {
+    if (this.#isRetrying || this.#closed.signal.aborted) return
+    this.#isRetrying = true
+    const { clock } = this.#options
+    void clock.sleep(RETRY_AFTER_MS, this.#closed.signal).then(() => {
+      this.#isRetrying = false
+      return this.commit()
+    })
+  }
+
+  async #write(last?: 'last'): Promise<void> {
     const lines = this.#lines
     const taken = this.#taken
     const made = this.#unready
@@ -223,9 +241,11 @@ export class Outbox {
     this.#unready = []
     if (taken !== undefined && taken !== this.#takenWritten) lines.push({ taken })
     const { file, clock } = this.#options
-    if (lines.length > 0) {
-      const isWritten = await file.append(lines, clock.now(), () => this.#image())
+    if (lines.length > 0 || this.#isBehind) {
+      const isWritten = await file.append(lines, clock.now(), () => this.#image(), last)
       if (isWritten && taken !== undefined) this.#takenWritten = taken
+      this.#isBehind = !isWritten
+      if (!isWritten) this.#retry()
     }
     // A disk that takes nothing does not keep anybody from hearing of it.
     for (const held of made) {

@@ -112,6 +112,13 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
+/** Whether a file operation failed because the disk, or what its user may have of it, is full. */
+export function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && FULL.has(String(error.code))
+}
+
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
+
 /**
  * Puts a copy of a file in its place. What somebody still has open is not in that place from then on: whatever is written to
  * it, later or under way, changes nothing here.

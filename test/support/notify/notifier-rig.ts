@@ -20,6 +20,8 @@ export class OutboxDisk {
   lines: OutboxLine[] = []
   /** It takes nothing any more. */
   isFull = false
+  /** How long it is left alone after it took nothing, but for a last try. */
+  restMs = 0
   /** How long a write takes. */
   writeMs = 0
   writes = 0
@@ -32,16 +34,19 @@ export class OutboxDisk {
   /** As a process sees it that is `alive`: a dead one writes nothing. */
   open(alive: () => boolean): OutboxFile {
     let mustRewrite = false
+    let restsUntilMs = 0
     return {
       lines: this.lines.map((line) => JSON.parse(JSON.stringify(line))),
-      append: async (lines, _nowMs, image) => {
+      append: async (lines, nowMs, image, last) => {
         if (!alive()) return new Promise(() => undefined)
         this.writes += 1
         const { writeMs } = this
         if (writeMs > 0) await this.#after(writeMs)
         if (!alive()) return new Promise(() => undefined)
+        if (nowMs < restsUntilMs && last === undefined) return false
         if (this.isFull) {
           mustRewrite = true
+          restsUntilMs = nowMs + this.restMs
           return false
         }
         this.lines = mustRewrite ? [...image()] : [...this.lines, ...lines]

@@ -267,6 +267,41 @@ describe('a disk that takes nothing', () => {
   })
 })
 
+describe('a disk that failed for a while', () => {
+  test('is caught up with by itself, so that what was sent meanwhile is not sent again', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.disk.isFull = true
+    for (let n = 0; n < 54; n += 1) w.record(fillOf(`s-${n}`))
+    await w.run(20_000)
+    expect(receiver.got).toHaveLength(54)
+    w.disk.isFull = false
+    // Nothing more happens, and then the daemon is killed.
+    await w.run(2_000)
+    w.kill()
+    await w.start()
+    await w.run(HOUR_MS)
+    expect(receiver.got).toHaveLength(54)
+  })
+
+  test('is caught up with at the end, however short before it failed', async () => {
+    const receiver = new FakeReceiver()
+    const w = await world(receiver)
+    w.disk.isFull = true
+    w.disk.restMs = 30_000
+    for (let n = 0; n < 54; n += 1) w.record(fillOf(`s-${n}`))
+    await w.run(20_000)
+    w.disk.isFull = false
+    const finished = w.notifier.finish(w.clock.trueMs + 3_000)
+    await w.run(500)
+    await finished
+    w.kill()
+    await w.start()
+    await w.run(HOUR_MS)
+    expect(receiver.got).toHaveLength(54)
+  })
+})
+
 describe('what lasts', () => {
   test('is told once, again after hours at the earliest, and when it is over', async () => {
     const receiver = new FakeReceiver()

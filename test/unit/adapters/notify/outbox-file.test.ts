@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Outbox } from '../../../../src/adapters/notify/outbox.ts'
 import {
   type OutboxFile,
@@ -116,6 +117,42 @@ test('a disk that takes nothing is told once, and then tried twice a minute', as
   await opened.close()
   expect((await open()).lines).toEqual([put(1), put(2)])
   expect(captured.text()).toContain('the outbox can be written again')
+})
+
+test('the last try is made however short before the disk took nothing', async () => {
+  const { dir, open } = await rig()
+  const opened = await open()
+  rmSync(join(dir, 'outbox'), { recursive: true })
+  writeFileSync(join(dir, 'outbox'), '')
+  expect(await opened.append([put(1)], 0, () => [put(1)])).toBe(false)
+  rmSync(join(dir, 'outbox'))
+  expect(await opened.append([put(2)], 10, () => [put(1), put(2)])).toBe(false)
+  expect(await opened.append([], 10, () => [put(1), put(2)], 'last')).toBe(true)
+  await opened.close()
+  expect((await open()).lines).toEqual([put(1), put(2)])
+})
+
+test('on a full disk it says in the room that it has what still waits', async ({ skip }) => {
+  const dir = temporaryDirectory()
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', dir])
+  if (mounted.status !== 0) return skip('no file system can be mounted here')
+  onTestFinished(() => void spawnSync('umount', ['-l', dir]))
+  const { open, captured } = await rig(dir)
+  const many = Array.from({ length: 20 }, (_, n) => put(n))
+  const opened = await open()
+  expect(await opened.append(many, 0, () => many)).toBe(true)
+  expect(() => {
+    for (;;) appendFileSync(join(dir, 'filler'), Buffer.alloc(4_096))
+  }).toThrow('ENOSPC')
+  // Nineteen have arrived since.
+  const left = [put(19), { taken: 77 }]
+  const ends = Array.from({ length: 19 }, (_, n) => ({ end: `7-${n}`, of: 'telegram-1' }))
+  const padding = Array.from({ length: 200 }, () => ({ over: 'x'.repeat(100) }))
+  expect(await opened.append([...ends, ...padding], 1, () => left)).toBe(true)
+  await opened.close()
+  expect((await open()).lines).toEqual(left)
+  expect(captured.text()).toContain('the outbox cannot be written (ENOSPC)')
+  expect(captured.text()).not.toContain('could not be read')
 })
 
 test('a process that was overtaken writes nothing', async () => {
