@@ -96,7 +96,8 @@ function placeOf(writes: number): number {
 
 async function writeWhole(handle: FileHandle, data: Uint8Array, at: number): Promise<void> {
   const { bytesWritten } = await handle.write(data, 0, data.length, at)
-  if (bytesWritten < data.length) throw new Error('the disk takes no more bytes')
+  if (bytesWritten < data.length)
+    throw Object.assign(new Error('the disk takes no more bytes'), { code: 'ENOSPC' })
 }
 
 /** Both slots say the same at first. */

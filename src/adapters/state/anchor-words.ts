@@ -1,11 +1,18 @@
+import { dirname } from 'node:path'
 import type { Anchor, AnchorFault } from '../../domain/book/anchor.ts'
 import { type ErrorMeaning, OperatorError } from '../../domain/errors.ts'
 import type { AnchorPlace } from './anchor-file.ts'
+import { isFull } from './durable-file.ts'
 
 /** State and anchor do not belong together, or there can be no anchor: nothing is traded before an operator has decided. */
 export class AnchorRefusedError extends OperatorError {
   override readonly name = 'AnchorRefusedError'
-  readonly means = 'badConfig'
+  readonly means: ErrorMeaning
+
+  constructor(message: string, means: ErrorMeaning = 'badConfig') {
+    super(message)
+    this.means = means
+  }
 }
 
 /** An anchor could not follow its journal: what would have been signed for is not. */
@@ -121,8 +128,15 @@ function elsewhere(anchor: Anchor, stateDir: string): string {
 
 /** The disk does not let the anchor be. */
 export function notWritable(place: AnchorPlace, error: unknown): string {
-  const detail = error instanceof Error ? error.message : String(error)
-  if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+  const [detail] = (error instanceof Error ? error.message : String(error)).split('\n')
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const dir = dirname(place.file)
+  const broken = `${place.file}: the anchor of wallet ${place.name} cannot be written`
+  if (isFull(error))
+    return `${broken}: the disk is full (${detail}). Make room on the file system of ${dir} (df -h ${dir}), then start again`
+  if (code === 'EIO' || code === 'EROFS')
+    return `${broken}: ${detail}. Repair the file system of ${dir}, or mount it writable, then start again`
+  if (code === 'EEXIST')
     return `${place.file}: another daemon has just made the anchor of wallet ${place.name}: start again, and read what is said then`
   return `${place.file}: the anchor of wallet ${place.name} cannot be read and written (${detail}). It has to lie outside the state directory where this process may write: correct the rights, or say another place with \`stateAnchor\` in the config`
 }

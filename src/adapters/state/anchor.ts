@@ -26,6 +26,7 @@ import {
   notWritable,
   wordsOf,
 } from './anchor-words.ts'
+import { isFull } from './durable-file.ts'
 import { GENESIS } from './journal-codec.ts'
 import type { FoundState } from './journal-file.ts'
 
@@ -264,6 +265,7 @@ async function writable<Result>(place: AnchorPlace, task: () => Promise<Result>)
   try {
     return await task()
   } catch (error) {
-    throw new AnchorRefusedError(notWritable(place, error))
+    // Room on a disk may be made by itself: a supervisor starts it again.
+    throw new AnchorRefusedError(notWritable(place, error), isFull(error) ? 'failed' : 'badConfig')
   }
 }

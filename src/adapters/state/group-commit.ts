@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type ErrorMeaning, OperatorError, StateCorruptError } from '../../domain/errors.ts'
+import { isFull } from './durable-file.ts'
 import type { JournalHead } from './journal-codec.ts'
 
 /** One open file; a test can put a failing disk here. */
@@ -212,18 +213,15 @@ export class GroupCommit {
   }
 }
 
-const FULL = new Set(['ENOSPC', 'EDQUOT'])
-
 /** What an operator has to know and do about a disk that takes no more. What is no fault of the disk is told as it is. */
 function whyStopped(file: string, cause: unknown): string {
   if (cause instanceof StateCorruptError)
     return `${cause.message}. Nothing more is recorded or signed until a restart`
   const detail = cause instanceof Error ? cause.message : String(cause)
   if (cause instanceof OperatorError) return detail
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const dir = dirname(file)
-  const what = FULL.has(code) ? `the disk is full (${detail})` : `cannot be written: ${detail}`
-  const remedy = FULL.has(code)
+  const what = isFull(cause) ? `the disk is full (${detail})` : `cannot be written: ${detail}`
+  const remedy = isFull(cause)
     ? `make room on the file system of ${dir} (df -h ${dir}), then start again`
     : 'repair the disk first'
   return `${file}: ${what}. Nothing was signed whose record is not on disk, and nothing more is recorded or signed until a restart, which follows what was signed before: ${remedy}`

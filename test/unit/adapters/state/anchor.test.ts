@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import {
   closeSync,
   cpSync,
   existsSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -22,6 +24,7 @@ import {
   readAnchor,
   replaceAnchor,
 } from '../../../../src/adapters/state/anchor-file.ts'
+import { notWritable } from '../../../../src/adapters/state/anchor-words.ts'
 import { openLogFile } from '../../../../src/adapters/state/group-commit.ts'
 import type { OpenedJournal } from '../../../../src/adapters/state/journal-file.ts'
 import { severJournal } from '../../../../src/adapters/state/journal-recovery.ts'
@@ -247,6 +250,37 @@ describe('an anchor', () => {
     writeFileSync(join(at.base, 'file'), '')
     const trader = { ...at.trader, file: join(at.base, 'file/trader.anchor') }
     await expect(start({ ...at, trader })).rejects.toThrow(/`stateAnchor` in the config/)
+  })
+
+  test('cannot be kept on a full disk, which is said, and is no matter of rights', async ({
+    skip,
+  }) => {
+    const at = places()
+    const disk = join(at.base, 'disk')
+    mkdirSync(disk)
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16k,mode=700', 'tmpfs', disk])
+    if (mounted.status !== 0) return skip('no file system can be mounted here')
+    onTestFinished(() => void spawnSync('umount', ['-l', disk]))
+    expect(() => writeFileSync(join(disk, 'filler'), Buffer.alloc(64 * 1024))).toThrow('ENOSPC')
+    const trader = { ...at.trader, file: join(disk, 'trader.anchor') }
+    await expect(start({ ...at, trader })).rejects.toMatchObject({
+      // A supervisor tries again: the files are in order.
+      means: 'failed',
+      message: expect.stringMatching(
+        `^${trader.file}: the anchor of wallet trader cannot be written: the disk is full \\(ENOSPC.*\\)\\. Make room on the file system of ${disk} \\(df -h ${disk}\\), then start again$`,
+      ),
+    })
+  })
+
+  test.each([
+    ['EDQUOT', /the disk is full \(EDQUOT: x\)\. Make room on the file system of \/keys /],
+    ['EROFS', /Repair the file system of \/keys, or mount it writable/],
+    ['EIO', /Repair the file system of \/keys, or mount it writable/],
+    ['EACCES', /correct the rights, or say another place with `stateAnchor`/],
+  ])('that the disk does not take is answered by what keeps it from that: %s', (code, says) => {
+    const place = { ...places().trader, file: '/keys/trader.anchor' }
+    const error = Object.assign(new Error(`${code}: x`), { code })
+    expect(notWritable(place, error)).toMatch(says)
   })
 
   test('is the one that is told of, at every start, where that of the operator cannot be kept either', async () => {
