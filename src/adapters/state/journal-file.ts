@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import type { Fact } from '../../domain/book/fact.ts'
 import { imageOf, restoreState, type StateImage } from '../../domain/book/fields.ts'
 import { applyEvent } from '../../domain/book/fold.ts'
@@ -105,6 +106,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   const recovered = await recover(sight, { key, positions: fence?.positions })
   requireSameAuthor(files, recovered, key)
   admit(recovered)
+  await rm(files.restoring, { recursive: true, force: true })
   const { head, state } = recovered
   const end = await repairTail(files, recovered)
   const snapshots = new SnapshotFile(files.snapshot, key)

@@ -14,6 +14,8 @@ export type StateFiles = {
   readonly former: string
   /** Where the files of format 1 are kept once they were upgraded. */
   readonly formerKept: string
+  /** What a restore makes before it puts it in place. A killed one leaves it behind. */
+  readonly restoring: string
 }
 
 export function stateFiles(dir: string): StateFiles {
@@ -23,6 +25,7 @@ export function stateFiles(dir: string): StateFiles {
     snapshot: join(dir, 'state.json'),
     former: join(dir, 'journal.jsonl'),
     formerKept: join(dir, 'format-1'),
+    restoring: join(dir, 'restore.tmp'),
   }
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { lstatSync, statSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -9,6 +8,7 @@ import { fileSize, PRIVATE_FILE, syncFile, truncateFile } from '../durable-file.
 import { holdsState, lookAt, stateFiles } from '../state-files.ts'
 import { proveState, type StateProof } from './state-proof.ts'
 import { packTar, unpackTar } from './tar.ts'
+import { removeAbandoned, temporaryBeside } from './temporary.ts'
 
 /** A copy that is in the way, or that cannot be made. */
 export class BackupError extends OperatorError {
@@ -21,12 +21,14 @@ const ARCHIVE = '.tar'
 
 /**
  * Copies a state directory up to a record that is on disk, also while a daemon writes there, and proves the copy before it
- * gets its name. Nothing is overwritten. Throws BackupError, and StateCorruptError for state that is not sound.
+ * gets its name. Nothing is overwritten, and what killed backups have left beside it is taken away. Throws BackupError,
+ * StateCorruptError for state that is not sound, and the reason of a signal that is aborted: then nothing is left behind.
  */
 export async function backUp(
   dir: string,
   target: string,
   key?: JournalKey | undefined,
+  signal?: AbortSignal,
 ): Promise<StateProof> {
   const place = resolve(target)
   // A link that leads nowhere is there as well.
@@ -34,10 +36,11 @@ export async function backUp(
     throw new BackupError(`${place} is there already and is not overwritten: choose another name`)
   if (!(await holdsState(dir))) throw new BackupError(`${dir}: there is no state here to back up`)
   makeDirectory(dirname(place), 0o700)
-  const temporary = `${place}.${randomBytes(6).toString('hex')}.tmp`
+  await removeAbandoned(place, Date.now())
+  const temporary = temporaryBeside(place)
   try {
-    const proof = await copyState(dir, temporary, key)
-    await nameIt(temporary, place)
+    const proof = await copyState(dir, temporary, key, signal)
+    await nameIt(temporary, place, signal)
     return proof
   } finally {
     await rm(temporary, { recursive: true, force: true })
@@ -46,7 +49,11 @@ export async function backUp(
 }
 
 /** The state at `from`, in a directory: where it lies, or unpacked to `temporary`, which is made. */
-export async function openBackup(from: string, temporary: string): Promise<string> {
+export async function openBackup(
+  from: string,
+  temporary: string,
+  signal?: AbortSignal,
+): Promise<string> {
   const place = resolve(from)
   const stat = statSync(place, { throwIfNoEntry: false })
   if (stat === undefined) throw new BackupError(`${place}: there is no such backup`)
@@ -55,7 +62,7 @@ export async function openBackup(from: string, temporary: string): Promise<strin
     throw new BackupError(
       `${place}: a backup is a directory, or a file whose name ends in ${ARCHIVE}`,
     )
-  await unpackTar(place, temporary)
+  await unpackTar(place, temporary, signal)
   return temporary
 }
 
@@ -64,6 +71,7 @@ export async function copyState(
   dir: string,
   to: string,
   key?: JournalKey | undefined,
+  signal?: AbortSignal,
 ): Promise<StateProof> {
   const copyOf = (file: string): string => join(to, relative(dir, file))
   await mkdir(to, { mode: 0o700 })
@@ -73,8 +81,11 @@ export async function copyState(
     await copyPrivately(snapshotFile, stateFiles(to).snapshot)
   const { segments } = await lookAt(dir)
   if (!isFormer) await mkdir(stateFiles(to).journal, { mode: 0o700 })
-  for (const { file } of segments) await copyPrivately(file, copyOf(file))
-  const proof = await proveState(to, { key })
+  for (const { file } of segments) {
+    signal?.throwIfAborted()
+    await copyPrivately(file, copyOf(file))
+  }
+  const proof = await proveState(to, { key, signal })
   const fault = proof.journalFault ?? proof.snapshotFault
   if (fault !== undefined) throw faultAt(fault, { to, dir })
   const last = segments.at(-1)
@@ -111,10 +122,11 @@ async function copyPrivately(from: string, to: string): Promise<void> {
   }
 }
 
-async function nameIt(temporary: string, place: string): Promise<void> {
+async function nameIt(temporary: string, place: string, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
   if (place.endsWith(ARCHIVE)) {
     const packed = `${temporary}${ARCHIVE}`
-    await packTar(temporary, packed)
+    await packTar(temporary, packed, signal)
     // Unlike a rename, a link fails where another program was faster.
     await link(packed, place)
   } else await rename(temporary, place)

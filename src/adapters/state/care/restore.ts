@@ -9,8 +9,6 @@ import { holdsState, lookAt, stateFiles } from '../state-files.ts'
 import { BackupError, copyState, openBackup } from './backup.ts'
 import { isSound, proveState, provesWhole, type StateProof } from './state-proof.ts'
 
-const TEMPORARY = 'restore.tmp'
-
 /** Records that are here and not in the backup. */
 export type Loss = {
   readonly from: number
@@ -37,6 +35,8 @@ export type RestoreOptions = {
   /** What is there is replaced although it is sound or newer. */
   readonly replace: boolean
   readonly nowMs: number
+  /** Ends it, as long as nothing was changed. */
+  readonly signal?: AbortSignal
 }
 
 export type Restored = RestorePlan & {
@@ -55,13 +55,14 @@ export async function restoreState(
   dir: string,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const { key, replace, nowMs } = options
-  const temporary = join(dir, TEMPORARY)
+  const { key, replace, nowMs, signal } = options
+  const temporary = stateFiles(dir).restoring
   await rm(temporary, { recursive: true, force: true })
   await mkdir(temporary, { mode: 0o700 })
   try {
-    const backup = await takeIn(from, temporary, key)
-    const plan = await planFor(backup, dir, key)
+    const backup = await takeIn(from, temporary, { key, signal })
+    const plan = await planFor(backup, dir, { key, signal })
+    signal?.throwIfAborted()
     if (plan.objection !== undefined && !replace) return { ...plan, movedTo: undefined }
     return { ...plan, movedTo: await exchange(join(temporary, 'state'), dir, nowMs) }
   } finally {
@@ -70,15 +71,17 @@ export async function restoreState(
 }
 
 /** A copy of the backup, on this disk and proven. */
+type Reading = { readonly key: JournalKey | undefined; readonly signal: AbortSignal | undefined }
+
 async function takeIn(
   from: string,
   temporary: string,
-  key: JournalKey | undefined,
+  { key, signal }: Reading,
 ): Promise<StateProof> {
-  const opened = await openBackup(from, join(temporary, 'unpacked'))
+  const opened = await openBackup(from, join(temporary, 'unpacked'), signal)
   if (!(await holdsState(opened))) throw new BackupError(`${from}: it holds no state`)
   try {
-    return await copyState(opened, join(temporary, 'state'), key)
+    return await copyState(opened, join(temporary, 'state'), key, signal)
   } catch (error) {
     if (!(error instanceof StateCorruptError)) throw error
     const file = error.file.replace(opened, from)
@@ -90,11 +93,11 @@ async function takeIn(
 async function planFor(
   backup: StateProof,
   dir: string,
-  key: JournalKey | undefined,
+  { key, signal }: Reading,
 ): Promise<RestorePlan> {
   if (!(await holdsState(dir)))
     return { backup, present: undefined, loss: undefined, objection: undefined }
-  const present = await proveState(dir, { key })
+  const present = await proveState(dir, { key, signal })
   const loss = await lossOf(dir, { after: backup.last?.seq ?? 0, key })
   return { backup, present, loss, objection: objectionTo({ backup, present, loss }) }
 }

@@ -54,6 +54,8 @@ export type ProofOptions = {
   /** Without it only the structure is checked. */
   readonly key?: JournalKey | undefined
   readonly archive?: string | undefined
+  /** Ends it with its reason. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Reads every record of a state directory, and state.json against them. Writes nothing, and may be done beside a daemon. */
@@ -64,7 +66,7 @@ export async function proveState(dir: string, options: ProofOptions = {}): Promi
   const key = sight.isFormer ? undefined : options.key
   const snapshot = reading.tag === 'sound' ? reading.snapshot : undefined
   const proving = new Proving(sight, snapshot, key)
-  const journalFault = await proving.read()
+  const journalFault = await proving.read(options.signal)
   const isOwn = (file: string): boolean => [files.journal, files.dir].includes(dirname(file))
   const inJournal = segments.filter(({ file }) => isOwn(file)).length
   return {
@@ -152,14 +154,16 @@ class Proving {
   }
 
   /** The first fault of the journal, if it has one. */
-  async read(): Promise<StateFault | undefined> {
+  async read(signal: AbortSignal | undefined): Promise<StateFault | undefined> {
     const { segments, files } = this.#sight
     const snapshot = this.#snapshot
     try {
       if (segments.length === 0 && this.#sight.snapshot.tag !== 'missing')
         throw damagedJournal(files.journal, 'it is missing although there is a state.json')
-      for await (const lines of this.#walk.lines())
+      for await (const lines of this.#walk.lines()) {
+        signal?.throwIfAborted()
         for (const line of lines) this.#take(segments, line)
+      }
       const { seq } = this.#walk.head
       if (snapshot !== undefined && seq < snapshot.seq)
         throw damagedJournal(

@@ -18,14 +18,17 @@ class TarError extends OperatorError {
 }
 
 /** Packs the files of a state directory into a new file, 0600, durably. */
-export async function packTar(dir: string, file: string): Promise<void> {
+export async function packTar(dir: string, file: string, signal?: AbortSignal): Promise<void> {
   const names = (await readdir(dir, { recursive: true })).filter((name) => NAMES.test(name)).sort()
   const handle = await open(file, 'wx', PRIVATE_FILE)
   try {
     for (const name of names) {
       const { size } = await stat(join(dir, name))
       await handle.writeFile(headerOf(name, size))
-      for await (const chunk of createReadStream(join(dir, name))) await handle.writeFile(chunk)
+      for await (const chunk of createReadStream(join(dir, name))) {
+        signal?.throwIfAborted()
+        await handle.writeFile(chunk)
+      }
       await handle.writeFile(Buffer.alloc(paddingOf(size)))
     }
     await handle.writeFile(Buffer.alloc(2 * BLOCK_BYTES))
@@ -36,11 +39,12 @@ export async function packTar(dir: string, file: string): Promise<void> {
 }
 
 /** Unpacks into `dir`, which is made. Throws OperatorError for a file that is cut short or holds anything else. */
-export async function unpackTar(file: string, dir: string): Promise<void> {
+export async function unpackTar(file: string, dir: string, signal?: AbortSignal): Promise<void> {
   await mkdir(dir, { mode: 0o700 })
   const handle = await open(file, 'r')
   try {
     for (let at = 0; ; ) {
+      signal?.throwIfAborted()
       const header = await read(handle, { at, bytes: BLOCK_BYTES, file })
       if (header.every((byte) => byte === 0)) return
       const { name, size } = entryOf(header, file)

@@ -2,6 +2,7 @@ import type { JournalKey } from '../../../adapters/keys/journal-key.ts'
 import type { Loss, Restored } from '../../../adapters/state/care/restore.ts'
 import type { StateProof } from '../../../adapters/state/care/state-proof.ts'
 import type { Problem } from '../../../config/yaml/problem.ts'
+import { OperatorError } from '../../../domain/errors.ts'
 import { withClock } from '../../compose/clock.ts'
 import { isUsed, whileHeld } from '../../compose/state.ts'
 import { STATE_CARE } from '../../compose/state-care.ts'
@@ -86,7 +87,9 @@ export async function stateBackup(
   if (!found.ok) return reportProblems(found.problems, io, options)
   const { stateDir, key, keyless } = found.place
   if (!(await isUsed(stateDir))) return missing(stateDir, options, io)
-  const proof = await STATE_CARE.backUp(stateDir, target, key)
+  const proof = await untilSignalled(io, (signal) =>
+    STATE_CARE.backUp(stateDir, target, key, signal),
+  )
   const lines = proofLines(proof, keyless)
   const data = {
     ok: true as const,
@@ -110,8 +113,10 @@ export async function stateRestore(
   if (!found.ok) return reportProblems(found.problems, io, options)
   const { stateDir, key } = found.place
   const { replace = false } = options
-  const restored = await held('state restore', { stateDir, io }, (nowMs) =>
-    STATE_CARE.restore(from, stateDir, { key, replace, nowMs }),
+  const restored = await untilSignalled(io, (signal) =>
+    held('state restore', { stateDir, io }, (nowMs) =>
+      STATE_CARE.restore(from, stateDir, { key, replace, nowMs, signal }),
+    ),
   )
   const { backup, loss, objection, movedTo } = restored
   const isDone = objection === undefined || replace
@@ -125,6 +130,29 @@ export async function stateRestore(
     loses: loss === undefined ? null : lossData(loss),
     problems: [],
   })
+}
+
+/** A command was told to end. */
+class StoppedError extends OperatorError {
+  override readonly name = 'StoppedError'
+  readonly means = 'failed'
+  constructor(signal: string) {
+    super(`stopped by ${signal}: nothing was changed, and nothing is left behind`)
+  }
+}
+
+/** A termination signal ends the task, and what it has made so far is taken away. */
+async function untilSignalled<Result>(
+  io: Io,
+  task: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const stopping = new AbortController()
+  const off = io.onSignal((name) => stopping.abort(new StoppedError(name)))
+  try {
+    return await task(stopping.signal)
+  } finally {
+    off()
+  }
 }
 
 /** The state directory of a config; where there is none that can be read, the one that was named. */

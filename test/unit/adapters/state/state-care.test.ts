@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   cpSync,
@@ -9,15 +9,17 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { deriveJournalKey } from '../../../../src/adapters/keys/journal-key.ts'
 import { backUp } from '../../../../src/adapters/state/care/backup.ts'
 import { rebuildSnapshot } from '../../../../src/adapters/state/care/rebuild.ts'
 import { restoreState } from '../../../../src/adapters/state/care/restore.ts'
 import { isSound, proveState } from '../../../../src/adapters/state/care/state-proof.ts'
+import { temporaryBeside } from '../../../../src/adapters/state/care/temporary.ts'
 import { encodeRecords, type JournalHead } from '../../../../src/adapters/state/journal-codec.ts'
 import { readJournal } from '../../../../src/adapters/state/journal-view.ts'
 import { SnapshotFile } from '../../../../src/adapters/state/snapshot.ts'
@@ -57,6 +59,16 @@ function everything(of = dir): Record<string, string> {
   const names = readdirSync(of, { recursive: true, encoding: 'utf8' }).sort()
   const files = names.filter((name) => statSync(join(of, name)).isFile())
   return Object.fromEntries(files.map((name) => [name, readFileSync(join(of, name), 'utf8')]))
+}
+
+/** A signal that is aborted when it is asked for the so many-th time. */
+function stoppingAt(count: number): AbortSignal {
+  let asked = 0
+  const throwIfAborted = (): void => {
+    asked += 1
+    if (asked === count) throw new Error('stopped')
+  }
+  return { throwIfAborted } as AbortSignal
 }
 
 function lastHead(): JournalHead {
@@ -199,6 +211,44 @@ describe('a backup', () => {
     }
   })
 
+  test('takes away what killed ones have left beside it, and nothing of one that is under way', async () => {
+    const beside = temporaryDirectory()
+    const gone = spawnSync('true').pid
+    const [running, killed] = [
+      temporaryBeside(join(beside, 'a')),
+      temporaryBeside(join(beside, 'b')),
+    ]
+    const left = killed.replace(`-${process.pid}-`, `-${gone}-`)
+    const older = join(beside, 'c.0123456789ab.tmp')
+    const recent = join(beside, 'd.0123456789ab.tmp')
+    for (const name of [running, left, older, recent]) mkdirSync(name)
+    writeFileSync(`${left}.tar`, 'begun')
+    writeFileSync(join(beside, 'notes.tmp'), 'mine')
+    const longAgo = new Date(Date.now() - 2 * 86_400_000)
+    utimesSync(older, longAgo, longAgo)
+    await backUp(dir, join(beside, 'monday'), KEY)
+    expect(readdirSync(beside).sort()).toEqual(
+      [basename(running), basename(recent), 'monday', 'notes.tmp'].sort(),
+    )
+  })
+
+  test.each(['monday', 'monday.tar'])(
+    'that is told to stop leaves nothing behind, wherever it is: %s',
+    async (name) => {
+      const beside = temporaryDirectory()
+      let stops = 0
+      for (let at = 1; ; at += 1) {
+        const signal = stoppingAt(at)
+        const made = await backUp(dir, join(beside, name), KEY, signal).catch(String)
+        if (made !== 'Error: stopped') break
+        stops += 1
+        expect(readdirSync(beside)).toEqual([])
+      }
+      expect(stops).toBeGreaterThan(4)
+      expect(readdirSync(beside)).toEqual([name])
+    },
+  )
+
   test('of state that is not sound is not made, and says where the fault is', async () => {
     writeFileSync(segmentOf(dir), readFileSync(segmentOf(dir), 'utf8').replace('1000', '1001'))
     await expect(backUp(dir, target())).rejects.toThrow(`${segmentOf(dir)}: line 2 was altered`)
@@ -233,6 +283,32 @@ describe('restoring', () => {
 
   beforeEach(async () => {
     await backUp(dir, backup(), KEY)
+  })
+
+  test('that is told to stop leaves what is here as it is, wherever it is', async () => {
+    const backup = join(temporaryDirectory(), 'monday.tar')
+    await backUp(dir, backup, KEY)
+    await trade(3_000)
+    const before = everything()
+    let stops = 0
+    for (let at = 1; ; at += 1) {
+      const options = { key: KEY, replace: true, nowMs: NOW_MS, signal: stoppingAt(at) }
+      const made = await restoreState(backup, dir, options).catch(String)
+      if (made !== 'Error: stopped') break
+      stops += 1
+      expect(everything()).toEqual(before)
+      expect(readdirSync(dir).sort()).toEqual(['journal', 'state.json'])
+    }
+    expect(stops).toBeGreaterThan(4)
+    expect((await proveState(dir, { key: KEY })).records).toBe(8)
+  })
+
+  test('that was killed leaves nothing that the next start does not take away', async () => {
+    mkdirSync(join(dir, 'restore.tmp/state'), { recursive: true })
+    writeFileSync(join(dir, 'restore.tmp/state/state.json'), '{"begun')
+    const { close } = await open()
+    await close()
+    expect(readdirSync(dir).sort()).toEqual(['journal', 'state.json'])
   })
 
   test('puts a backup where nothing is', async () => {
