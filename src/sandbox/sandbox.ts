@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
+import { OperatorError } from '../domain/errors.ts'
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../wire/gasless.ts'
 import { createAdmin } from './admin.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
@@ -62,11 +63,19 @@ export type Sandbox = {
   readonly market: Market
   readonly faults: Faults
   config(places: ConfigPlaces): Record<string, unknown>
+  /** Resolves where a part has ended without which it is none any more. Whoever runs it stops it then, and starts another. */
+  readonly failed: Promise<Error>
   /** Ends servers, timers and the node. Later calls return the same promise. */
   stop(): Promise<void>
 }
 
 const COIN = 10n ** 18n
+
+/** A sandbox is not there any more. */
+class SandboxEndedError extends OperatorError {
+  override readonly name = 'SandboxEndedError'
+  readonly means = 'failed'
+}
 
 /**
  * Starts nodes, contracts, market, both services and admin port. Leaves nothing behind if a part fails. `keep` says where all
@@ -80,7 +89,15 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep): P
     return stopping
   }
   try {
-    return await startParts({ options: withReading(options), keep }, undo, stop)
+    const parts = await startParts({ options: withReading(options), keep }, undo, stop)
+    const { ended, ...sandbox } = parts
+    const failed = new Promise<Error>((resolve) => {
+      void ended.then((why) => {
+        if (stopping === undefined)
+          resolve(new SandboxEndedError(`${why}, and the sandbox ends with it: start it again`))
+      })
+    })
+    return { ...sandbox, failed }
   } catch (error) {
     await stop()
     throw error
@@ -98,7 +115,7 @@ async function startParts(
   { options, keep }: { readonly options: SandboxOptions; readonly keep: Keep | undefined },
   undo: (() => Promise<void>)[],
   stop: () => Promise<void>,
-): Promise<Sandbox> {
+): Promise<Omit<Sandbox, 'failed'> & { readonly ended: Promise<string> }> {
   const log = options.log ?? (() => undefined)
   const faults = createFaults(options.faults)
   const gate = createGate()
@@ -191,6 +208,7 @@ async function startParts(
     operator: aggregator.operator,
     market,
     faults,
+    ended: Promise.race([chains.base.ended, chains.aggregator.ended]),
     config: (places) =>
       sandboxConfig(
         {

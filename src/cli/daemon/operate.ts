@@ -73,6 +73,8 @@ export type LockedRun = RunLog & {
   readonly loadAgain: () => Promise<Loaded>
   /** What is to be done with the composed parts before anything is traded. */
   readonly prepare?: (readying: Readying) => Promise<void>
+  /** Resolves where something has ended that the run cannot do without. */
+  readonly failing?: Promise<Error>
 }
 
 /** Runs the daemon in a state directory that this process holds. */
@@ -93,11 +95,13 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   let telling: Telling | undefined
   let books: Bookkeeping | undefined
   let fault: Error | undefined
+  let faultOfDisk: Error | undefined
   let ended: Ended = 'drained'
   const stopFor = (error: Error, cause: string): void => {
     fault ??= error
     shutdown.abort(cause)
   }
+  void input.failing?.then((error) => stopFor(error, error.message))
   const unwatch = lock.watch((why) => stopFor(new StateLockedError(why), why))
   try {
     const watch = createWatch(clock)
@@ -130,7 +134,10 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       key: trader.journalKey,
       archive: archiveOf(settings),
       observe: telling.observe,
-      onFatal: (error) => stopFor(error, `the journal failed: ${error.message}`),
+      onFatal: (error) => {
+        if (isOfDisk(error)) faultOfDisk = error
+        stopFor(error, `the journal failed: ${error.message}`)
+      },
     })
     for (const warning of opened.warnings) log.warn(warning)
     const { journal, lastSeq } = opened
@@ -156,7 +163,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     // Whatever else has failed since, this is what somebody has to mend.
     const cause = fault ?? error
     telling?.notifying.crashed({ message: messageOf(cause), wasRunning: opened !== undefined })
-    if (fault !== undefined && isOfDisk(fault))
+    if (fault !== undefined && fault === faultOfDisk)
       log.error(fault.message, { event: 'disk-failed', stateDir: settings.stateDir })
     throw cause
   } finally {

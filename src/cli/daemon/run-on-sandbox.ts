@@ -61,6 +61,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
           modules,
           loadAgain,
           prepare: readySandboxAccount,
+          failing: sandbox.failed,
         })
       })
     } finally {

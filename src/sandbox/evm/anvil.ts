@@ -12,6 +12,8 @@ export type Anvil = {
   readonly rpcUrl: string
   /** Process id of the node itself, not of the shell that watches over it. */
   readonly pid: number
+  /** Resolves with an exit code once it has ended, by `stop` or by itself: 128 and the number of a signal that killed it. */
+  readonly ended: Promise<number | null>
   /** Ends the node and waits for it; later calls return the same promise. */
   stop(): Promise<void>
 }
@@ -85,7 +87,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
       child.stdin.destroy()
       options.log('evm.exited', { chainId: options.chainId, code })
     })
-    return { ...started, stop: () => stop(started.pid) }
+    return { ...started, ended: exited, stop: () => stop(started.pid) }
   } catch (error) {
     await stop(undefined)
     throw error

@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import type { Hex } from 'viem'
 import type { SandboxLog } from '../log.ts'
 import { type GenesisTerms, type ResumedState, startAnvil } from './anvil.ts'
@@ -9,6 +10,8 @@ export type Chain = {
   readonly rpc: Rpc
   readonly rpcUrl: string
   readonly evmPid: number
+  /** Resolves with why it ended, in words. */
+  readonly ended: Promise<string>
   readonly genesisHash: Hex
   readonly genesis: GenesisTerms
 }
@@ -53,6 +56,9 @@ export async function startChain(
     rpc,
     rpcUrl: anvil.rpcUrl,
     evmPid: anvil.pid,
+    ended: anvil.ended.then(
+      (code) => `the EVM node of chain ${options.chainId} has ended (${endText(code)})`,
+    ),
     genesisHash: first.hash,
     genesis: {
       gasLimit: Number(first.gasLimit),
@@ -60,6 +66,14 @@ export async function startChain(
       timestamp: Number(first.timestamp),
     },
   }
+}
+
+const SIGNALLED = 128
+
+function endText(code: number | null): string {
+  if (code === null) return 'with what watched over it'
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - SIGNALLED)
+  return signal === undefined ? `exit code ${code}` : `killed by ${signal[0]}`
 }
 
 /** Sets the clock, which the node lets begin at the genesis again, and lets the services send. */

@@ -5,7 +5,7 @@ import type { SandboxReport } from '../../json/author.ts'
 
 /** The data about a running sandbox that a client needs, and nothing secret. */
 export function sandboxReport(
-  sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'stop'>,
+  sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'failed' | 'stop'>,
   written: {
     readonly config?: string | undefined
     readonly keptIn?: string | undefined

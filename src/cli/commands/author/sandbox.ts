@@ -89,6 +89,7 @@ async function serve(
   const ports = { ...(former && portsOf(former.state.urls)), ...settings.ports }
   await requireFreePorts(ports)
   const running = await startSandbox({ ...settings, ports, anvilBin: io.env['ANVIL_BIN'] }, keep)
+  let fault: Error | undefined
   try {
     const written = configOut === undefined ? undefined : await write(options, running, former)
     const report = sandboxReport(running, {
@@ -104,10 +105,14 @@ async function serve(
       io.stdout.write(sandboxText(report, { workingDirectory: process.cwd(), obstacles, program }))
     }
     io.signalReady()
-    await untilStopped(options.forMs, io)
+    fault = await Promise.race([untilStopped(options.forMs, io), running.failed])
   } finally {
-    await running.stop()
+    await running.stop().catch((error: unknown) => {
+      // Of what has ended by itself no last snapshot can be made.
+      if (fault === undefined) throw error
+    })
   }
+  if (fault !== undefined) throw fault
   if (!options.json) io.stdout.write(partingText(keptIn, process.cwd()))
   return EXIT.done
 }
@@ -133,7 +138,7 @@ async function obstaclesOf({
   return obstacles
 }
 
-async function untilStopped(forMs: number | undefined, io: Io): Promise<void> {
+async function untilStopped(forMs: number | undefined, io: Io): Promise<undefined> {
   let timer: NodeJS.Timeout | undefined
   let offSignal = (): void => undefined
   await new Promise<void>((resolve) => {
@@ -143,4 +148,5 @@ async function untilStopped(forMs: number | undefined, io: Io): Promise<void> {
   })
   clearTimeout(timer)
   offSignal()
+  return undefined
 }
