@@ -42,20 +42,23 @@ const UNNAMED_KEY = new RegExp(
 /** Text made fit for logs and the journal: one line, no URL credentials, no signatures, at most `max` characters. */
 export function outsideText(text: string, max = OUTSIDE_TEXT_MAX): string {
   // Cut before the patterns run, so that a hostile megabyte costs nothing; the slack keeps redaction whole.
-  const plain = text
-    .slice(0, max * 4)
-    .replace(UNPRINTABLE, ' ')
-    .replace(URL_CREDENTIALS, '//')
-    .replace(LONG_HEX, '[hex]')
-    .trim()
+  return cutTo(oneLine(text.slice(0, max * 4)).trim(), max)
+}
+
+function oneLine(text: string): string {
+  return text.replace(UNPRINTABLE, ' ').replace(URL_CREDENTIALS, '//').replace(LONG_HEX, '[hex]')
+}
+
+function cutTo(plain: string, max: number): string {
   return plain.length <= max
     ? plain
     : `${plain.slice(0, max - 3).replace(/[\ud800-\udbff]$/, '')}...`
 }
 
-/** Part of a file or of a command line as an error quotes it: the same, and nothing in it that may be a key. */
+/** Part of a file, or a module's words, as they are told: the same, and nothing in it that may be a key. Blanks at its ends stay. */
 export function excerpt(text: string, max = OUTSIDE_TEXT_MAX): string {
-  return outsideText(text.slice(0, EXCERPT_READ_MAX).replace(KEY_SHAPED, MASK), max)
+  const masked = text.slice(0, EXCERPT_READ_MAX).replace(KEY_SHAPED, MASK)
+  return cutTo(oneLine(masked.slice(0, max * 4)), max)
 }
 
 /** An error's own words, of any length, without anything that may be a key. Hashes that they name stay. */

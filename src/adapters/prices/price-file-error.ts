@@ -41,7 +41,7 @@ export class PriceFileError extends OperatorError {
 
 /** Text of a file as an error shows it: in one line, and not all of a long one. */
 export function shownText(text: string): string {
-  return excerpt(text, TEXT_MAX)
+  return excerpt(text.trim(), TEXT_MAX)
 }
 
 /** Where a row stands, and the text of its line. */

@@ -122,7 +122,7 @@ function wordsOf(file: string): string {
     return ''
   }
   const [line = ''] = text.split('\n', 1)
-  const words = excerpt(line, WORDS_LENGTH_MAX)
+  const words = excerpt(line.trim(), WORDS_LENGTH_MAX)
   return words === '' ? '' : `: ${words}`
 }
 

@@ -108,7 +108,7 @@ function findFiles(
     return refuse('this directory has too many files', `at most ${FILES_MAX} strategies`)
   const others = names.filter((name) => NEAR_MISS.test(name) && !STRATEGY_FILE.test(name)).sort()
   if (files.length === 0) {
-    const expected = 'at least one *.yaml or *.yml file; see `tranched init`'
+    const expected = 'at least one *.yaml file, or *.yml; see `tranched init`'
     const [first] = others
     const renamed = first === undefined ? '' : `. ${first} is not read: give it ${READ_NAMES}`
     return refuse('this directory has no strategy files', `${expected}${renamed}`)

@@ -41,7 +41,7 @@ describe('directories', () => {
         {
           message: 'this directory has no strategy files',
           expected:
-            'at least one *.yaml or *.yml file; see `tranched init`. b.YML is not read: give it a name that ends in .yaml or .yml',
+            'at least one *.yaml file, or *.yml; see `tranched init`. b.YML is not read: give it a name that ends in .yaml or .yml',
         },
       ],
     })
