@@ -12,6 +12,7 @@ import {
 import { ChainReader } from '../../src/adapters/state/journal-reader.ts'
 import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import { StateCorruptError } from '../../src/domain/errors.ts'
+import { printable } from '../../src/domain/outside-text.ts'
 import { filledSlot, scheduled } from '../support/state/journal-story.ts'
 
 /** Texts around the escape: what looks like a bigint, with and without backslashes. */
@@ -71,6 +72,23 @@ describe('exact JSON', () => {
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype)
     expect(exactStringify(exactParse(exactStringify(read)))).toBe(text)
   })
+
+  test.each([
+    '\u001b]52;c;x\u0007',
+    'a\u202eb',
+    '\u009b2J',
+    '\u{e0041}',
+    '\u2028',
+    '\ufeff',
+    '🙂 €',
+  ])(
+    'holds nothing that drives a terminal or is not seen, and reads it back as it was: %j',
+    (text) => {
+      const line = exactStringify({ memory: { [text]: text } })
+      expect(printable(line)).toBe(line)
+      expect(exactParse(line)).toEqual({ memory: { [text]: text } })
+    },
+  )
 
   test('leaves undefined fields out', () => {
     expect(exactStringify({ a: undefined, b: { c: undefined, d: 1n } })).toBe('{"b":{"d":"1n"}}')

@@ -1,8 +1,10 @@
+import { printableJson } from '../../domain/outside-text.ts'
+
 const BIGINT_TEXT = /^-?\d+n$/
 /** Strings that would be read back as a bigint, and those that were escaped already. */
 const NEEDS_ESCAPE = /^\\*-?\d+n$/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/
+/** What JSON escapes, and what a terminal would obey or not show: what a module remembers may be any text. */
+const ESCAPED = /["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 
 /**
  * JSON text that keeps bigints: `123n` becomes the string "123n", and a string that happens to look so gets a
@@ -60,7 +62,7 @@ function objectText(value: object): string {
 
 /** Most strings hold nothing that JSON escapes. */
 function quoted(text: string): string {
-  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`
+  return ESCAPED.test(text) ? printableJson(text) : `"${text}"`
 }
 
 /**
