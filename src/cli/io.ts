@@ -102,8 +102,9 @@ export function printOutcome<Data extends Ending = never>(
   options: OutputOptions,
   data: NoInfer<Data>,
 ): ExitCode {
-  const { ok, message } = data
-  if (options.json) printJson<Data>(io, data)
+  const { ok } = data
+  const message = ok ? data.message : withoutKeys(data.message)
+  if (options.json) printJson<Data>(io, { ...data, message })
   else (ok ? io.stdout : io.stderr).write(`${message}\n`)
   return ok ? EXIT.done : EXIT.failed
 }

@@ -78,11 +78,19 @@ describe('a private key in the wrong place', () => {
     ],
     ['a command', [`0x${KEY}`], /unknown command '\*\*\*'/],
     ['a flag', ['run', '--for', KEY], /flag --for: this is no duration/],
+    [
+      'a keystore that is named',
+      ['wallet', 'address', '--private-key-file', KEY],
+      /there is no \*\*\*/,
+    ],
     ['a strategy that is asked for', ['why', `0x${KEY}`], /\*\*\*/],
   ] as const)('is not printed: %s', async (_, words, says) => {
     const { config, prices } = await place()
     const args = words.map((word) => (word === 'PRICES' ? prices : word))
-    const own = args.includes('--config') || args.length === 1 ? [] : ['--config', config]
+    const own =
+      args.includes('--config') || args.length === 1 || args[0] === 'wallet'
+        ? []
+        : ['--config', config]
     for (const json of [[], ['--json']]) {
       if (json.length > 0 && args.length === 1) continue
       const { stdout, stderr, code } = await run([...args, ...own, ...json])

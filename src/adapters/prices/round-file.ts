@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import { formatAmount } from '../../domain/units.ts'
 import { makeDirectory } from '../../files/directory.ts'
 import { type FileHead, HEAD_BYTES_MAX, headOf, headText } from './file-head.ts'
-import { PriceFileError } from './price-file-error.ts'
+import { PriceFileError, shownText } from './price-file-error.ts'
 import type { FeedRound } from './round-reader.ts'
 
 const COLUMNS = 'time,price,round\n'
@@ -185,7 +185,7 @@ class OpenFile implements RoundFile {
     if (match !== null) return { id: BigInt(match[3] ?? 0), atSeconds: Number(match[1]), text }
     throw new PriceFileError({
       file: this.#file,
-      detail: `the line \`${text.slice(0, 80)}\` is none that \`tranched backtest fetch\` has written`,
+      detail: `the line \`${shownText(text)}\` is none that \`tranched backtest fetch\` has written`,
       remedy: 'the file as it was made: correct the line, or move the file away to fetch it anew',
     })
   }

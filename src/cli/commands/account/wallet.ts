@@ -1,5 +1,6 @@
 import { getAddress } from 'viem/utils'
 import type { WalletFault, WalletKey } from '../../../adapters/keys/keystore.ts'
+import { withoutKeys } from '../../../domain/outside-text.ts'
 import type { Address } from '../../../domain/units.ts'
 import { KEYS } from '../../compose/wallets.ts'
 import { EXIT, type ExitCode, printJson } from '../../io.ts'
@@ -182,9 +183,11 @@ function fail(
   options: { readonly json?: boolean },
   io: WalletIo,
 ): ExitCode {
-  const { exitCode = EXIT.failed, message, remedy } = fault
+  const { exitCode = EXIT.failed } = fault
+  // Who mistook a flag for the key itself does not find it in the scrollback.
+  const [message, remedy] = [withoutKeys(fault.message), withoutKeys(fault.remedy)]
   const to = { stdout: { write: io.stdout } }
   if (options.json) printJson<WalletFailureData>(to, { ok: false, message, remedy, problems: [] })
-  else io.stderr(`tranched: ${fault.message}\n  ${fault.remedy}\n`)
+  else io.stderr(`tranched: ${message}\n  ${remedy}\n`)
   return exitCode
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openRoundFile } from '../../../../src/adapters/prices/round-file.ts'
@@ -22,6 +22,13 @@ test.each([
     expect.objectContaining({ name: 'PriceFileError', detail }),
   )
   expect(readFileSync(join(dir, 'elsewhere'), 'utf8')).toBe(text)
+})
+
+test('a line that nobody fetched is quoted without what may be a key', () => {
+  const file = join(temporaryDirectory(), 'WETH-USDC.csv')
+  openRoundFile(file, HEAD).append([{ id: 1n, atSeconds: 1, text: '1,2000,1' }])
+  appendFileSync(file, `0x${'c0ffee11'.repeat(8)}\n`)
+  expect(() => openRoundFile(file, HEAD)).toThrow(/the line `\*\*\*` is none that/)
 })
 
 test('rounds are not written into a pipe', () => {
