@@ -113,8 +113,7 @@ export const flag = scalar({
   json: { type: 'boolean' },
   read: (text) => {
     if (text === 'true' || text === 'false') return meant(text === 'true')
-    const suggestion = FLAG_WORDS.get(text.toLowerCase())
-    return refused('this is no yes or no', suggestion === undefined ? {} : { suggestion })
+    return refused('this is no yes or no', { suggestion: FLAG_WORDS.get(text.toLowerCase()) })
   },
 })
 
@@ -135,20 +134,17 @@ export function basisPoints(bounds: { min: number; max: number }) {
       const read = whole.safeParse(text)
       if (read.success) return meant(read.data)
       const points = pointsMeant(text)
-      const message = read.error.issues[0]?.message ?? 'this is no whole number'
-      return points !== undefined && points >= min && points <= max
-        ? refused(message, { suggestion: `${points}` })
-        : refused(message)
+      const suggestion = points >= min && points <= max ? `${points}` : undefined
+      return refused(read.error.issues[0]?.message ?? 'this is no number', { suggestion })
     },
   })
 }
 
 /** What stands as `30bps`, or as a percentage, with its sign or without. */
-function pointsMeant(text: string): number | undefined {
+function pointsMeant(text: string): number {
   const points = /^(\d{1,4}) ?bps$/i.exec(text)?.[1]
-  if (points !== undefined) return Number(points)
-  const percent = /^(\d{1,3}\.\d{1,2}|\d{1,3}(?:\.\d{1,2})?(?=%))%?$/.exec(text)?.[1]
-  return percent === undefined ? undefined : Math.round(Number(percent) * 100)
+  const percent = /^(\d{1,3}\.\d{1,2}|\d{1,3}(?:\.\d{1,2})?(?=%))%?$/.exec(text)?.[1] ?? '0'
+  return Number(points ?? Math.round(Number(percent) * 100))
 }
 
 /** Milliseconds of `500ms`, `30s`, `10m`, `6h` or `1d`, within inclusive bounds written the same way. */
