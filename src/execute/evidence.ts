@@ -6,6 +6,7 @@ import {
   type WalletPlace,
 } from '../domain/book/sights.ts'
 import type { DaemonState } from '../domain/book/state.ts'
+import { minedNonceOf } from '../domain/book/transactions.ts'
 import { latestBlockSeconds } from '../domain/policy.ts'
 import type { Address } from '../domain/units.ts'
 import type { AgreedReply, CallChain, FinalChain, FinalCount, Ports } from '../ports.ts'
@@ -61,6 +62,8 @@ export function strangeNonces(
   return evidence
 }
 
+const ASKING = 'asking a final block for the nonces of a wallet'
+
 /** What shows a wallet's nonces at a final block: those of its transactions, and of its calls where it makes any. */
 export type NonceChain = Pick<FinalChain, 'finalCount'> & Partial<Pick<CallChain, 'finalAccount'>>
 
@@ -92,8 +95,7 @@ export async function doubtfulNonces(
   const before = sightOf(journal.state, place)
   const named = strangeNonces(journal.state, place, seen)
   if (before === undefined || named.length === 0) return undefined
-  const doing = 'asking a final block for the nonces of a wallet'
-  const final = await askFinal(context, doing, () =>
+  const final = await askFinal(context, ASKING, () =>
     finalNonces(context.ports, chain, place.wallet),
   )
   const evidence = final === undefined ? [] : strangeNonces(journal.state, place, final)
@@ -114,6 +116,8 @@ export async function doubtfulNonce(
 ): Promise<string | undefined> {
   const place = { chainId, wallet: signer.address }
   const seen = { transactionCount, nestedNonce: undefined }
+  const used = await usedNonce(context, chain, { place, nonce: transactionCount })
+  if (used !== undefined) return used
   if (sightOf(context.ports.journal.state, place) !== undefined)
     return doubtfulNonces(context, { finalCount: (query) => chain.finalCount(query) }, place, seen)
   const again = await chain.transaction({ from: signer.address, hashes: [] })
@@ -122,4 +126,23 @@ export async function doubtfulNonce(
   return latestNonce === transactionCount
     ? undefined
     : `the nodes say nonce ${transactionCount}, and then ${latestNonce}`
+}
+
+/**
+ * A nonce that a transaction of ours has used, be it long ago, is free again only where a final block says so: signed for it once
+ * more, the same bytes would pass for what was mined then.
+ */
+async function usedNonce(
+  context: SendingContext,
+  chain: NonceChain,
+  { place, nonce }: { readonly place: WalletPlace; readonly nonce: number },
+): Promise<string | undefined> {
+  const { chainId, wallet: from } = place
+  const mined = minedNonceOf(context.ports.journal.state, { chainId, from })
+  if (mined === undefined || nonce > mined) return undefined
+  const final = await askFinal(context, ASKING, () =>
+    finalNonces(context.ports, { finalCount: chain.finalCount }, from),
+  )
+  const isFree = final !== undefined && final.transactionCount <= nonce
+  return isFree ? undefined : `the node says nonce ${nonce}, and ${mined} was used already`
 }

@@ -207,6 +207,11 @@ export function nextNonceAtLeast(state: DaemonState, account: Account, nowMs: nu
   return Math.max(isRecent ? mined.nonce + 1 : 0, ...open)
 }
 
+/** The highest nonce of an account that a transaction of ours is known to have used up. */
+export function minedNonceOf(state: DaemonState, account: Account): number | undefined {
+  return state.minedNonces.get(accountKey(account))?.nonce
+}
+
 function nonceKey(of: Account & { readonly nonce: number }): string {
   return `${accountKey(of)}:${of.nonce}`
 }

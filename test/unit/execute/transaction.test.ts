@@ -76,7 +76,7 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
   /** A wrapping that a process before recorded, and may have sent. */
   const recordedBefore = async (
     id: string,
-    { isSigned = true, gas }: { isSigned?: boolean; gas?: bigint } = {},
+    { isSigned = true, ...said }: { isSigned?: boolean; gas?: bigint; nonce?: number } = {},
   ) => {
     const draft = await wallet.chain.draft({
       ...{ from: wallet.signer.address, to: TO, data: '0x', value: 1n },
@@ -84,7 +84,7 @@ async function rig(answer: (count: number) => ChainFault['tag'] | undefined) {
     if (!draft.ok) throw new Error('the draft was refused')
     const own = { id, purpose: 'wrap', intentId: undefined } as const
     const hash = isSigned ? SENT : undefined
-    const transaction = { ...draft.value, ...own, hash, gas: gas ?? draft.value.gas }
+    const transaction = { ...draft.value, ...own, hash, ...said }
     await journal.append({ type: 'transaction-recorded', transaction })
     return { ...transaction, hash: SENT }
   }
@@ -359,6 +359,26 @@ describe('a nonce', () => {
     expect(await wallet.transact('approve')).toEqual({ tag: 'stopped' })
     expect(wallet.journal.state.halted).toMatchObject({ cause: 'evidence' })
     expect(await wallet.versions()).toEqual([])
+  })
+
+  test('that was used long ago is not signed for again, unless a final block says that it is free', async () => {
+    const wallet = await rig(() => undefined)
+    const { chain } = wallet.tools.aggregator.wallet
+    await wallet.recordedBefore('a', { nonce: 4 })
+    const end = { status: 'mined', hash: SENT, blockNumber: 2n } as const
+    await wallet.journal.append({ type: 'transaction-ended', id: 'a', ...end })
+    wallet.clock.sleep(2 * 3_600_000)
+    wallet.account.transactionCount = 3
+    const final = (transactionCount: number) => async () => ({
+      ...{ ok: true, value: { blockNumber: 9n, blockTimeSeconds: 9, transactionCount } },
+    })
+    Object.assign(chain, { finalCount: final(5) })
+    expect(await wallet.transact('approve')).toMatchObject({
+      detail: 'the node says nonce 3, and 4 was used already',
+    })
+    wallet.answers.mines = () => true
+    Object.assign(chain, { finalCount: final(3) })
+    expect(await wallet.transact('approve')).toEqual({ tag: 'mined' })
   })
 
   test('of a wallet that was never compared with its chain has to be said twice', async () => {
