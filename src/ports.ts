@@ -374,6 +374,8 @@ export type AggregatorFault =
   /** The service is limiting us. */
   | { readonly tag: 'rateLimited'; readonly message: string }
   | { readonly tag: 'unavailable'; readonly message: string }
+  /** Nothing was asked: the question takes a login, and none is signed now. */
+  | { readonly tag: 'unsigned'; readonly message: string }
 
 export type AggregatorReply<Value> = Reply<Value, AggregatorFault>
 
@@ -388,8 +390,8 @@ export type Aggregator = {
   receipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
   /** The same by the hash of the on-chain batch. */
   batchedReceipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
-  /** Authenticated by the wallet's signature over the body. */
-  accountInfo(account: Address): Promise<AggregatorReply<GasTankAccount>>
+  /** Of the wallet's own account: the request carries its signature. */
+  accountInfo(): Promise<AggregatorReply<GasTankAccount>>
   /** Whatever fields the service gives: words for the operator. */
   transactionStatus(hash: Hex): Promise<AggregatorReply<Readonly<Record<string, unknown>>>>
 }
@@ -440,9 +442,12 @@ export type Signer = {
   transaction(id: string): Signature<SignedTransaction>
   /** An EIP-7702 delegation of the wallet's account. */
   delegation(draft: DelegationDraft): Signature<SignedTransaction>
-  /** Of a request's text, to log in to the aggregation service: nothing that a contract could take for an order. */
-  login(body: string): Hex
+  /** The one request to the aggregation service that takes a login: what its own account holds. None under a halt. */
+  login(requestId: number): Signature<Login>
 }
+
+/** A request to the aggregation service, and what its signature header says of just these bytes. */
+export type Login = { readonly requestId: number; readonly body: string; readonly header: string }
 
 /** What an EIP-7702 delegation is signed for. Amounts in wei. */
 export type DelegationDraft = {

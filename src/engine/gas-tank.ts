@@ -91,7 +91,7 @@ async function lookAt(
   const { address: account } = wallet.signer
   const { gasTank } = settings.contracts
   const [info, seen] = await Promise.all([
-    service.accountInfo(account),
+    service.accountInfo(),
     chain.account({ account, gasTank }),
   ])
   const view = seen.ok ? seen.value : undefined

@@ -3,6 +3,7 @@ import type { GasLimits } from '../../src/domain/gas.ts'
 import type { Files } from '../../src/execute/authority/judge.ts'
 import { createSigner } from '../../src/execute/authority/signer.ts'
 import type { Clock, Guard, Journal, Key, Signer } from '../../src/ports.ts'
+import { AGGREGATOR, CALL_CHAIN_ID } from '../../src/simulate/aggregator/aggregation.ts'
 import { ACCOUNT, GASLESS } from '../../src/simulate/stage.ts'
 
 /** For tests that are not about gas. */
@@ -27,6 +28,11 @@ export const NO_FILES: Files = {
   aggregator: undefined,
 }
 
+/** Files that name nothing but an aggregation service. */
+export function filesOfAggregator(settings = AGGREGATOR): Files {
+  return { ...NO_FILES, aggregator: { settings, chainId: CALL_CHAIN_ID } }
+}
+
 type Books = Pick<Journal, 'state' | 'isOnDisk'>
 type Judging = {
   readonly journal?: Books
@@ -45,7 +51,7 @@ export function signerWith(key: Key, judging: Judging = {}): Signer {
     journal: judging.journal ?? { state: emptyState(), isOnDisk: () => false },
     guard: judging.guard ?? { barred: () => undefined },
     clock: judging.clock ?? { now: () => Date.now() },
-    files: judging.files ?? NO_FILES,
+    files: judging.files ?? filesOfAggregator(),
   })
 }
 

@@ -3,7 +3,14 @@ import type { AggregatorRoute, Observation } from '../../domain/observation.ts'
 import { outsideText } from '../../domain/outside-text.ts'
 import type { Reply } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
-import type { Aggregator, AggregatorFault, AggregatorReply, Clock, Signer } from '../../ports.ts'
+import type {
+  Aggregator,
+  AggregatorFault,
+  AggregatorReply,
+  Clock,
+  Login,
+  Signer,
+} from '../../ports.ts'
 import { METHODS, prefixedMethods } from '../../wire/aggregator.ts'
 import {
   type RpcResult,
@@ -42,10 +49,8 @@ const LABEL = 'the aggregation service'
 type Ask<Value> = {
   /** The method's name without its prefix. */
   readonly route: AggregatorRoute
-  readonly method: string
-  readonly params: readonly unknown[]
+  readonly asks: { readonly method: string; readonly params: readonly unknown[] } | Login
   readonly read: (result: RpcResult) => Reply<Value, string>
-  readonly isSigned?: boolean
   /** Hidden in what the service says. */
   readonly token?: string | undefined
 }
@@ -73,14 +78,19 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
   const endpoint = openEndpoint({ url, label: LABEL, bodyBytesMax: BODY_BYTES_MAX, ...bounds })
   const own = prefixedMethods(options.methodPrefix)
   let nextId = 1
+  /** Good for any later question of the same: while a halt lets nothing be signed, it is asked by the last one made. */
+  let lastLogin: Login | undefined
+
+  function takeId(): number {
+    nextId += 1
+    return nextId - 1
+  }
 
   async function request<Value>(ask: Ask<Value>): Promise<AggregatorReply<Value>> {
-    const id = nextId
-    nextId += 1
-    const { method, params } = ask
-    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
-    const headers =
-      ask.isSigned === true ? { [options.signatureHeader]: signatureOf(body, signer) } : {}
+    const login = loginOf(ask)
+    const id = login?.requestId ?? takeId()
+    const body = login?.body ?? JSON.stringify({ jsonrpc: '2.0', id, ...ask.asks })
+    const headers = login === undefined ? {} : { [options.signatureHeader]: login.header }
     const startedMs = clock.now()
     const answer = await endpoint.post(body, headers)
     const receivedMs = clock.now()
@@ -119,44 +129,44 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     sendRawTransaction: (raw) =>
       request({
         route: 'sendRawTransaction',
-        method: METHODS.sendRawTransaction,
-        params: [raw],
+        asks: { method: METHODS.sendRawTransaction, params: [raw] },
         read: readTransactionHash,
       }),
     sendBundle: (raw, blockNumber) =>
       request({
         route: 'sendBundle',
-        method: METHODS.sendBundle,
-        params: [[raw], numberToHex(blockNumber)],
+        asks: { method: METHODS.sendBundle, params: [[raw], numberToHex(blockNumber)] },
         read: readTransactionHash,
       }),
     receipt: (hash) =>
       request({
         route: 'getTransactionReceipt',
-        method: METHODS.getTransactionReceipt,
-        params: [hash],
+        asks: { method: METHODS.getTransactionReceipt, params: [hash] },
         read: readReceipt,
       }),
     batchedReceipt: (hash) =>
       request({
         route: 'getBatchedTransactionReceipt',
-        method: own.getBatchedTransactionReceipt,
-        params: [hash],
+        asks: { method: own.getBatchedTransactionReceipt, params: [hash] },
         read: readReceipt,
       }),
-    accountInfo: (account) =>
-      request({
+    accountInfo: () => {
+      const signed = signer.login(takeId())
+      if (signed.ok) lastLogin = signed.value
+      else if (lastLogin === undefined) return Promise.resolve(unsigned(signed.detail))
+      return request({
         route: 'accountInfo',
-        method: own.accountInfo,
-        params: [account],
+        asks: lastLogin,
         read: readAccountInfo,
-        isSigned: true,
-      }),
+      })
+    },
     transactionStatus: (hash, token) =>
       request({
         route: 'transactionStatus',
-        method: own.transactionStatus,
-        params: token === undefined ? [hash] : [hash, token],
+        asks: {
+          method: own.transactionStatus,
+          params: token === undefined ? [hash] : [hash, token],
+        },
         read: readTransactionStatus,
         token,
       }),
@@ -164,9 +174,13 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
   }
 }
 
-/** `<address>:<signature>`. The address is in lower case, as services that compare text have it. */
-function signatureOf(body: string, signer: AggregatorRpcOptions['signer']): string {
-  return `${signer.address}:${signer.login(body)}`
+function loginOf({ asks }: Ask<unknown>): Login | undefined {
+  return 'body' in asks ? asks : undefined
+}
+
+function unsigned(why: string): AggregatorReply<never> {
+  const message = `the service tells an account's funds only to its signature, and none is made: ${why}`
+  return { ok: false, fault: { tag: 'unsigned', message } }
 }
 
 type Limited = Pick<HttpHead, 'headers'> & {
@@ -194,7 +208,7 @@ function judge<Value>(ask: Ask<Value>, { id, answer, clean }: Exchange): Verdict
   }
   if (reply.tag === 'error') {
     const { code, message } = reply
-    const hasCredential = ask.isSigned === true || ask.token !== undefined
+    const hasCredential = loginOf(ask) !== undefined || ask.token !== undefined
     const tag = faultTag({ statusCode, code, message, hasCredential })
     const label = statusCode === 200 ? tag : statusLabel(statusCode)
     return refused(label, { tag, message: clean(message, ask.token) || tag })
@@ -205,11 +219,11 @@ function judge<Value>(ask: Ask<Value>, { id, answer, clean }: Exchange): Verdict
 }
 
 /** An answer with nothing to read but its status. Only a credential can be refused by that: what it carried is unknown. */
-function refusedByStatus<Value>({ isSigned }: Ask<Value>, statusCode: number): Verdict<Value> {
+function refusedByStatus<Value>(ask: Ask<Value>, statusCode: number): Verdict<Value> {
   const message = `${LABEL} answered HTTP ${statusCode}`
   const isLimit = statusCode === 429
   const silence = isLimit ? 'rateLimited' : 'unavailable'
-  const isLogin = isSigned === true && isUnauthenticated(statusCode)
+  const isLogin = loginOf(ask) !== undefined && isUnauthenticated(statusCode)
   const tag = isLogin ? 'unauthenticated' : silence
   return refused(statusLabel(statusCode), { tag, message })
 }

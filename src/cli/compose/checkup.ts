@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import type { NodeSight, Permit2Right, TokenSight } from '../../adapters/chain/inspection.ts'
 import { type DiskSight, lookAtDisk } from '../../adapters/state/disk-sight.ts'
 import { lookAtSupervisor, type SupervisorSight } from '../../adapters/supervisor.ts'
-import { emptyState } from '../../domain/book/fields.ts'
+import type { DaemonState } from '../../domain/book/state.ts'
 import type { SwapIntent } from '../../domain/intent.ts'
 import { latestBlockSeconds } from '../../domain/policy.ts'
 import type { PriceFeed } from '../../domain/price.ts'
@@ -21,6 +22,7 @@ import {
   composeInspection,
   filesOf,
 } from './services.ts'
+import { haltOf } from './state.ts'
 
 /** A reply, and how long it took. */
 export type Timed<Value> = { readonly reply: Value; readonly durationMs: number }
@@ -79,6 +81,8 @@ export type Asking = {
 
 export type AskingInput = {
   readonly settings: Settings
+  /** Whether it is halted decides if a login is signed. */
+  readonly state: DaemonState
   /** The aggregator's wallet, where its key is at hand. */
   readonly operator: Key | undefined
   /** For one request. */
@@ -87,10 +91,9 @@ export type AskingInput = {
 }
 
 const monotonicMs = (): number => performance.now()
-const NOTHING_IS_SIGNED = 'a command that only looks signs nothing'
 
 /** Opens nothing before it is asked. What hangs at the end is left to the process's own. */
-export function openAsking({ settings, operator, timeoutMs, env }: AskingInput): Asking {
+export function openAsking({ settings, state, operator, timeoutMs, env }: AskingInput): Asking {
   const clock = openClock()
   const observe = (): void => undefined
   const input = { settings, clock, observe, timeoutMs }
@@ -108,7 +111,7 @@ export function openAsking({ settings, operator, timeoutMs, env }: AskingInput):
       const addresses = tokens.map(({ address }) => address)
       return inspect(gaslessChain).permit2Rights({ owner, permit2, tokens: addresses, spenders })
     },
-    operator: operator && askingOf(operator, input),
+    operator: operator && askingOf({ operator, state }, input),
     async service() {
       let remaining: number | undefined
       const { gasless } = composeGasless({
@@ -130,13 +133,17 @@ export function openAsking({ settings, operator, timeoutMs, env }: AskingInput):
   }
 }
 
-function askingOf(operator: Key, input: Parameters<typeof composeChain>[0]): Asking['operator'] {
+function askingOf(
+  { operator, state }: { readonly operator: Key } & Pick<AskingInput, 'state'>,
+  input: Parameters<typeof composeChain>[0],
+): Asking['operator'] {
   const { settings } = input
+  const { stateDir } = settings
   const composed = composeAggregator({
     ...input,
     operator,
-    journal: { state: emptyState(), isOnDisk: () => false },
-    guard: { barred: () => NOTHING_IS_SIGNED },
+    journal: { state, isOnDisk: () => false },
+    guard: { barred: () => (existsSync(stateDir) ? haltOf(stateDir) : undefined) },
     files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
   })
   if (composed === undefined) return undefined
@@ -151,7 +158,7 @@ function askingOf(operator: Key, input: Parameters<typeof composeChain>[0]): Ask
       const delegation = delegationRefusal(aggregator, reply.value)
       return { ok: true, value: { balance, delegation, tank: gasTankOf(aggregator, reply.value) } }
     },
-    login: () => time(() => aggregator.service.accountInfo(account)),
+    login: () => time(() => aggregator.service.accountInfo()),
   }
 }
 

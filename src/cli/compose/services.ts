@@ -197,7 +197,7 @@ export function composeAggregator(
 function unsigned(): Promise<AggregatorReply<never>> {
   const message =
     'a dry-run signs nothing, and the service tells nobody what an account holds who does not sign for it'
-  return Promise.resolve({ ok: false, fault: { tag: 'unavailable', message } })
+  return Promise.resolve({ ok: false, fault: { tag: 'unsigned', message } })
 }
 
 function boundOf(timeoutMs: number | undefined): { readonly timeoutMs?: number } {

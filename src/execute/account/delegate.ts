@@ -147,8 +147,8 @@ async function chargedFor(
 }
 
 async function availableNow({ aggregator }: DelegationChange): Promise<bigint | undefined> {
-  const { service, wallet } = aggregator
-  const info = await service.accountInfo(wallet.signer.address)
+  const { service } = aggregator
+  const info = await service.accountInfo()
   return info.ok ? availableOf(info.value) : undefined
 }
 

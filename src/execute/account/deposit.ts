@@ -151,7 +151,7 @@ async function readyFor(context: SendingContext, aggregator: AggregatorContext):
   // The cap of a day counts deposits by this machine's clock.
   const time = trustedNow(context, view.value)
   if (!time.ok) return { ok: false, message: time.detail }
-  const shown = shownBy(await service.accountInfo(account))
+  const shown = shownBy(await service.accountInfo())
   if (!shown.ok) return shown
   const available = shown.account && availableOf(shown.account)
   const { state } = context.ports.journal
@@ -220,11 +220,10 @@ export async function waitForIndexing(
   },
 ): Promise<{ readonly ok: boolean; readonly message: string }> {
   const { journal, clock, stop, tell } = waiting
-  const { address: account } = aggregator.wallet.signer
   const startedMs = clock.now()
   let toldMs = startedMs
   for (;;) {
-    const shown = shownBy(await aggregator.service.accountInfo(account))
+    const shown = shownBy(await aggregator.service.accountInfo())
     if (shown.ok && shown.account !== undefined && isIndexed(deposit, availableOf(shown.account))) {
       await journal.append({ type: 'deposit-indexed', id: deposit.id })
       return { ok: true, message: 'the deposit is indexed: the service can use it' }

@@ -6,6 +6,7 @@ import type { Signature, SignedTransaction, Signer } from '../../ports.ts'
 import { hashCall } from '../call/data.ts'
 import { NO_SIGNATURE, onCallData, payloadOf } from './deeds.ts'
 import {
+  aggregatorOf,
   Barred,
   check,
   checkCall,
@@ -13,6 +14,7 @@ import {
   checkDelegation,
   checkFallback,
   checkGas,
+  checkHalt,
   checkMoment,
   checkPermit,
   checkTerms,
@@ -100,6 +102,14 @@ export function createSigner(parts: SignerParts): Signer {
         return key.signDelegation(draft)
       }),
     /** EIP-191: its digest begins with a prefix that neither a transaction nor typed data has. */
-    login: (body) => key.signDigest(hashMessage({ raw: keccak256(toHex(body)) })),
+    login: (requestId) =>
+      judged(() => {
+        checkHalt(parts)
+        const method = `${aggregatorOf(parts).settings.wire.methodPrefix}accountInfo`
+        const body = JSON.stringify({ jsonrpc: '2.0', id: requestId, method, params: [address] })
+        const signature = key.signDigest(hashMessage({ raw: keccak256(toHex(body)) }))
+        // The address is in lower case, as services that compare text have it.
+        return { requestId, body, header: `${address}:${signature}` }
+      }),
   } satisfies Signer)
 }

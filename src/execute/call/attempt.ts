@@ -86,7 +86,7 @@ async function tryCall(
   if (![...settings.targets.values()].includes(intent.target))
     return refusal('target-not-allowed', `${intent.target} is not in aggregator.targets`)
   const isDry = context.mode === 'dry-run'
-  const funds = isDry ? undefined : await soon(context.ports, service.accountInfo(intent.owner))
+  const funds = isDry ? undefined : await soon(context.ports, service.accountInfo())
   const simulated = await askChainOnce(context, 'simulating the call', () =>
     chain.simulate({
       from: intent.owner,

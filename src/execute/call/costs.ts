@@ -31,7 +31,7 @@ export async function costsOf(
   if (via === 'direct')
     return { charged: trace.gasUsed * effectiveGasPrice + blobCost, direct, blob: blobCost }
   const [after, status] = await Promise.all([
-    soon(ports, service.accountInfo(call.account)),
+    soon(ports, service.accountInfo()),
     orderId === undefined ? undefined : soon(ports, service.transactionStatus(orderId)),
   ])
   const fall = after?.ok === true ? fallOf(call, availableOf(after.value)) : undefined

@@ -28,7 +28,7 @@ export function paceAggregator(
     receipt: (hash) => queue.run('getTransactionReceipt', () => service.receipt(hash)),
     batchedReceipt: (hash) =>
       queue.run('getBatchedTransactionReceipt', () => service.batchedReceipt(hash)),
-    accountInfo: (account) => queue.run('accountInfo', () => service.accountInfo(account)),
+    accountInfo: () => queue.run('accountInfo', () => service.accountInfo()),
     transactionStatus: (hash) =>
       queue.run('transactionStatus', () => service.transactionStatus(hash)),
     onTurn: (end, route, ask) => queue.runUnless(end, route, (turn) => ask(service, turn)),

@@ -6,12 +6,14 @@ import { createAggregatorRpc } from '../../../src/adapters/aggregator/rpc.ts'
 import { createKey } from '../../../src/adapters/keys/key.ts'
 import type { Signer } from '../../../src/ports.ts'
 import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
+import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
 import { ETHER, QUIET, SEPOLIA, trustlessTransaction } from '../../support/aggregator/aggregator.ts'
 import { admin, sandboxForSuite } from '../../support/sandbox.ts'
-import { signerWith } from '../../support/signing.ts'
+import { filesOfAggregator, signerWith } from '../../support/signing.ts'
 import { type AggregatorCall, aggregatorContract } from './aggregator.ts'
 
 const wire = { methodPrefix: 'house_', signatureHeader: 'X-House-Signature' }
+const files = filesOfAggregator({ ...AGGREGATOR, wire: { ...AGGREGATOR.wire, ...wire } })
 const sandbox = sandboxForSuite({ aggregator: { ...QUIET, wire } })
 
 const ROUTES: Readonly<Record<AggregatorCall, string>> = {
@@ -39,7 +41,7 @@ function connect(signer: Pick<Signer, 'address' | 'login'>) {
 aggregatorContract('the live adapter over the sandbox', async () => {
   const key = randomBytes(32)
   const owner = privateKeyToAccount(toHex(key))
-  const signer = signerWith(createKey(key))
+  const signer = signerWith(createKey(key), { files })
   const rpc = createRpc(sandbox().sepolia.rpcUrl)
   await rpc.call('anvil_setBalance', [owner.address, toHex(ETHER)])
   const { trustlessProposer } = sandbox().sepolia.contracts
@@ -60,8 +62,16 @@ aggregatorContract('the live adapter over the sandbox', async () => {
   })
   await rpc.call('eth_sendRawTransactionSync', [delegation])
   const aggregator = connect(signer)
-  const stranger = signerWith(createKey(randomBytes(32)))
-  const impostor = connect({ address: signer.address, login: stranger.login })
+  const stranger = signerWith(createKey(randomBytes(32)), { files })
+  const impostor = connect({
+    address: signer.address,
+    login(id) {
+      const [own, foreign] = [signer.login(id), stranger.login(id)]
+      if (!own.ok || !foreign.ok) throw new Error('no login was signed')
+      const header = foreign.value.header.replace(stranger.address, signer.address)
+      return { ok: true, value: { ...own.value, header } }
+    },
+  })
   let nonce = -1n
   return {
     aggregator,

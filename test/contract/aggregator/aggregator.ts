@@ -62,7 +62,7 @@ export function aggregatorContract(
     async function startFunded(): Promise<AggregatorUnderTest> {
       const service = await start()
       await service.deposit(PLENTY)
-      await until(service, async () => (await service.aggregator.accountInfo(service.account)).ok)
+      await until(service, async () => (await service.aggregator.accountInfo()).ok)
       return service
     }
 
@@ -71,27 +71,27 @@ export function aggregatorContract(
     })
 
     test('does not know an account that nothing was deposited for', async () => {
-      const { aggregator, account, transaction } = await start()
-      expect(faultOf(await aggregator.accountInfo(account)).tag).toBe('accountNotFound')
+      const { aggregator, transaction } = await start()
+      expect(faultOf(await aggregator.accountInfo()).tag).toBe('accountNotFound')
       const raw = await transaction()
       expect(faultOf(await aggregator.sendRawTransaction(raw)).tag).toBe('accountNotFound')
     })
 
     test('shows a deposit, once it is indexed, as the balance of the account', async () => {
-      const { aggregator, account } = await startFunded()
-      const info = granted(await aggregator.accountInfo(account))
+      const { aggregator } = await startFunded()
+      const info = granted(await aggregator.accountInfo())
       expect(info).toEqual({ balance: PLENTY, outstandingCharge: 0n })
     })
 
     test('shows an account to nobody who does not sign for it', async () => {
-      const { impostor, account } = await startFunded()
-      expect(faultOf(await impostor.accountInfo(account)).tag).toBe('unauthenticated')
+      const { impostor } = await startFunded()
+      expect(faultOf(await impostor.accountInfo()).tag).toBe('unauthenticated')
     })
 
     test('takes no transaction that the deposit cannot pay for', async () => {
       const service = await start()
       await service.deposit(1n)
-      await until(service, async () => (await service.aggregator.accountInfo(service.account)).ok)
+      await until(service, async () => (await service.aggregator.accountInfo()).ok)
       const reply = await service.aggregator.sendRawTransaction(await service.transaction())
       expect(faultOf(reply).tag).toBe('insufficientBalance')
     })
@@ -124,10 +124,10 @@ export function aggregatorContract(
 
     test('charges for what was executed, and no more than was deposited', async () => {
       const service = await startFunded()
-      const { aggregator, account } = service
+      const { aggregator } = service
       const hash = granted(await aggregator.sendRawTransaction(await service.transaction()))
       await landed(service, hash)
-      const { balance, outstandingCharge } = granted(await aggregator.accountInfo(account))
+      const { balance, outstandingCharge } = granted(await aggregator.accountInfo())
       const available = balance - outstandingCharge
       expect(available).toBeLessThan(PLENTY)
       expect(available).toBeGreaterThanOrEqual(0n)
@@ -175,7 +175,7 @@ export function aggregatorContract(
         const ask: Readonly<Record<typeof call, () => Promise<AggregatorReply<unknown>>>> = {
           receipt: () => aggregator.receipt(hash),
           batchedReceipt: () => aggregator.batchedReceipt(hash),
-          accountInfo: () => aggregator.accountInfo(service.account),
+          accountInfo: () => aggregator.accountInfo(),
           transactionStatus: () => aggregator.transactionStatus(hash),
         }
         await service.failNext(call, 'errorBefore')

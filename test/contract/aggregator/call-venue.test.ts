@@ -26,7 +26,7 @@ import {
 } from '../../support/aggregator/call-venue.ts'
 import { unpaced } from '../../support/aggregator/unpaced.ts'
 import { admin, READINGS, sandboxForSuite } from '../../support/sandbox.ts'
-import { AMPLE_GAS, NO_FILES } from '../../support/signing.ts'
+import { AMPLE_GAS, filesOfAggregator } from '../../support/signing.ts'
 import { collect, openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** That of the contracts which the running test is about. */
@@ -63,7 +63,7 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
   const unasked = {
     journal: { state: emptyState(), isOnDisk: () => false },
     guard: { barred: () => undefined },
-    files: NO_FILES,
+    files: filesOfAggregator(),
   }
   const composed = composeAggregator({
     settings,

@@ -9,18 +9,20 @@ import type { RateLimitReading } from '../../../src/adapters/pace/rate-limit.ts'
 import type { AggregatorRoute, Observation } from '../../../src/domain/observation.ts'
 import type { Address, Hex } from '../../../src/domain/units.ts'
 import type { AggregatorReply, Signer } from '../../../src/ports.ts'
+import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
 import {
   type ScriptedReply,
   type ScriptedServer,
   startScriptedServer,
 } from '../process/scripted-server.ts'
-import { signerWith } from '../signing.ts'
+import { filesOfAggregator, signerWith } from '../signing.ts'
 import { aggregatorGolden } from './aggregator-golden.ts'
 
 export const HASH: Hex = `0x${'7d'.repeat(32)}`
 export const LANDED: Hex = `0x${'5e'.repeat(32)}`
 export const RAW: Hex = `0x02f86b83aa36a7${'ab'.repeat(120)}`
-export const ACCOUNT: Address = `0x${'52'.repeat(20)}`
+const KEY = createKey(Buffer.from('11'.repeat(32), 'hex'))
+export const ACCOUNT: Address = KEY.address
 export const TOKEN = 'token-of-the-operator'
 
 export type AggregatorMethod =
@@ -37,7 +39,7 @@ export const calls: Readonly<
   sendRawTransaction: (service) => service.sendRawTransaction(RAW),
   sendBundle: (service) => service.sendBundle(RAW, 16n),
   getTransactionReceipt: (service) => service.receipt(HASH),
-  accountInfo: (service) => service.accountInfo(ACCOUNT),
+  accountInfo: (service) => service.accountInfo(),
   transactionStatus: (service) => service.transactionStatus(HASH),
   getBatchedTransactionReceipt: (service) => service.batchedReceipt(HASH),
 }
@@ -62,7 +64,8 @@ export type AggregatorRpcRig = {
   readonly observed: readonly Observation[]
   readonly readings: readonly (readonly [AggregatorRoute, RateLimitReading])[]
   readonly blocks: readonly (readonly [AggregatorRoute, number])[]
-  readonly signer: Signer
+  /** From now on nothing is signed, for this reason. */
+  halt(why: string): void
   /** The adapter against the server; closed after the test. */
   connect(overrides?: Partial<AggregatorRpcOptions>): AggregatorClient
   /** Every request is answered with this result under its own id, or with the changes. */
@@ -81,7 +84,13 @@ export function useAggregatorRpc(): AggregatorRpcRig {
   let observed: Observation[] = []
   let readings: [AggregatorRoute, RateLimitReading][] = []
   let blocks: [AggregatorRoute, number][] = []
-  const signer = signerWith(createKey(Buffer.from('11'.repeat(32), 'hex')))
+  const guard = { barred: () => barred }
+  let barred: string | undefined
+
+  function signerOf(methodPrefix: string): Signer {
+    const wire = { ...AGGREGATOR.wire, methodPrefix }
+    return signerWith(KEY, { guard, files: filesOfAggregator({ ...AGGREGATOR, wire }) })
+  }
   const open: { close(): Promise<void> }[] = []
 
   beforeEach(async () => {
@@ -89,6 +98,7 @@ export function useAggregatorRpc(): AggregatorRpcRig {
     observed = []
     readings = []
     blocks = []
+    barred = undefined
   })
   afterEach(async () => {
     await server.close()
@@ -115,13 +125,16 @@ export function useAggregatorRpc(): AggregatorRpcRig {
     get blocks() {
       return blocks
     },
-    signer,
+    halt(why) {
+      barred = why
+    },
     connect(overrides = {}) {
+      const { methodPrefix = 'agg_' } = overrides
       const service = createAggregatorRpc({
         url: server.url,
-        methodPrefix: 'agg_',
+        methodPrefix,
         signatureHeader: 'X-Relay-Signature',
-        signer,
+        signer: signerOf(methodPrefix),
         clock: { now: () => Date.now() },
         observe: (event) => observed.push(event),
         onRateLimit: (route, reading) => readings.push([route, reading]),

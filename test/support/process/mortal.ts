@@ -41,7 +41,7 @@ export class Mortal {
       sendRawTransaction: (raw) => this.#send(() => service.sendRawTransaction(raw)),
       receipt: (hash) => this.#ask(() => service.receipt(hash)),
       batchedReceipt: (hash) => this.#ask(() => service.batchedReceipt(hash)),
-      accountInfo: (account) => this.#ask(() => service.accountInfo(account)),
+      accountInfo: () => this.#ask(() => service.accountInfo()),
       transactionStatus: (hash) => this.#ask(() => service.transactionStatus(hash)),
     }
   }

@@ -111,7 +111,7 @@ function ask({ service, route }: GoldenReply): Promise<Reply<unknown, { readonly
     case 'gasless poll':
       return gasless.order('order-1')
     case 'aggregator accountInfo':
-      return aggregator.accountInfo(OWNER)
+      return aggregator.accountInfo()
     case 'aggregator sendRawTransaction':
       return aggregator.sendRawTransaction('0x02ab')
     case 'aggregator getTransactionReceipt':

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createKey } from '../../../src/adapters/keys/key.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
@@ -23,7 +24,7 @@ import {
   WETH,
 } from '../../../src/simulate/stage.ts'
 import { anIntent, aPermit, aStrategy, ETH, NOON_SECONDS } from '../../support/builders.ts'
-import { AMPLE_GAS_EVERYWHERE } from '../../support/signing.ts'
+import { AMPLE_GAS_EVERYWHERE, signerWith } from '../../support/signing.ts'
 
 const NOW_MS = NOON_SECONDS * 1000
 const TRANSACTION: TransactionRecord = {
@@ -345,5 +346,24 @@ describe('a mined transaction that a reorganisation took away', () => {
   test('cannot be reopened once it is final', () => {
     journal({ type: 'transactions-final', ids: ['own'], blockNumber: 9n })
     expect(() => journal(gone)).toThrow(InvariantError)
+  })
+})
+
+describe('a login to the aggregation service', () => {
+  const key = createKey(Buffer.from('11'.repeat(32), 'hex'))
+  const guard = { barred: () => barred }
+
+  test('is of the one request that takes it, about its own account', () => {
+    const login = signerWith(key, { guard }).login(7)
+    expect(login.ok && JSON.parse(login.value.body)).toEqual({
+      ...{ jsonrpc: '2.0', id: 7 },
+      ...{ method: 'agg_accountInfo', params: [key.address] },
+    })
+  })
+
+  test('is not signed under a halt', () => {
+    barred = 'the file HALT is there'
+    const login = signerWith(key, { guard }).login(7)
+    expect(login).toEqual({ ok: false, reason: 'halted', detail: barred })
   })
 })

@@ -90,14 +90,15 @@ async function look(
 ): Promise<Sight> {
   const { aggregator, account } = tools
   const { gasTank } = aggregator.settings.contracts
-  const [info, view, books] = await Promise.all([
-    aggregator.service.accountInfo(account),
+  const books = await booksOf(tools)
+  tools.signBy({ state: books.state ?? emptyState(), isOnDisk: () => false })
+  const [info, view] = await Promise.all([
+    aggregator.service.accountInfo(),
     aggregator.chain.account({ account, gasTank }),
-    booksOf(tools),
   ])
   const shown = shownBy(info)
-  const isDry = tools.settings.mode === 'dry-run'
-  const faults = shown.ok || isDry ? [] : [shown.message]
+  const isUnsigned = !info.ok && info.fault.tag === 'unsigned'
+  const faults = shown.ok || isUnsigned ? [] : [shown.message]
   if (!view.ok) faults.push(view.fault.message)
   const available = info.ok ? availableOf(info.value) : undefined
   const nowMs = tools.clock.now()
@@ -114,7 +115,7 @@ async function look(
     isIndexing,
     ...(await lastsFor(tools, { options, io }, { available, view, nowMs, state: books.state })),
     savings: books.savings,
-    note: isDry && !shown.ok ? shown.message : undefined,
+    note: isUnsigned && !shown.ok ? shown.message : undefined,
     faults,
   }
 }

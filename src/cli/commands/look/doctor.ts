@@ -71,13 +71,17 @@ type Examination = Pick<Known, 'settings' | 'strategies'> & {
 /** Chains first, for what else is asked of them goes to nodes that answer; what keeps this machine busy comes last. */
 async function examine(input: Examination): Promise<readonly Check[]> {
   const { settings, strategies, keys, io } = input
-  const state = await stateAtHand(settings)
+  const found = await stateAtHand(settings)
+  const state = found ?? emptyState()
   const { wallet } = settings.gasless
   const trader =
-    keys.trader?.address ?? state?.bound?.owner ?? (await readWalletAddress(settings, wallet, io))
+    keys.trader?.address ?? state.bound?.owner ?? (await readWalletAddress(settings, wallet, io))
   const addresses = { trader, operator: keys.operator?.address }
   const connect = (of: Settings) =>
-    openAsking({ settings: of, operator: keys.operator, timeoutMs: REQUEST_MS_MAX, env: io.env })
+    openAsking({
+      ...{ settings: of, state, operator: keys.operator },
+      ...{ timeoutMs: REQUEST_MS_MAX, env: io.env },
+    })
   const asking = connect(settings)
   const outside: Check[] = []
   let genesisHash: `0x${string}` | undefined
@@ -86,7 +90,7 @@ async function examine(input: Examination): Promise<readonly Check[]> {
   else {
     const chains = await lookAtChains({ settings }, asking)
     genesisHash = chains.genesisHash
-    const reachable = { settings: chains.settings, strategies, state: state ?? emptyState() }
+    const reachable = { settings: chains.settings, strategies, state }
     const known = { ...reachable, owner: trader, operator: addresses.operator }
     const there = connect(chains.settings)
     outside.push(...chains.checks, ...(await lookOutside(known, there)))
@@ -94,7 +98,7 @@ async function examine(input: Examination): Promise<readonly Check[]> {
   }
   const { stateDir } = settings
   const { journalKey } = keys
-  const own = await lookAtState({ settings, state, ...addresses, journalKey, genesisHash })
+  const own = await lookAtState({ settings, state: found, ...addresses, journalKey, genesisHash })
   const disk = await lookAndJudge(
     'disk-room',
     () => asking.disk(stateDir),

@@ -7,13 +7,13 @@ import { composeAggregator } from '../../../../src/cli/compose/services.ts'
 import { emptyState } from '../../../../src/domain/book/fields.ts'
 import type { Settings } from '../../../../src/domain/settings.ts'
 import { AGGREGATOR } from '../../../../src/simulate/aggregator/aggregation.ts'
-import { ACCOUNT, HASH, RAW, results } from '../../../support/aggregator/aggregator-rpc-rig.ts'
+import { HASH, RAW, results } from '../../../support/aggregator/aggregator-rpc-rig.ts'
 import { captureLog } from '../../../support/capture-log.ts'
 import {
   type ScriptedReply,
   startScriptedServer,
 } from '../../../support/process/scripted-server.ts'
-import { AMPLE_GAS, NO_FILES } from '../../../support/signing.ts'
+import { AMPLE_GAS, filesOfAggregator } from '../../../support/signing.ts'
 
 const LIMITS = { 'x-ratelimit-limit': '600', 'x-ratelimit-reset': '10000' }
 
@@ -53,7 +53,7 @@ async function rig(replyTo: (method: keyof typeof results, asked: number) => Scr
     operator: createKey(Buffer.from('11'.repeat(32), 'hex')),
     journal: { state: emptyState(), isOnDisk: () => false },
     guard: { barred: () => undefined },
-    files: NO_FILES,
+    files: filesOfAggregator(),
   })
   if (composed === undefined) throw new Error('the settings have an aggregator')
   onTestFinished(async () => {
@@ -71,7 +71,7 @@ test('every route of the aggregation service has its depth, its waits, its limit
   await service.sendRawTransaction(RAW)
   await service.receipt(HASH)
   await service.batchedReceipt(HASH)
-  await service.accountInfo(ACCOUNT)
+  await service.accountInfo()
   await service.transactionStatus(HASH)
   const text = await metrics.render()
   for (const route of [
@@ -96,8 +96,8 @@ test('a limit of the aggregation service shows as a queue before the limited rou
       ? { status: 429, headers: { 'retry-after': '1' }, body: 'too many requests' }
       : {},
   )
-  expect(await service.accountInfo(ACCOUNT)).toMatchObject({ fault: { tag: 'rateLimited' } })
-  const waiting = [service.accountInfo(ACCOUNT), service.accountInfo(ACCOUNT)]
+  expect(await service.accountInfo()).toMatchObject({ fault: { tag: 'rateLimited' } })
+  const waiting = [service.accountInfo(), service.accountInfo()]
   expect((await service.receipt(HASH)).ok).toBe(true)
   const held = await metrics.render()
   expect(held).toContain('tranched_queue_depth{route="accountInfo"} 2')

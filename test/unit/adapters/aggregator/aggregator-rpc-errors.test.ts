@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { ERROR_MESSAGES } from '../../../../src/wire/aggregator.ts'
 import { aggregatorGolden } from '../../../support/aggregator/aggregator-golden.ts'
 import {
-  ACCOUNT,
   calls,
   HASH,
   methods,
@@ -62,7 +61,7 @@ describe('failed authentication', () => {
     'forbidden',
   ])('of the account is recognised by its words: %s', async (message) => {
     rig.fails(message)
-    expect(tagOf(await rig.connect().accountInfo(ACCOUNT))).toBe('unauthenticated')
+    expect(tagOf(await rig.connect().accountInfo())).toBe('unauthenticated')
   })
 
   test('of a token is recognised where one was sent', async () => {
@@ -74,9 +73,9 @@ describe('failed authentication', () => {
 
   test.each([401, 403])('is what status %i means, whatever the body', async (status) => {
     rig.fails('no', { status })
-    expect(tagOf(await rig.connect().accountInfo(ACCOUNT))).toBe('unauthenticated')
+    expect(tagOf(await rig.connect().accountInfo())).toBe('unauthenticated')
     rig.server.answerWith(() => ({ status, body: '<html>no</html>' }))
-    expect(tagOf(await rig.connect().accountInfo(ACCOUNT))).toBe('unauthenticated')
+    expect(tagOf(await rig.connect().accountInfo())).toBe('unauthenticated')
   })
 
   test('is not read into a transaction that is refused for its own signature', async () => {
@@ -264,7 +263,7 @@ test.each(aggregatorGolden('account-info').invalid)(
   'an account is not believed with: $name',
   async ({ field, value }) => {
     rig.answers({ ...aggregatorGolden('account-info').example, [field]: value })
-    expect(tagOf(await rig.connect().accountInfo(ACCOUNT))).toBe('unavailable')
+    expect(tagOf(await rig.connect().accountInfo())).toBe('unavailable')
   },
 )
 
@@ -282,10 +281,7 @@ describe('what the service says is told', () => {
   async function told(message: string): Promise<string> {
     rig.fails(message)
     const service = rig.connect({ url: `${rig.server.url}/k3y-in-the-path` })
-    const replies = [
-      await service.transactionStatus(HASH, TOKEN),
-      await service.accountInfo(ACCOUNT),
-    ]
+    const replies = [await service.transactionStatus(HASH, TOKEN), await service.accountInfo()]
     return JSON.stringify(replies)
   }
 

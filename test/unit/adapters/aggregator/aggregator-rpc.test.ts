@@ -111,7 +111,7 @@ describe('requests', () => {
 describe('authentication', () => {
   async function headerParts(prefix: string): Promise<[address: string, signature: Hex]> {
     rig.answers(results.accountInfo)
-    await rig.connect({ methodPrefix: prefix }).accountInfo(ACCOUNT)
+    await rig.connect({ methodPrefix: prefix }).accountInfo()
     const header = String(rig.server.requests[0]?.headers['x-relay-signature'])
     const [address = '', signature = ''] = header.split(':')
     return [address, signature as Hex]
@@ -119,7 +119,7 @@ describe('authentication', () => {
 
   test('the account header names the signer, and is its signature of the hash of the body', async () => {
     const [address, signature] = await headerParts('agg_')
-    expect(address).toBe(rig.signer.address)
+    expect(address).toBe(ACCOUNT)
     const body = rig.server.requests[0]?.body ?? ''
     const raw = keccak256(stringToBytes(body))
     expect(await recoverMessageAddress({ message: { raw }, signature })).toBe(getAddress(address))
@@ -138,15 +138,30 @@ describe('authentication', () => {
   test('a signature is of one body: the next request has another', async () => {
     rig.answers(results.accountInfo)
     const service = rig.connect()
-    await service.accountInfo(ACCOUNT)
-    await service.accountInfo(ACCOUNT)
+    await service.accountInfo()
+    await service.accountInfo()
     const headers = rig.server.requests.map((request) => request.headers['x-relay-signature'])
     expect(new Set(headers).size).toBe(2)
   })
 
+  test('under a halt no login is signed, and funds are asked with the last one that was', async () => {
+    rig.answers(results.accountInfo)
+    const [service, fresh] = [rig.connect(), rig.connect()]
+    await service.accountInfo()
+    rig.halt('the file HALT is there')
+    expect((await service.accountInfo()).ok).toBe(true)
+    const [before, after] = rig.server.requests
+    expect(after?.body).toBe(before?.body)
+    expect(after?.headers['x-relay-signature']).toBe(before?.headers['x-relay-signature'])
+    expect(await fresh.accountInfo()).toMatchObject({
+      fault: { tag: 'unsigned', message: expect.stringContaining('the file HALT is there') },
+    })
+    expect(rig.server.requests).toHaveLength(2)
+  })
+
   test("the header's name is the operator's", async () => {
     rig.answers(results.accountInfo)
-    await rig.connect({ signatureHeader: 'X-House-Signature' }).accountInfo(ACCOUNT)
+    await rig.connect({ signatureHeader: 'X-House-Signature' }).accountInfo()
     expect(rig.server.requests[0]?.headers).toHaveProperty('x-house-signature')
     expect(rig.server.requests[0]?.headers).not.toHaveProperty('x-relay-signature')
   })
@@ -185,7 +200,7 @@ describe('results', () => {
   test('an account is its balance and its charges in wei', async () => {
     const balance = 2n ** 256n - 1n
     rig.answers({ balance: balance.toString(), outstanding_charge: '0' })
-    expect(await rig.connect().accountInfo(ACCOUNT)).toEqual({
+    expect(await rig.connect().accountInfo()).toEqual({
       ok: true,
       value: { balance, outstandingCharge: 0n },
     })

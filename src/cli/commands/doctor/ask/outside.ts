@@ -1,4 +1,3 @@
-import type { Settings } from '../../../../domain/settings.ts'
 import { makesCalls, pairsOf } from '../../../../domain/strategy.ts'
 import type { AggregatorReply, GasTankAccount } from '../../../../ports.ts'
 import type { Asking } from '../../../compose/checkup.ts'
@@ -40,7 +39,7 @@ async function lookAtOperator(
   const chain = settings.chains.get(aggregator.chain)
   const isAsked = chain !== undefined && !isSilent(chain)
   const [{ checks, info }, sight] = await Promise.all([
-    logIn(settings, operator),
+    logIn(operator),
     isAsked ? look('operator-delegation', operator.sight) : undefined,
   ])
   if (sight === undefined)
@@ -70,24 +69,10 @@ async function lookAtOperator(
   ]
 }
 
-/** A dry-run signs nothing, the login included. */
-async function logIn(
-  { mode }: Settings,
-  operator: NonNullable<Asking['operator']>,
-): Promise<{
+async function logIn(operator: NonNullable<Asking['operator']>): Promise<{
   readonly checks: readonly Check[]
   readonly info: AggregatorReply<GasTankAccount> | undefined
 }> {
-  if (mode === 'dry-run')
-    return {
-      checks: [
-        unknown(
-          'aggregator',
-          'the login to the aggregation service was not tried: a dry-run signs none',
-        ),
-      ],
-      info: undefined,
-    }
   const login = await look('aggregator', operator.login)
   if (!login.ok) return { checks: login.checks, info: undefined }
   const { reply, durationMs } = login.value

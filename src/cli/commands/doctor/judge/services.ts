@@ -139,6 +139,7 @@ export function judgeAggregator(reply: AggregatorReply<GasTankAccount>, duration
   if (reply.ok || reply.fault.tag === 'accountNotFound')
     return fine('aggregator', `the aggregation service takes the login, in ${durationMs} ms`)
   const { tag, message } = reply.fault
+  if (tag === 'unsigned') return unknown('aggregator', `the login was not tried: ${message}`)
   if (tag === 'unauthenticated')
     return fault(
       'aggregator',
