@@ -190,9 +190,9 @@ type Occurrence =
       readonly message: string
     }
   | {
-      /** A service does something in its own way that changes nothing for us: told once. */
+      /** A service or node does something in its own way that changes nothing for us: told once. */
       readonly type: 'service-note'
-      readonly service: 'gasless' | 'aggregator'
+      readonly service: 'gasless' | 'aggregator' | 'rpc'
       readonly note: string
     }
   | {

@@ -1,6 +1,6 @@
 import type { AggregatorFault } from '../../ports.ts'
 import { ERROR_MESSAGES } from '../../wire/aggregator.ts'
-import { LIMIT_CODES } from '../chain/batch.ts'
+import { LIMIT_CODES } from '../chain/refusals.ts'
 
 /** "Internal error" of JSON-RPC 2.0: the service failed at its own work, at whatever point of it. */
 const INTERNAL_CODE = -32603

@@ -1,3 +1,6 @@
+import type { HttpHead } from '../http/exchange.ts'
+import { LIMIT_CODES, type RefusalKind, refusalKind } from './refusals.ts'
+
 type Scrub = (text: string) => string
 
 export type RpcRequest = { readonly method: string; readonly params: readonly unknown[] }
@@ -7,107 +10,199 @@ export class RpcRefusal extends Error {
   override readonly name = 'RpcRefusal'
   readonly code: number
   readonly data: unknown
+  /** HTTP status of the answer that held it. */
+  readonly statusCode: number
+  readonly kind: RefusalKind
   constructor(refusal: {
     readonly code: number
     readonly message: string
     readonly data: unknown
+    /** Default 200. */
+    readonly statusCode?: number
+    /** By code and message where it is not given. */
+    readonly kind?: RefusalKind
   }) {
     super(refusal.message)
     this.code = refusal.code
     this.data = refusal.data
+    this.statusCode = refusal.statusCode ?? 200
+    this.kind = refusal.kind ?? refusalKind(refusal)
   }
 }
 
 /** There is no answer to believe: it says nothing about the chain. `status` is its word in the metrics. */
 export class UnusableAnswer extends Error {
-  override readonly name = 'UnusableAnswer'
+  override readonly name: string = 'UnusableAnswer'
   readonly status: string
-  constructor(message: string, status = 'unusable') {
+  readonly kind: RefusalKind
+  constructor(message: string, status = 'unusable', kind: RefusalKind = 'other') {
     super(message)
     this.status = status
+    this.kind = kind
   }
 }
 
-/** "Limit exceeded" of EIP-1474, and what nodes behind gateways use for the same. */
-export const LIMIT_CODES: readonly number[] = [-32005, 429]
-
-export function encodeBatch(requests: readonly RpcRequest[], firstId: number): string {
-  return JSON.stringify(
-    requests.map(({ method, params }, index) => ({
-      jsonrpc: '2.0',
-      id: firstId + index,
-      method,
-      params,
-    })),
-  )
+/** The node refused all requests of a batch at once. */
+export class BatchRefused extends UnusableAnswer {
+  override readonly name = 'BatchRefused'
 }
 
+/** A single request goes out as an object, because some nodes take no lists. */
+export function encodeBatch(requests: readonly RpcRequest[], firstId: number): string {
+  const items = requests.map(({ method, params }, index) => ({
+    jsonrpc: '2.0',
+    id: firstId + index,
+    method,
+    params,
+  }))
+  return JSON.stringify(items.length === 1 ? items[0] : items)
+}
+
+type Reply = Pick<HttpHead, 'statusCode'> & { readonly text: string }
+type Asked = { readonly firstId: number; readonly requests: readonly RpcRequest[] }
+
 /**
- * Answers to the batch whose ids begin at `firstId`, in the order of its requests: every one answered exactly once, by
- * exactly one of result and error. Throws UnusableAnswer for any other body, and for a complaint about our pace, which is
- * trouble with the node and no answer.
+ * Answers to the requests whose ids begin at `firstId`, in their order: each answered exactly once, by exactly one of
+ * result and error. Gateways put errors into bodies of any HTTP status, so the status counts only where the body holds no
+ * answers. Throws BatchRefused for one error in place of all answers, UnusableAnswer for any other body and for a complaint
+ * about our pace, which is trouble with the node and no answer.
  */
-export function parseBatch(
-  text: string,
-  expected: { readonly firstId: number; readonly count: number },
-  scrub: Scrub,
-): readonly unknown[] {
-  const body = parseList(text, scrub)
-  if (body.length !== expected.count) throw malformed('left calls of the batch unanswered')
-  const answers: unknown[] = new Array(expected.count)
-  const seen = new Set<number>()
-  for (const item of body) {
-    const index = indexOf(item, expected)
-    if (index === undefined || seen.has(index)) throw malformed('answered what was not asked')
-    seen.add(index)
-    answers[index] = answerOf(item as object, scrub)
+export function parseBatch(reply: Reply, asked: Asked, scrub: Scrub): readonly unknown[] {
+  const { statusCode } = reply
+  const { requests } = asked
+  const count = requests.length
+  const body = jsonOf(reply.text)
+  const list: readonly unknown[] = Array.isArray(body) ? body : [body]
+  const items = list.slice(0, count)
+  const refusals = items.map((item) => refusalOf(item, { statusCode, count, scrub }))
+  const places = items.map((item) => indexOf(item, asked))
+  const isWhole = list.length === count && new Set(places).size === count
+  const tooLong = count > 1 ? refusals.find((each) => each?.kind === 'batch') : undefined
+  if (!isWhole || places.includes(undefined) || tooLong !== undefined) {
+    const refusal = tooLong ?? refusals.find((each) => each !== undefined)
+    throw refusal === undefined
+      ? withoutWords(flawOf(body, isWhole), { statusCode, count })
+      : refusedWhole(refusal, count)
+  }
+  const answers: unknown[] = new Array(count)
+  for (const [n, place = 0] of places.entries()) {
+    const flaw = flawIn(items[n] as object, refusals[n])
+    if (flaw !== undefined) throw withoutWords(flaw, { statusCode, count })
+    answers[place] = answerIn(items[n] as object, refusals[n], requests[place]?.method)
   }
   return answers
 }
 
-function parseList(text: string, scrub: Scrub): readonly unknown[] {
-  let body: unknown
+function jsonOf(text: string): unknown {
   try {
-    body = JSON.parse(text)
+    return JSON.parse(text)
   } catch {
-    throw malformed('sent no JSON')
+    return undefined
   }
-  if (Array.isArray(body)) return body
-  // A batch may be refused as a whole, with one error object in place of the list.
-  const refusal = refusalOf(body, scrub)
-  if (refusal === undefined) throw malformed('sent no list of answers')
-  throw malformed(`refused the batch: ${refusal.message}`)
+}
+
+function flawOf(body: unknown, isWhole: boolean): string {
+  if (body === undefined) return 'sent no JSON'
+  if (!Array.isArray(body)) return 'sent no list of answers'
+  return isWhole ? 'answered what was not asked' : 'left calls of the batch unanswered'
+}
+
+function flawIn(item: object, refusal: RpcRefusal | undefined): string | undefined {
+  if ('result' in item === 'error' in item)
+    return 'sent an answer that is not exactly one of result and error'
+  return 'error' in item && refusal === undefined
+    ? 'sent an error without code and message'
+    : undefined
 }
 
 /** A result, or an RpcRefusal in its place. */
-function answerOf(item: object, scrub: Scrub): unknown {
-  if ('result' in item === 'error' in item)
-    throw malformed('sent an answer that is not exactly one of result and error')
-  if ('result' in item) return item.result
-  const refusal = refusalOf(item, scrub)
-  if (refusal === undefined) throw malformed('sent an error without code and message')
-  if (LIMIT_CODES.includes(refusal.code))
-    throw new UnusableAnswer(`is limiting us: ${refusal.message}`, 'limited')
+function answerIn(item: object, refusal: RpcRefusal | undefined, method: string | undefined) {
+  if (refusal === undefined) return (item as { readonly result: unknown }).result
+  if (isAboutPace(refusal, method)) throw limitedBy(refusal)
   return refusal
 }
 
-function malformed(message: string): UnusableAnswer {
-  return new UnusableAnswer(message, 'malformed')
+/** Only eth_getLogs uses the codes of a rate limit for what a smaller request would avoid. */
+function isAboutPace({ kind, code }: RpcRefusal, method: string | undefined): boolean {
+  return kind === 'pace' || (method !== 'eth_getLogs' && LIMIT_CODES.includes(code))
 }
 
-function indexOf(item: unknown, expected: { firstId: number; count: number }): number | undefined {
+/** Statuses by which a server turns down a body that it does not understand, without a word of why. */
+const BODY_REFUSED: readonly number[] = [400, 413, 422]
+/** Statuses by which a gateway says that no node is behind it just now. */
+const NO_NODE: readonly number[] = [502, 503, 504]
+
+function withoutWords(
+  flaw: string,
+  { statusCode, count }: { readonly statusCode: number; readonly count: number },
+): UnusableAnswer {
+  if (statusCode === 200) return new UnusableAnswer(flaw, 'malformed')
+  const Unusable = BODY_REFUSED.includes(statusCode) ? BatchRefused : UnusableAnswer
+  const kind = kindBy(statusCode, { worded: 'other', count })
+  return new Unusable(`answered HTTP ${statusCode}`, `${statusCode}`, kind)
+}
+
+function refusedWhole(refusal: RpcRefusal, count: number): UnusableAnswer {
+  const { statusCode, message, kind } = refusal
+  if (kind === 'pace' || kind === 'limit') return limitedBy(refusal)
+  if (statusCode === 200)
+    return new BatchRefused(
+      `refused the ${count > 1 ? 'batch' : 'request'}: ${message}`,
+      'malformed',
+      kind,
+    )
+  const isGone = kind === 'other' && NO_NODE.includes(statusCode)
+  const Unusable = isGone ? UnusableAnswer : BatchRefused
+  return new Unusable(`answered HTTP ${statusCode}: ${message}`, `${statusCode}`, kind)
+}
+
+function limitedBy({ statusCode, message, kind }: RpcRefusal): UnusableAnswer {
+  const status = statusCode === 200 ? 'limited' : `${statusCode}`
+  return new UnusableAnswer(`is limiting us: ${message}`, status, kind)
+}
+
+/** What the HTTP status says where the words say nothing. */
+function kindBy(
+  statusCode: number,
+  { worded, count }: { readonly worded: RefusalKind; readonly count: number },
+): RefusalKind {
+  if (statusCode === 429 && (worded === 'other' || worded === 'limit')) return 'pace'
+  if (worded !== 'other') return worded
+  if (statusCode === 413) return count > 1 ? 'batch' : 'results'
+  return statusCode === 401 || statusCode === 403 ? 'missing' : 'other'
+}
+
+function indexOf(item: unknown, { firstId, requests }: Asked): number | undefined {
   if (typeof item !== 'object' || item === null) return undefined
   if (!('jsonrpc' in item) || item.jsonrpc !== '2.0' || !('id' in item)) return undefined
   if (typeof item.id !== 'number' || !Number.isInteger(item.id)) return undefined
-  const index = item.id - expected.firstId
-  return index >= 0 && index < expected.count ? index : undefined
+  const index = item.id - firstId
+  return index >= 0 && index < requests.length ? index : undefined
 }
 
-function refusalOf(item: unknown, scrub: Scrub): RpcRefusal | undefined {
-  const error = typeof item === 'object' && item !== null && 'error' in item ? item.error : null
+/** The error of an answer, or an answer that is one itself, as some gateways send. */
+function refusalOf(
+  item: unknown,
+  { statusCode, count, scrub }: Pick<Reply, 'statusCode'> & { count: number; scrub: Scrub },
+): RpcRefusal | undefined {
+  if (typeof item !== 'object' || item === null || 'result' in item) return undefined
+  const error: unknown = 'error' in item ? item.error : item
   if (typeof error !== 'object' || error === null) return undefined
   if (!('code' in error) || typeof error.code !== 'number') return undefined
   if (!('message' in error) || typeof error.message !== 'string') return undefined
   const data = 'data' in error ? error.data : undefined
-  return new RpcRefusal({ code: error.code, message: scrub(error.message), data })
+  const message = scrub([error.message, ...sentencesIn(data)].join(': '))
+  const worded = refusalKind({ code: error.code, message })
+  const kind = kindBy(statusCode, { worded, count })
+  return new RpcRefusal({ code: error.code, message, data, statusCode, kind })
+}
+
+const SENTENCES_MAX = 3
+
+/** Some nodes say "invalid params" and put the reason into the data, where others have bytes of a revert. */
+function sentencesIn(data: unknown): readonly string[] {
+  const texts: readonly unknown[] = typeof data === 'object' ? Object.values(data ?? {}) : [data]
+  const isSentence = (text: unknown): text is string =>
+    typeof text === 'string' && /\S \S/.test(text) && !/0x[0-9a-f]{8}/i.test(text)
+  return texts.filter(isSentence).slice(0, SENTENCES_MAX)
 }

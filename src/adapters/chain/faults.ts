@@ -2,6 +2,7 @@ import type { Hex } from '../../domain/units.ts'
 import type { ChainFault, ChainReply } from '../../ports.ts'
 import { RpcRefusal, UnusableAnswer } from './batch.ts'
 import { revertReason } from './contract-errors.ts'
+import { REVERT_CODES } from './refusals.ts'
 
 // Nodes agree on no codes for these, only roughly on the words.
 const REVERTED =
@@ -9,8 +10,6 @@ const REVERTED =
 const NO_FUNDS = /insufficient (?:funds|balance|eth)|InsufficientFunds/i
 const KNOWN = /already known|known transaction|already imported|already exists|AlreadyKnown/i
 const NONCE_LOW = /nonce (?:is )?too low|NonceTooLow|OldNonce|invalid nonce.*lower/i
-/** Revert codes: geth and those after it, and Nethermind. */
-const REVERT_CODES: readonly number[] = [3, -32015]
 /** "Internal error": the node failed at its own work, so that nothing is known. */
 const INTERNAL_CODE = -32603
 
@@ -29,7 +28,8 @@ export function callFault(error: unknown): Refused {
 
 /** Why a node would not take raw bytes. Bytes that it holds already count as sent. */
 export function broadcastFault(error: unknown, hash: Hex): ChainReply<Hex> {
-  if (!(error instanceof RpcRefusal)) throw error
+  // A gateway's error page proves nothing of what the node behind it took.
+  if (!(error instanceof RpcRefusal) || error.statusCode !== 200) throw error
   const { code, message } = error
   if (KNOWN.test(message)) return { ok: true, value: hash }
   if (NONCE_LOW.test(message)) return fault('refused', 'nonce too low')

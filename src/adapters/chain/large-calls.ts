@@ -1,7 +1,7 @@
 import type { Reply } from '../../domain/quote.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { Clock } from '../../ports.ts'
-import { RpcRefusal, UnusableAnswer } from './batch.ts'
+import { BatchRefused, RpcRefusal, UnusableAnswer } from './batch.ts'
 import { MULTICALL3 } from './hot-reads.ts'
 import { openNodes } from './nodes.ts'
 
@@ -41,8 +41,7 @@ export function openLargeCalls({
           const value = await node.request('eth_call', [{ to: MULTICALL3, data }, 'latest'])
           return { ok: true, value }
         } catch (error) {
-          wasRefused ||= error instanceof RpcRefusal
-          wasRefused ||= error instanceof UnusableAnswer && REFUSALS.includes(error.status)
+          wasRefused ||= mayBeTooMuch(error)
           throw error
         }
       })
@@ -52,4 +51,9 @@ export function openLargeCalls({
     },
     close: () => nodes.close(),
   }
+}
+
+function mayBeTooMuch(error: unknown): boolean {
+  if (error instanceof RpcRefusal || error instanceof BatchRefused) return error.kind !== 'missing'
+  return error instanceof UnusableAnswer && REFUSALS.includes(error.status)
 }

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, createClient, createTransport } from 'viem'
 import type { Observation } from '../../domain/observation.ts'
 import type { ChainReply, Clock } from '../../ports.ts'
 import { openEndpoint, type RpcEndpoint } from '../http/endpoint.ts'
 import { type Answer, answerTo, type Method } from './answers.ts'
 import { RpcRefusal, UnusableAnswer } from './batch.ts'
+import { BATCH_MAX, createLimit, type Limit, LOG_BLOCKS_MAX, type Lowered } from './limits.ts'
 import { openWire, USABLE, type Wire } from './wire.ts'
 
 /** A node as one reading sees it. */
@@ -12,6 +14,8 @@ export type Node = {
   request<Of extends Method>(method: Of, params: readonly unknown[]): Promise<Answer<Of>>
   /** One of viem's actions on the node. Rejects with RpcRefusal, or with UnusableAnswer naming what was asked for. */
   ask<Value>(what: string, action: (client: Client) => Promise<Value>): Promise<Value>
+  /** Blocks that it answers eth_getLogs for at once; absent where nothing is known of it from one search to the next. */
+  readonly logBlocks?: Limit
 }
 
 /** How many requests a reading makes in its first turn: they share a batch, perhaps with other readings. */
@@ -20,6 +24,14 @@ export type Reading = {
   readonly size: number
   /** The reading tells which chain it is from, instead of being believed from one only. */
   readonly anyChain?: true
+  /** One of many requests of a search: where the nodes limit our pace, it waits and asks again, half a minute at the most. */
+  readonly isPatient?: boolean
+}
+
+/** What a node was seen to refuse for its size; undefined for what it never did. */
+export type NodeLimits = {
+  readonly batch: Lowered | undefined
+  readonly logBlocks: Lowered | undefined
 }
 
 export type Nodes = {
@@ -37,7 +49,7 @@ export type Nodes = {
     task: (node: Node) => Promise<ChainReply<Value>>,
   ): Promise<ChainReply<Value>>
   /** Each node by itself, the one in use first: for what several of them have to say alike. */
-  apart(): readonly Pick<Nodes, 'read'>[]
+  apart(): readonly (Pick<Nodes, 'read'> & { limits(): NodeLimits })[]
   close(): Promise<void>
 }
 
@@ -54,8 +66,17 @@ export type NodesOptions = {
   readonly bodyBytesMax?: number | undefined
 }
 
-/** A node among others, with its wires by route. */
-type Seat = { readonly endpoint: RpcEndpoint; readonly lanes: Map<string, Lane> }
+/** A node among others, with its wires by route and what all of them know of its limits. */
+type Seat = {
+  readonly endpoint: RpcEndpoint
+  readonly lanes: Map<string, Lane>
+  readonly batch: Limit
+  readonly logBlocks: Limit
+}
+
+const WAITS_MAX = 5
+/** The first wait for a node that limits our pace; each other is twice as long. */
+const WAIT_MS = 1_000
 
 type Lane = Node & Pick<Wire, 'enter'>
 
@@ -64,63 +85,104 @@ export function openNodes(options: NodesOptions): Nodes {
   const { urls, chainId, observe, clock, timeoutMs, bodyBytesMax } = options
   const seats = urls.map((url, index): Seat => {
     const label = `node ${index + 1} of ${urls.length}`
-    return { endpoint: openEndpoint({ url, label, timeoutMs, bodyBytesMax }), lanes: new Map() }
+    const note = (text: (lowered: Lowered) => string) => (lowered: Lowered) => {
+      const words = `${label} ${text(lowered)}: ${lowered.refused.message}`
+      observe({ type: 'service-note', service: 'rpc', note: words })
+    }
+    const batched = note(
+      ({ size, refused }) =>
+        `refuses a batch of ${refused.size} requests, and gets ${size} at once from now on`,
+    )
+    const searched = note(
+      ({ size, refused }) =>
+        `refuses eth_getLogs for ${refused.size} blocks, and is asked for ${size} at once from now on`,
+    )
+    return {
+      endpoint: openEndpoint({ url, label, timeoutMs, bodyBytesMax }),
+      lanes: new Map(),
+      batch: createLimit({ max: BATCH_MAX, clock, onLowered: batched }),
+      logBlocks: createLimit({ max: LOG_BLOCKS_MAX, clock, onLowered: searched }),
+    }
   })
+  const closing = new AbortController()
   let current = 0
   let nextId = 1
 
-  function laneOf({ endpoint, lanes }: Seat, { route, anyChain }: Omit<Reading, 'size'>): Lane {
-    const known = lanes.get(route)
+  function laneOf(seat: Seat, { route, anyChain }: Omit<Reading, 'size'>): Lane {
+    const known = seat.lanes.get(route)
     if (known !== undefined) return known
-    const fresh = openLane(endpoint, route, anyChain ? undefined : chainId)
-    lanes.set(route, fresh)
+    const fresh = openLane(seat, route, anyChain ? undefined : chainId)
+    seat.lanes.set(route, fresh)
     return fresh
   }
 
-  function openLane(endpoint: RpcEndpoint, route: string, expected: number | undefined): Lane {
+  function openLane(seat: Seat, route: string, expected: number | undefined): Lane {
+    const { endpoint, batch: limit, logBlocks } = seat
     const takeIds = (count: number): number => {
       nextId += count
       return nextId - count
     }
-    const wire = openWire({ endpoint, route, chainId: expected, observe, clock, takeIds })
-    return { ...nodeOver(wire), enter: wire.enter }
+    const wire = openWire({ endpoint, route, chainId: expected, limit, observe, clock, takeIds })
+    return { ...nodeOver(wire), enter: wire.enter, logBlocks }
   }
 
   function readOnce<Value>(
     index: number,
     reading: Reading,
     task: (node: Node) => Promise<ChainReply<Value>>,
-  ): Promise<{ readonly reply: ChainReply<Value>; readonly status: string }> {
+  ): Promise<Attempt<Value>> {
     const seat = seatAt(seats, index)
     return attempt(seat, laneOf(seat, reading), reading.size, task)
   }
 
+  async function readAny<Value>(
+    reading: Reading,
+    task: (node: Node) => Promise<ChainReply<Value>>,
+  ): Promise<Attempt<Value>> {
+    const first = current
+    for (let tried = 1; ; tried += 1) {
+      const index = (first + tried - 1) % seats.length
+      const made = await readOnce(index, reading, task)
+      const usable = made.reply.ok || made.reply.fault.tag !== 'unavailable'
+      if (usable) current = index
+      if (usable || tried >= seats.length) return made
+      observe({ type: 'retry', service: 'rpc', route: reading.route, cause: made.status })
+    }
+  }
+
+  async function waitingOut<Value>(
+    { isPatient, route }: Reading,
+    once: () => Promise<Attempt<Value>>,
+  ): Promise<ChainReply<Value>> {
+    const { signal } = closing
+    for (let waits = 0; ; waits += 1) {
+      const { reply, status, isLimited } = await once()
+      if (!isLimited || isPatient !== true || waits >= WAITS_MAX) return reply
+      await sleep(WAIT_MS * 2 ** waits, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return reply
+      observe({ type: 'retry', service: 'rpc', route, cause: status })
+    }
+  }
+
   return {
-    async read(reading, task) {
-      const { route } = reading
-      const first = current
-      for (let tried = 1; ; tried += 1) {
-        const index = (first + tried - 1) % seats.length
-        const { reply, status } = await readOnce(index, reading, task)
-        const usable = reply.ok || reply.fault.tag !== 'unavailable'
-        if (usable) current = index
-        if (usable || tried >= seats.length) return reply
-        observe({ type: 'retry', service: 'rpc', route, cause: status })
-      }
-    },
+    read: (reading, task) => waitingOut(reading, () => readAny(reading, task)),
     async send(route, task) {
       const seat = seatAt(seats, current)
-      const lane = openLane(seat.endpoint, route, undefined)
-      return (await attempt(seat, lane, 1, task)).reply
+      return (await attempt(seat, openLane(seat, route, undefined), 1, task)).reply
     },
     apart() {
       const first = current
-      return seats.map((_, n) => ({
-        read: async (reading, task) =>
-          (await readOnce((first + n) % seats.length, reading, task)).reply,
-      }))
+      return seats.map((_, n) => {
+        const index = (first + n) % seats.length
+        const { batch, logBlocks } = seatAt(seats, index)
+        return {
+          read: (reading, task) => waitingOut(reading, () => readOnce(index, reading, task)),
+          limits: () => ({ batch: batch.lowered(), logBlocks: logBlocks.lowered() }),
+        }
+      })
     },
     async close() {
+      closing.abort()
       await Promise.all(seats.map(({ endpoint }) => endpoint.close()))
     },
   }
@@ -132,25 +194,33 @@ function seatAt(seats: readonly Seat[], index: number): Seat {
   return seat
 }
 
+type Attempt<Value> = {
+  readonly reply: ChainReply<Value>
+  readonly status: string
+  /** The node limits our pace, so that the same may pass later. */
+  readonly isLimited: boolean
+}
+
 /** One try at one node. What the node did wrong becomes `unavailable`; a bug rejects. */
 async function attempt<Value>(
   { endpoint }: Seat,
   lane: Lane,
   size: number,
   task: (node: Node) => Promise<ChainReply<Value>>,
-): Promise<{ readonly reply: ChainReply<Value>; readonly status: string }> {
+): Promise<Attempt<Value>> {
   const leave = lane.enter(size)
   let status = 'unusable'
   try {
     const reply = await task(lane)
     status = USABLE
-    return { reply, status }
+    return { reply, status, isLimited: false }
   } catch (error) {
+    if (!(error instanceof UnusableAnswer || error instanceof RpcRefusal)) throw error
     if (error instanceof UnusableAnswer) status = error.status
-    else if (!(error instanceof RpcRefusal)) throw error
     const text = error instanceof RpcRefusal ? `error ${error.code}: ` : ''
     const message = `${endpoint.label}: ${text}${error.message}`
-    return { reply: { ok: false, fault: { tag: 'unavailable', message } }, status }
+    const reply = { ok: false, fault: { tag: 'unavailable', message } } as const
+    return { reply, status, isLimited: error.kind === 'pace' }
   } finally {
     leave(status)
   }

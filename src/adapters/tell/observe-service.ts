@@ -115,7 +115,8 @@ export const SERVICES = {
 
   /** A service has a way of its own. */
   'service-note'({ type, service, note }, { log }) {
-    log.info(`the ${service} service ${note}`, { event: type, service })
+    const who = service === 'rpc' ? '' : `the ${service} service `
+    log.info(`${who}${note}`, { event: type, service })
   },
 
   /** What a service said or left unsaid. Each is counted, the first of a minute told. */

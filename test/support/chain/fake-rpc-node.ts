@@ -13,10 +13,15 @@ export type Answer = (
   exchange: { readonly request: IncomingMessage; readonly response: ServerResponse },
 ) => unknown
 
-/** A loopback HTTP server in the place of a node. What the script returns, or resolves with, is sent as JSON; undefined sends nothing. */
+/**
+ * A loopback HTTP server in the place of a node. What the script returns, or resolves with, is sent as JSON; undefined sends nothing.
+ * A request that is no batch is seen as a batch of one, and answered without a list around it.
+ */
 export type FakeRpcNode = {
   readonly url: string
   readonly batches: (readonly BatchItem[])[]
+  /** Those of the batches that were sent as a single request. */
+  readonly alone: (readonly BatchItem[])[]
   answer: Answer
   close(): Promise<void>
 }
@@ -29,13 +34,18 @@ export function results(result: (item: BatchItem) => unknown): Answer {
 
 export async function startFakeRpcNode(answer: Answer): Promise<FakeRpcNode> {
   const batches: (readonly BatchItem[])[] = []
+  const alone: (readonly BatchItem[])[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const batch: readonly BatchItem[] = JSON.parse(Buffer.concat(chunks).toString())
+      const asked: BatchItem | readonly BatchItem[] = JSON.parse(Buffer.concat(chunks).toString())
+      const isList = Array.isArray(asked)
+      const batch = (isList ? asked : [asked]) as readonly BatchItem[]
       batches.push(batch)
-      void Promise.resolve(node.answer(batch, { request, response })).then((body) => {
+      if (!isList) alone.push(batch)
+      void Promise.resolve(node.answer(batch, { request, response })).then((answer) => {
+        const body = !isList && Array.isArray(answer) && answer.length === 1 ? answer[0] : answer
         if (body !== undefined) response.end(JSON.stringify(body))
       })
     })
@@ -45,6 +55,7 @@ export async function startFakeRpcNode(answer: Answer): Promise<FakeRpcNode> {
   const node: FakeRpcNode = {
     url: `http://127.0.0.1:${port}`,
     batches,
+    alone,
     answer,
     close() {
       server.closeAllConnections()

@@ -253,6 +253,20 @@ test.each(broadcasts)('a broadcast answered with "%s"', async (message, code, ex
   if (reply.ok) expect(reply.value).toBe(keccak256(RAW))
 })
 
+test.each(['nonce too low', 'already known', 'insufficient funds', 'gas limit too low'])(
+  'a broadcast that a gateway answers with HTTP 400 and "%s" stays unknown, in these words',
+  async (message) => {
+    node.answer = ([item], { response }) => {
+      response.statusCode = 400
+      return { jsonrpc: '2.0', id: item?.id, error: { code: -32000, message } }
+    }
+    expect(await chain.broadcast(RAW)).toEqual({
+      ok: false,
+      fault: { tag: 'unavailable', message: `node 1 of 1: error -32000: ${message}` },
+    })
+  },
+)
+
 test('a broadcast is its own hash, and any other is not believed', async () => {
   Object.assign(script, { eth_sendRawTransaction: () => keccak256(RAW) })
   expect(await chain.broadcast(RAW)).toEqual({ ok: true, value: keccak256(RAW) })

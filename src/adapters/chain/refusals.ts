@@ -1,0 +1,79 @@
+/** What a node's refusal is about, and so what helps. */
+export type RefusalKind =
+  /** Fewer blocks. */
+  | 'range'
+  /** Fewer blocks: one answer would be too long. Says nothing about other blocks. */
+  | 'results'
+  /** Fewer requests in one batch. */
+  | 'batch'
+  /** Time. */
+  | 'pace'
+  /** Some limit, without a word of which. */
+  | 'limit'
+  /** Another node, key or plan; nothing smaller. */
+  | 'missing'
+  | 'other'
+
+/** "Limit exceeded" of EIP-1474, and what nodes behind gateways use for the same. */
+export const LIMIT_CODES: readonly number[] = [-32005, 429]
+/** Revert codes: geth and those after it, and Nethermind. */
+export const REVERT_CODES: readonly number[] = [3, -32015]
+const METHOD_NOT_FOUND = -32601
+
+/**
+ * Providers share no codes, only these words. The first that matches counts: a free plan's "not supported" is about the
+ * range or the batch that it names. Tested by the wordings in test/support/chain/node-refusals.ts.
+ */
+const WORDINGS: readonly (readonly [RefusalKind, RegExp])[] = [
+  // A contract writes what it likes into its revert; blocks that do not exist yet are not too many.
+  ['other', /revert|vm exception|beyond .*(?:head|latest)|future block/i],
+  ['batch', /\bbatch(?:es|ed)?\b|unmarshal array|array requests?/i],
+  [
+    'pace',
+    /\brate\b|too many requests?\b|requests? (?:limit|count|per )|per second|\/sec(?:ond)?\b|compute units|throttl|slow down|quota|\bcredits\b|capacity|\brps\b|too much load|overloaded|try again later/i,
+  ],
+  [
+    'results',
+    /\b(?:results|logs|events)\b.{0,40}(?:limit|exceed)|(?:more than|too many|max\w*|exceed\w*).{0,30}\b(?:results|logs|events)\b|response.{0,20}(?:too (?:large|big|long)|exceed|larger|greater)|tim(?:e|ed)[ -]?out/i,
+  ],
+  [
+    'range',
+    /\branges?\b|too many blocks|number of requested blocks|\d[km]? blocks\b|blocks distance/i,
+  ],
+  [
+    'missing',
+    /method.{0,60}(?:not found|does not exist|disabled)|unsupported method|not (?:available|supported|included|allowed|enabled|whitelisted)|is disabled|authenticat|unauthori[sz]ed|forbidden|api[ -]?key|token/i,
+  ],
+]
+
+/** A refusal by its code and its words. */
+export function refusalKind({
+  code,
+  message,
+}: {
+  readonly code: number
+  readonly message: string
+}): RefusalKind {
+  if (REVERT_CODES.includes(code)) return 'other'
+  const worded = WORDINGS.find(([, words]) => words.test(message))?.[0]
+  if (code === METHOD_NOT_FOUND && worded !== 'batch') return 'missing'
+  if (worded !== undefined || !LIMIT_CODES.includes(code)) return worded ?? 'other'
+  return code === 429 ? 'pace' : 'limit'
+}
+
+const RANGES = [/\[(0x[0-9a-f]{1,14}), ?(0x[0-9a-f]{1,14})\]/i, /range (\d{1,15})-(\d{1,15})\b/i]
+const MOST =
+  /(?:up to|limited to|limit(?: is| of)?|at most|over|greater than|max(?:imum)?)[^\d.,;]{0,24}?([1-9][\d,.]*)(k?)\b/i
+
+/**
+ * Blocks that a refusal of eth_getLogs names as usable. Only a hint: the node may say anything, so that whoever follows it bounds
+ * it. Of a refusal for its results only a range counts, as other numbers in it count results.
+ */
+export function hintedBlocks(kind: RefusalKind, message: string): number | undefined {
+  const [, digits, thousands] = (kind === 'range' ? MOST.exec(message) : null) ?? []
+  if (digits !== undefined)
+    return Number(digits.replace(/[,.]/g, '')) * (thousands === '' ? 1 : 1_000)
+  const [, from, to] =
+    RANGES.map((each) => each.exec(message)).find((found) => found !== null) ?? []
+  return from === undefined ? undefined : Number(to) - Number(from) + 1
+}

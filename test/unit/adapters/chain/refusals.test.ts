@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+import {
+  parseBatch,
+  type RpcRefusal,
+  type UnusableAnswer,
+} from '../../../../src/adapters/chain/batch.ts'
+import { hintedBlocks } from '../../../../src/adapters/chain/refusals.ts'
+import { openEndpoint } from '../../../../src/adapters/http/endpoint.ts'
+import { WORDINGS, type Wording } from '../../../support/chain/node-refusals.ts'
+
+const { scrub } = openEndpoint({ url: 'http://127.0.0.1:1', label: 'a node' })
+const requests = [{ method: 'eth_getLogs', params: [] }]
+
+/** The wording as the answer to one eth_getLogs, read as the wire reads it. */
+function read({ code, message, data, status = 200 }: Wording): RpcRefusal | UnusableAnswer {
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 7, error: { code, message, data } })
+  try {
+    return parseBatch(
+      { statusCode: status, text },
+      { firstId: 7, requests },
+      scrub,
+    )[0] as RpcRefusal
+  } catch (error) {
+    return error as UnusableAnswer
+  }
+}
+
+describe('the words of a node', () => {
+  test.each(WORDINGS.map((each) => [each.provider, each.kind, each.message, each] as const))(
+    '%s: %s, "%s"',
+    (_, kind, message, wording) => {
+      const refusal = read(wording)
+      expect(refusal.kind).toBe(kind)
+      expect(refusal.message).toContain(message.slice(0, 60).replace(/https.*/, ''))
+      expect(hintedBlocks(kind, refusal.message)).toBe(wording.blocks)
+    },
+  )
+
+  test('are of every kind', () => {
+    const kinds = new Set(WORDINGS.map(({ kind }) => kind))
+    expect([...kinds].sort()).toEqual(
+      ['batch', 'limit', 'missing', 'other', 'pace', 'range', 'results'].sort(),
+    )
+  })
+})
