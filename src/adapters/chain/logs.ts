@@ -1,22 +1,16 @@
 import { numberToHex } from 'viem/utils'
-import { type Address, type Hex, maxOf } from '../../domain/units.ts'
+import { type Address, type Hex, maxOf, minOf } from '../../domain/units.ts'
 import type { ChainReply } from '../../ports.ts'
-import { RpcRefusal, UnusableAnswer } from './batch.ts'
+import { BatchRefused, RpcRefusal, UnusableAnswer } from './batch.ts'
 import { present } from './faults.ts'
+import { createLimit, type Limit, LOG_BLOCKS_MAX, type Trial } from './limits.ts'
 import type { Node, Nodes } from './nodes.ts'
 
-/** Widest range that public nodes answer eth_getLogs for. */
-const LOG_BLOCKS_MAX = 2_000n
-const LOG_CHUNKS_MAX = 50n
 /** How far a search for an order goes, at the most. */
-export const LOG_SEARCH_BLOCKS = LOG_CHUNKS_MAX * LOG_BLOCKS_MAX
+export const LOG_SEARCH_BLOCKS = 50n * BigInt(LOG_BLOCKS_MAX)
 const FILTERS_PER_REQUEST = 12
-/** Stretches that one search asks for, halves of those with too many logs included. */
-const LOG_REQUESTS_MAX = 500
-/** The same of a search that ends where it has come to. */
+/** Requests of a search that ends where it has come to. */
 const NEWEST_REQUESTS_MAX = 250
-/** Our own reader's words for a body that it does not read to its end, and what nodes say under the code of a rate limit. */
-const OVERSIZED = /too long a body|is limiting us:.*(?:results|logs|range|size)/i
 /** Requests of `readEach` that go together. */
 const REQUESTS_TOGETHER = 30
 
@@ -35,7 +29,7 @@ export type LogQuery = {
   readonly route: string
   /** A log is found if it matches any of these. */
   readonly filters: readonly LogFilter[]
-  /** Filters in one request, and so in one stretch of blocks: fewer for who hopes to end early. Default 12. */
+  /** Filters in one request, and so in one stretch of blocks; fewer for a search that may end early. Default 12. */
   readonly filtersTogether?: number
 }
 
@@ -52,8 +46,8 @@ export type Readers = Pick<Nodes, 'read'>
 
 /**
  * Logs that match since a block, one stretch of blocks after the other, oldest first; the first fault is the last that is
- * given. Searches at most 100,000 blocks, and is unavailable where its time is not over by then. A stretch with more than
- * a node will answer is searched in halves.
+ * given. Searches at most 100,000 blocks, and is unavailable where its time is not over by then. It takes as many requests as
+ * the nodes' limits ask for: each answer brings it a block further at the least.
  */
 export async function* foundLogs(
   nodes: Readers,
@@ -62,22 +56,19 @@ export async function* foundLogs(
   const { fromBlock } = search
   const last = await lastBlock(nodes, search)
   if (!last.ok) return yield last
-  let requests = 0
-  const left = rangesOf({ fromBlock, toBlock: last.value }, stretchOf(search))
-  for (let range = left.shift(); range !== undefined; range = left.shift()) {
-    requests += 1
-    if (requests > LOG_REQUESTS_MAX)
-      return yield unavailable(`blocks ${fromBlock} to ${last.value} hold too many logs to search`)
-    const found = await readRange(nodes, search, range)
-    if (found === TOO_MUCH) left.unshift(...halvesOf(range))
-    else yield found
-    if (found !== TOO_MUCH && !found.ok) return
+  const course = startedOn(search)
+  for (let next = fromBlock; next <= last.value; ) {
+    const range = { fromBlock: next, toBlock: last.value }
+    const found = await readStretch(nodes, search, { range, course, isOldestFirst: true })
+    if (!found.ok) return yield found
+    yield { ok: true, value: found.value.logs }
+    next = found.value.toBlock + 1n
   }
 }
 
 /**
  * Logs that match in a range of blocks, the newest first, as far back as a bounded number of requests goes: `fromBlock` says how
- * far that was. Where a node will not answer for so many blocks, it is asked for fewer from then on.
+ * far that was.
  */
 export async function newestLogs(
   nodes: Readers,
@@ -85,65 +76,135 @@ export async function newestLogs(
   { fromBlock, toBlock }: BlockRange,
 ): Promise<ChainReply<{ readonly logs: readonly FoundLog[]; readonly fromBlock: bigint }>> {
   const logs: FoundLog[] = []
-  let stretch = stretchOf(search)
+  const course = startedOn(search)
   let next = toBlock
   for (let requests = 0; next >= fromBlock && requests < NEWEST_REQUESTS_MAX; requests += 1) {
-    const range = { fromBlock: maxOf(fromBlock, next - stretch + 1n), toBlock: next }
-    const found = await readRange(nodes, search, range)
-    if (found === TOO_MUCH) {
-      stretch = maxOf(1n, (next - range.fromBlock + 1n) / 2n)
-      continue
-    }
+    const range = { fromBlock, toBlock: next }
+    const found = await readStretch(nodes, search, { range, course, isOldestFirst: false })
     if (!found.ok) return found
-    logs.push(...found.value)
-    next = range.fromBlock - 1n
+    logs.push(...found.value.logs)
+    next = found.value.fromBlock - 1n
   }
   return { ok: true, value: { logs, fromBlock: next + 1n } }
 }
 
-/** Blocks that are asked for at once. */
-function stretchOf({ filters, filtersTogether = FILTERS_PER_REQUEST }: LogQuery): bigint {
-  const each = Math.max(1, filters.length)
-  return LOG_BLOCKS_MAX * BigInt(Math.max(1, Math.floor(filtersTogether / each)))
+/** What a search has learnt on its way. */
+type Course = {
+  /** For nodes that have no memory of their own. */
+  readonly logBlocks: Limit
+  /** Filters that go together; fewer once a node has limited our pace. */
+  filtersTogether: number
+  hasBegun: boolean
 }
 
-/** A node would not answer for so many blocks. */
-const TOO_MUCH = Symbol('too much')
+function startedOn({ filtersTogether = FILTERS_PER_REQUEST }: LogQuery): Course {
+  const logBlocks = createLimit({ max: LOG_BLOCKS_MAX, clock: { now: () => 0 } })
+  return { logBlocks, filtersTogether, hasBegun: false }
+}
 
-async function readRange(
+type Stretch = BlockRange & { readonly logs: readonly FoundLog[] }
+
+/** What is read next of a search: one end of what is left. */
+type Part = {
+  readonly range: BlockRange
+  readonly course: Course
+  readonly isOldestFirst: boolean
+}
+
+async function readStretch(
   nodes: Readers,
   { route, filters }: LogQuery,
-  range: BlockRange,
-): Promise<ChainReply<readonly FoundLog[]> | typeof TOO_MUCH> {
-  const asked = rangesOf(range, LOG_BLOCKS_MAX).flatMap((each) => filtersOf(filters, each))
-  const isOne = range.fromBlock === range.toBlock
-  const reply = await nodes.read<readonly FoundLog[] | typeof TOO_MUCH>(
-    { route, size: 1 + asked.length },
-    async (node) => {
-      try {
-        const [head, ...logs] = await Promise.all([
-          node.request('eth_blockNumber', []),
-          ...asked.map((filter) => readLogs(node, filter)),
-        ])
-        // It would answer what it has, and leave out the blocks that it does not have.
-        if (BigInt(head) < range.toBlock) throw new UnusableAnswer(behind(head, range.toBlock))
-        return { ok: true, value: inOrder(logs.flat()) }
-      } catch (error) {
-        if (isOne || !isAboutSize(error)) throw error
-        return { ok: true, value: TOO_MUCH }
-      }
-    },
-  )
-  if (!reply.ok) return reply
-  return reply.value === TOO_MUCH ? TOO_MUCH : { ok: true, value: reply.value }
+  part: Part,
+): Promise<ChainReply<Stretch>> {
+  const { course } = part
+  const size = 1 + Math.max(filters.length, course.filtersTogether)
+  const reading = { route, size, isPatient: course.hasBegun }
+  const found = await nodes.read(reading, async (node) => ({
+    ok: true,
+    value: await stretchFrom(node, filters, part),
+  }))
+  course.hasBegun ||= found.ok
+  return found
 }
 
-/** Nodes word it as they like; a body that is too long to read is one too. */
-function isAboutSize(error: unknown): boolean {
-  return (
-    error instanceof RpcRefusal ||
-    (error instanceof UnusableAnswer && OVERSIZED.test(error.message))
-  )
+/**
+ * As many blocks as the node answers for at once, times as many requests as go together. Where it refuses so many blocks, it is
+ * asked for fewer at once, in one request at a time.
+ */
+async function stretchFrom(
+  node: Node,
+  filters: readonly LogFilter[],
+  { range, course, isOldestFirst }: Part,
+): Promise<Stretch> {
+  const { filtersTogether, logBlocks } = course
+  const limit = node.logBlocks ?? logBlocks
+  const together = Math.max(1, Math.floor(filtersTogether / Math.max(1, filters.length)))
+  let trial: Trial | undefined
+  for (;;) {
+    const blocks = trial?.size ?? limit.size()
+    const isTrying = trial !== undefined || limit.isTrying()
+    const stretch = endOf(range, BigInt(blocks * (isTrying ? 1 : together)), isOldestFirst)
+    const width = Math.min(blocks, Number(stretch.toBlock - stretch.fromBlock + 1n))
+    try {
+      const logs = await askLogs(node, filters, rangesOf(stretch, BigInt(blocks)))
+      limit.answered(width, trial)
+      return { ...stretch, logs }
+    } catch (error) {
+      const refusal = refusalIn(error)
+      if (refusal.kind === 'pace') course.filtersTogether = Math.ceil(filtersTogether / 2)
+      if (width === 1 || !isAboutSize(refusal)) throw finalOf(refusal, stretch.fromBlock)
+      trial = limit.smaller(width, refusal)
+    }
+  }
+}
+
+async function askLogs(
+  node: Node,
+  filters: readonly LogFilter[],
+  ranges: readonly BlockRange[],
+): Promise<readonly FoundLog[]> {
+  const asked = ranges.flatMap((range) => filtersOf(filters, range))
+  const [head, ...logs] = await Promise.all([
+    node.request('eth_blockNumber', []),
+    ...asked.map((filter) => readLogs(node, filter)),
+  ])
+  const newest = ranges.map(({ toBlock }) => toBlock).reduce(maxOf)
+  // It would answer what it has, and leave out the blocks that it does not have.
+  if (BigInt(head) < newest) throw new UnusableAnswer(behind(head, newest))
+  return inOrder(logs.flat())
+}
+
+function endOf(
+  { fromBlock, toBlock }: BlockRange,
+  blocks: bigint,
+  isOldestFirst: boolean,
+): BlockRange {
+  return isOldestFirst
+    ? { fromBlock, toBlock: minOf(toBlock, fromBlock + blocks - 1n) }
+    : { fromBlock: maxOf(fromBlock, toBlock - blocks + 1n), toBlock }
+}
+
+type Refusal = RpcRefusal | UnusableAnswer
+
+function refusalIn(error: unknown): Refusal {
+  if (error instanceof RpcRefusal || error instanceof UnusableAnswer) return error
+  throw error
+}
+
+/** Whether fewer blocks may be answered. A node words it as it likes, so that words of its own that nobody knows count, too. */
+function isAboutSize(refusal: Refusal): boolean {
+  const { kind } = refusal
+  if (kind === 'other') return refusal instanceof RpcRefusal || refusal instanceof BatchRefused
+  return kind === 'range' || kind === 'results' || kind === 'limit'
+}
+
+/** What ends a search: no smaller step helps, or not even one block is answered for. */
+function finalOf(refusal: Refusal, block: bigint): Refusal {
+  const { kind, message } = refusal
+  if (kind === 'limit') return new UnusableAnswer(`is limiting us: ${message}`, 'limited', 'pace')
+  return kind === 'range' || kind === 'results'
+    ? new UnusableAnswer(`does not answer eth_getLogs for block ${block} alone: ${message}`)
+    : refusal
 }
 
 /** Reads something of each key, as many of them a request as their size allows. One that a node lacks makes it unusable. */
@@ -162,7 +223,8 @@ export async function readEach<Key, Value>(
   const together = Math.max(1, Math.floor(REQUESTS_TOGETHER / size))
   for (let at = 0; at < keys.length; at += together) {
     const some = keys.slice(at, at + together)
-    const reply = await nodes.read({ route, size: some.length * size }, async (node) => {
+    const reading = { route, size: some.length * size, isPatient: at > 0 }
+    const reply = await nodes.read(reading, async (node) => {
       const found = await Promise.all(some.map((key) => each.read(node, key)))
       if (found.includes(undefined))
         throw new UnusableAnswer('does not have all that it has logs or blocks of')
@@ -260,14 +322,6 @@ function rangesOf({ fromBlock, toBlock }: BlockRange, blocks: bigint): BlockRang
     ranges.push({ fromBlock: from, toBlock: last < toBlock ? last : toBlock })
   }
   return ranges
-}
-
-function halvesOf({ fromBlock, toBlock }: BlockRange): readonly BlockRange[] {
-  const middle = (fromBlock + toBlock) / 2n
-  return [
-    { fromBlock, toBlock: middle },
-    { fromBlock: middle + 1n, toBlock },
-  ]
 }
 
 function inOrder(logs: readonly FoundLog[]): readonly FoundLog[] {
