@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type { Check } from '../../src/cli/commands/doctor/check.ts'
+import { startRefusingNode } from '../support/chain/refusing-node.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
 import { startHidingNode } from '../support/process/hiding-node.ts'
@@ -152,6 +153,21 @@ const INJECTED: Readonly<Record<string, Injected>> = {
       'node-clock': [/base, node 2 of 2: the newest block is 4\d\d s old/, /it is behind/],
     },
   },
+  'a node without eth_getLogs': {
+    async inject(rehearsal) {
+      const node = await startRefusingNode(rehearsal.report.rpcUrl, { logBlocksMax: 0 })
+      onTestFinished(() => node.close())
+      edit(rehearsal, ({ chains }) => {
+        chains.base.rpcUrls = [node.url]
+      })
+    },
+    faults: {
+      'node-logs': [
+        /base, node 1 of 1 does not answer eth_getLogs: error -32601: the method eth_getLogs/,
+        /name a node or plan in `chains\.base\.rpcUrls` that does/,
+      ],
+    },
+  },
   'a key file that others may read': {
     inject: ({ dir }) => chmodSync(join(dir, 'config/trader.key'), 0o644),
     faults: {
@@ -205,6 +221,23 @@ test.each(Object.entries(INJECTED))(
   },
   60_000,
 )
+
+test('a node that refuses batches and many blocks of logs is warned of, with its own words and no fault', async () => {
+  const rehearsal = await rehearse(SWAPS)
+  const refusals = { batchMax: 3, batchStatus: 500, logBlocksMax: 10, logStatus: 400 }
+  const node = await startRefusingNode(rehearsal.report.rpcUrl, refusals)
+  onTestFinished(() => node.close())
+  edit(rehearsal, ({ chains }) => {
+    chains.base.rpcUrls = [node.url]
+  })
+  const { code, report } = await examine(rehearsal)
+  expect([code, faultsOf(report)]).toEqual([0, []])
+  const says = new Map(report.checks.map((check) => [check.id, check.says]))
+  expect(says.get('node-batch')).toBe(
+    'base, node 1 of 1 refuses a batch of 6 requests, and takes 3 at once: answered HTTP 500: Batch of more than 3 requests are not allowed',
+  )
+  expect(says.get('node-history')).toMatch(/logs from block 0$/)
+}, 60_000)
 
 test('a feed that is too old names the strategies that wait for it', async () => {
   const rehearsal = await rehearse(SWAPS)

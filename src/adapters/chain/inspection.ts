@@ -7,8 +7,9 @@ import type { ChainReply, Clock } from '../../ports.ts'
 import { UnusableAnswer } from './batch.ts'
 import { finalBlock } from './finality.ts'
 import { MULTICALL3 } from './hot-reads.ts'
-import { LOG_SEARCH_BLOCKS } from './logs.ts'
-import { type Nodes, openNodes } from './nodes.ts'
+import { LOG_BLOCKS_MAX } from './limits.ts'
+import { foundLogs, LOG_SEARCH_BLOCKS } from './logs.ts'
+import { type NodeLimits, type Nodes, openNodes } from './nodes.ts'
 
 /** A node as it was met: which chain it serves, and its newest block. */
 export type MetNode = {
@@ -28,6 +29,8 @@ export type NodeHistory = {
   readonly finalState: true | string
   /** Balances at the chain's first block: an archive. */
   readonly firstState: true | string
+  /** Logs of recent blocks, in whatever steps it answers for. */
+  readonly newLogs: true | string
   /** Blocks and logs as far back as a search for an order goes. */
   readonly oldLogs: true | string
   readonly oldLogsFrom: bigint
@@ -39,6 +42,8 @@ export type NodeSight = {
   readonly met: ChainReply<MetNode>
   /** Undefined where it was not met, or is on another chain. */
   readonly history: ChainReply<NodeHistory> | undefined
+  /** What it refused for its size meanwhile. */
+  readonly limits: NodeLimits
   /** Its block at a height that is final for every node that was met. */
   readonly common: { readonly number: bigint; readonly hash: Hex } | undefined
 }
@@ -110,6 +115,7 @@ export function createInspection(options: InspectionOptions): Inspection {
             label,
             met,
             history,
+            limits: seat.limits(),
             common:
               hash === undefined || common === undefined ? undefined : { number: common, hash },
           }
@@ -129,7 +135,7 @@ export function createInspection(options: InspectionOptions): Inspection {
   }
 }
 
-type Seat = Pick<Nodes, 'read'>
+type Seat = ReturnType<Nodes['apart']>[number]
 type Seen = Pick<NodeSight, 'met' | 'history'>
 
 const UNSEEN: Seen = {
@@ -171,15 +177,27 @@ async function sightOf(
   if (!final.ok) return { met, history: final }
   const finalNumber = final.value
   const oldLogsFrom = maxOf(0n, met.value.headNumber - LOG_SEARCH_BLOCKS)
-  const [finalState, firstState, oldLogs] = await Promise.all([
+  await askTogether(seat, ORDER_REQUESTS)
+  const [finalState, firstState] = await Promise.all([
     stateAt(seat, finalNumber),
     stateAt(seat, minOf(1n, finalNumber)),
-    logsAt(seat, oldLogsFrom),
   ])
-  return {
-    met,
-    history: { ok: true, value: { finalNumber, finalState, firstState, oldLogs, oldLogsFrom } },
-  }
+  // Not in one batch with the others: a gateway that refuses the logs may refuse all of it.
+  const newLogs = await newLogsOf(seat, met.value.headNumber)
+  const oldLogs = await logsAt(seat, oldLogsFrom)
+  const logs = { newLogs, oldLogs, oldLogsFrom }
+  return { met, history: { ok: true, value: { finalNumber, finalState, firstState, ...logs } } }
+}
+
+/** Requests of the longest batch that an order waits for: a draft, and the chain id. */
+const ORDER_REQUESTS = 6
+
+/** Finds out whether the node takes so many requests in one batch: `limits` says it. */
+async function askTogether(seat: Seat, count: number): Promise<void> {
+  await seat.read({ route: ROUTE, size: count }, async (node) => {
+    await Promise.all(Array.from({ length: count }, () => node.request('eth_blockNumber', [])))
+    return DONE
+  })
 }
 
 function stateAt(seat: Seat, number: bigint): Promise<true | string> {
@@ -189,6 +207,16 @@ function stateAt(seat: Seat, number: bigint): Promise<true | string> {
       return DONE
     }),
   )
+}
+
+/** The first step of a search, which finds out how many blocks the node answers for. */
+async function newLogsOf(seat: Seat, head: bigint): Promise<true | string> {
+  const filters = [{ contract: MULTICALL3, topics: [] }]
+  const fromBlock = maxOf(0n, head - BigInt(LOG_BLOCKS_MAX) + 1n)
+  const range = { fromBlock, atLeastBlock: fromBlock, untilSeconds: Number.MAX_SAFE_INTEGER }
+  const search = foundLogs(seat, { route: ROUTE, filters, filtersTogether: 1, ...range })
+  for await (const found of search) return found.ok ? true : found.fault.message
+  return true
 }
 
 /** Of a contract that emits nothing, so that the answer is short. Some nodes answer nothing of blocks that they do not have. */

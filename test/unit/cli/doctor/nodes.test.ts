@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MetNode, NodeHistory, NodeSight } from '../../../../src/adapters/chain/inspection.ts'
+import type { NodeLimits } from '../../../../src/adapters/chain/nodes.ts'
 import { judgeChain } from '../../../../src/cli/commands/doctor/judge/nodes.ts'
 import { NOON_SECONDS } from '../../../support/builders.ts'
 import { troubles, verdicts } from './verdicts.ts'
@@ -16,20 +17,24 @@ const HISTORY: NodeHistory = {
   finalNumber: 499_968n,
   finalState: true,
   firstState: true,
+  newLogs: true,
   oldLogs: true,
   oldLogsFrom: 400_000n,
 }
+const UNLIMITED = { batch: undefined, logBlocks: undefined }
 
 function aNode(
   n: number,
   met: Partial<MetNode> = {},
   history: Partial<NodeHistory> = {},
   hash: `0x${string}` = '0xaa',
+  limits: Partial<NodeLimits> = {},
 ): NodeSight {
   return {
     label: `node ${n} of 2`,
     met: { ok: true, value: { ...MET, ...met } },
     history: { ok: true, value: { ...HISTORY, ...history } },
+    limits: { ...UNLIMITED, ...limits },
     common: { number: HISTORY.finalNumber, hash },
   }
 }
@@ -40,6 +45,7 @@ function silent(n: number): NodeSight {
     label: `node ${n} of 2`,
     met: { ok: false, fault: { tag: 'unavailable', message } },
     history: undefined,
+    limits: UNLIMITED,
     common: undefined,
   }
 }
@@ -100,6 +106,35 @@ describe('nodes of a chain', () => {
       expect.stringMatching(new RegExp(`^${verdict} node-history: base, node`)),
     ])
     expect(found[0]).not.toMatch(/node 1 of 2: error/)
+  })
+
+  test('one that refuses batches is named with its own words, and nothing else is wrong with it', () => {
+    const refused = { kind: 'batch', size: 6, message: 'Batch of more than 3' } as const
+    const node = aNode(1, {}, {}, '0xaa', { batch: { size: 3, refused } })
+    expect(troubles(judge([node]))).toEqual([
+      'warning node-batch: base, node 1 of 2 refuses a batch of 6 requests, and takes 3 at once: Batch of more than 3 -> nothing fails by it, but every read takes longer: name a node or plan with larger batches in `chains.base.rpcUrls`',
+    ])
+  })
+
+  test('one that answers for few blocks at once is named with what a search takes, and one for many is fine', () => {
+    const refused = { kind: 'range', size: 2_000, message: 'a 10 block range' } as const
+    const node = (size: number) => aNode(1, {}, {}, '0xaa', { logBlocks: { size, refused } })
+    expect(troubles(judge([node(10)]))).toEqual([
+      'warning node-logs: base, node 1 of 2 answers eth_getLogs for 10 blocks at once, and refuses 2000: a 10 block range -> a search of 1800 blocks takes 180 requests: name a node or plan in `chains.base.rpcUrls` that answers for more',
+    ])
+    expect(troubles(judge([node(100)]))).toEqual([])
+  })
+
+  test('one without eth_getLogs is a fault, and a warning while enough others have it', () => {
+    const message = 'node 1 of 2: error -32601: does not exist'
+    const mute = aNode(1, {}, { newLogs: message, oldLogs: message })
+    expect(troubles(judge([mute]))).toEqual([
+      expect.stringMatching(
+        /^fault node-logs: base, node 1 of 2 does not answer eth_getLogs: error -32601: does not exist -> no fill is searched there/,
+      ),
+    ])
+    expect(verdicts(judge([mute, aNode(2)]))).toContain('warning node-logs')
+    expect(verdicts(judge([mute, aNode(2)], 2))).toContain('fault node-logs')
   })
 
   test('one that knows no final block is a fault that names the setting', () => {

@@ -31,7 +31,10 @@ function goneAsking(changes: Partial<Asking> = {}) {
     now: () => NOON_SECONDS * 1_000,
     async nodes() {
       asked.push('nodes')
-      const node = { label: 'node 1 of 1', met: SILENT, history: undefined, common: undefined }
+      const node = {
+        ...{ label: 'node 1 of 1', met: SILENT, history: undefined, common: undefined },
+        limits: { batch: undefined, logBlocks: undefined },
+      }
       return [node]
     },
     code: gone('code'),
@@ -94,6 +97,7 @@ test("a node of another chain is asked nothing more, and its first block is not 
     label: `node ${n} of 2`,
     met: { ok: true, value: { ...met, chainId, genesisHash } } as const,
     ...{ history: undefined, common: undefined },
+    limits: { batch: undefined, logBlocks: undefined },
   })
   const { asking } = goneAsking({
     nodes: async () => [sight(1, 1, '0xbad'), sight(2, 8453, '0x60')],

@@ -46,7 +46,9 @@ function judgeNode(node: NodeSight, facts: ChainFacts): readonly Check[] {
     fine('node', `${name}: chain ${chainId}, block ${headNumber}, ${latencyMs} ms`),
     ...judgeClock(name, met.value, facts),
     ...judgeLatency(name, met.value),
+    ...judgeBatches(name, node.limits, chain),
     ...(node.history === undefined ? [] : judgeHistory(name, node.history, chain)),
+    ...judgeLogs(name, node, facts),
   ]
 }
 
@@ -70,6 +72,56 @@ function judgeLatency(name: string, { latencyMs }: MetNode): readonly Check[] {
   return [warning('node-latency', says, 'a nearer or less busy node; put it first in `rpcUrls`')]
 }
 
+function judgeBatches(
+  name: string,
+  { batch }: NodeSight['limits'],
+  { name: chain }: ChainFacts['chain'],
+): readonly Check[] {
+  if (batch === undefined) return []
+  const { size, refused } = batch
+  return [
+    warning(
+      'node-batch',
+      `${name} refuses a batch of ${refused.size} requests, and takes ${size} at once: ${refused.message}`,
+      `nothing fails by it, but every read takes longer: name a node or plan with larger batches in \`chains.${chain}.rpcUrls\``,
+    ),
+  ]
+}
+
+const LOG_BLOCKS_FEW = 100
+/** An hour of Base. */
+const HOUR_BLOCKS = 1_800
+
+function judgeLogs(name: string, node: NodeSight, facts: ChainFacts): readonly Check[] {
+  const { chain, nodes } = facts
+  const another = `name a node or plan in \`chains.${chain.name}.rpcUrls\` that`
+  const newLogs = logsOf(node)
+  if (newLogs === undefined) return []
+  if (newLogs !== true) {
+    const left = nodes.filter((each) => logsOf(each) === true).length
+    const says = `${name} does not answer eth_getLogs: ${withoutLabel(newLogs)}`
+    const remedy = `no fill is searched there, and a restarted daemon opens no slot before it has compared its payments: ${another} does`
+    return [
+      left < chain.agree ? fault('node-logs', says, remedy) : warning('node-logs', says, remedy),
+    ]
+  }
+  const { logBlocks } = node.limits
+  if (logBlocks === undefined || logBlocks.size >= LOG_BLOCKS_FEW) return []
+  const { size, refused } = logBlocks
+  return [
+    warning(
+      'node-logs',
+      `${name} answers eth_getLogs for ${size} blocks at once, and refuses ${refused.size}: ${refused.message}`,
+      `a search of ${HOUR_BLOCKS} blocks takes ${Math.ceil(HOUR_BLOCKS / size)} requests: ${another} answers for more`,
+    ),
+  ]
+}
+
+/** Undefined where nothing was asked of its past. */
+function logsOf({ history }: NodeSight): NodeHistory['newLogs'] | undefined {
+  return history?.ok === true ? history.value.newLogs : undefined
+}
+
 function judgeHistory(
   name: string,
   history: NonNullable<NodeSight['history']>,
@@ -84,7 +136,7 @@ function judgeHistory(
         `correct \`chains.${chain}.finality\`, or ${another}`,
       ),
     ]
-  const { finalState, oldLogs, oldLogsFrom, finalNumber } = history.value
+  const { finalState, newLogs, oldLogs, oldLogsFrom, finalNumber } = history.value
   if (finalState !== true)
     return [
       fault(
@@ -93,7 +145,7 @@ function judgeHistory(
         `no death or fill could be proven there: ${another}`,
       ),
     ]
-  if (oldLogs !== true)
+  if (oldLogs !== true && newLogs === true)
     return [
       warning(
         'node-history',
@@ -104,9 +156,9 @@ function judgeHistory(
   return [fine('node-history', `${name}: ${depthText(history.value)}`)]
 }
 
-function depthText({ firstState, oldLogsFrom }: NodeHistory): string {
+function depthText({ firstState, oldLogs, oldLogsFrom }: NodeHistory): string {
   const state = firstState === true ? 'state of all blocks (archive)' : 'recent state, enough'
-  return `${state}; logs from block ${oldLogsFrom}`
+  return oldLogs === true ? `${state}; logs from block ${oldLogsFrom}` : state
 }
 
 /** It stands before already. */
