@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Address, encodeFunctionData, parseAbi } from 'viem'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse } from 'yaml'
+import { type Refusals, startRefusingNode } from '../support/chain/refusing-node.ts'
 import { ROOT } from '../support/process/cli.ts'
 import { startHidingNode } from '../support/process/hiding-node.ts'
 import { all, audit } from './books.ts'
@@ -117,3 +118,94 @@ test('a take-profit that fires once is not made again while the node hides its f
   expect(books.discrepancies).toEqual([])
   expect([books.orders.length, books.fills]).toEqual([1, 1])
 }, 150_000)
+
+async function behindRefusingNode(rehearsal: Rehearsal, refusals: Refusals) {
+  const { report, config } = rehearsal
+  const node = await startRefusingNode(report.rpcUrl, refusals)
+  onTestFinished(() => node.close())
+  redirect(config, { gaslessUrl: report.gaslessUrl, rpcUrl: node.url })
+  return node
+}
+
+const countOf = (text: string, pattern: RegExp): number => [...text.matchAll(pattern)].length
+
+test.each([
+  [
+    'three, by HTTP 500',
+    { batchMax: 3, batchStatus: 500 },
+    /a batch of \d+ requests, and gets [23] at once from now on: answered HTTP 500: Batch of more/,
+  ],
+  ['three, by HTTP 200', { batchMax: 3 }, /Batch of more than 3 requests are not allowed/],
+  [
+    'none',
+    { batchMax: 0 },
+    /a batch of \d+ requests, and gets 1 at once from now on: refused the batch: Invalid/,
+  ],
+] as const)(
+  'orders fill on a node that takes batches of %s, which is told once',
+  async (_, refusals, words) => {
+    const rehearsal = await startRehearsal(everySecond('buy-weth'))
+    const node = await behindRefusingNode(rehearsal, refusals)
+    const daemon = rehearsal.daemon()
+    await vi.waitFor(
+      () => expect(countOf(daemon.output(), /filled buy-weth/g)).toBeGreaterThan(6),
+      { timeout: 40_000 },
+    )
+    expect((await daemon.stop()).code).toBe(0)
+    expect(daemon.output()).toMatch(words)
+    expect(countOf(daemon.output(), /refuses a batch of/g)).toBe(1)
+    expect(daemon.output()).not.toMatch(/chain trouble/)
+    const refused = node.batches.filter(({ length }) => length > Math.max(1, refusals.batchMax))
+    expect(refused.length).toBeLessThan(node.batches.length / 10)
+    const books = await audit(rehearsal)
+    expect(books.discrepancies).toEqual([])
+  },
+  120_000,
+)
+
+/** The service takes orders and never says so: what became of them is searched by the wallet's logs. */
+const SILENT_SERVICE = [
+  { kind: 'dropAfter', route: 'orders' },
+  { kind: 'errorBefore', route: 'order' },
+] as const
+
+test('fills are found by logs of three blocks at once, which a node refuses with HTTP 400', async () => {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const node = await behindRefusingNode(rehearsal, { logBlocksMax: 3, logStatus: 400 })
+  await rehearsal.fault(SILENT_SERVICE)
+  const daemon = rehearsal.daemon()
+  await vi.waitFor(() => expect(countOf(daemon.output(), /filled buy-weth/g)).toBeGreaterThan(3), {
+    timeout: 60_000,
+  })
+  expect((await daemon.stop()).code).toBe(0)
+  expect(daemon.output()).toMatch(
+    /refuses eth_getLogs for \d+ blocks, and is asked for 3 at once from now on: [^\n]*up to a 3 block range/,
+  )
+  expect(node.counted.answeredLogs).toBeGreaterThan(node.counted.refusedLogs)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+}, 120_000)
+
+test('a node without eth_getLogs is asked once a search, and named with its own words', async () => {
+  const rehearsal = await startRehearsal(everySecond('buy-weth'))
+  const node = await behindRefusingNode(rehearsal, { logBlocksMax: 0 })
+  await rehearsal.fault(SILENT_SERVICE)
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/chain trouble while searching a fill: [^\n]*eth_getLogs does not exist/)
+  await sleep(8_000)
+  expect(countOf(daemon.output(), /chain trouble while searching a fill/g)).toBe(1)
+  const searches = node.batches.flat().filter(({ method }) => method === 'eth_getLogs')
+  expect(searches.length).toBeGreaterThan(10)
+  const ends = new Map<string, number>()
+  for (const { params } of searches) {
+    const { fromBlock = '', toBlock } = params[0] as { fromBlock?: string; toBlock?: string }
+    // A later search of the same order goes further; a smaller step would not.
+    expect(Number(toBlock)).toBeGreaterThanOrEqual(ends.get(fromBlock) ?? 0)
+    ends.set(fromBlock, Number(toBlock))
+  }
+  node.refusals = {}
+  await daemon.sees(/filled buy-weth/)
+  expect((await daemon.stop()).code).toBe(0)
+  const books = await audit(rehearsal)
+  expect(books.discrepancies).toEqual([])
+}, 120_000)
