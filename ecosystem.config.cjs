@@ -34,6 +34,8 @@ module.exports = {
       args: ['run', '--config', process.env.TRANCHED_CONFIG || 'config/live.yaml'],
       cwd: __dirname,
       interpreter: process.execPath,
+      // The program keeps SIGUSR1 from opening Node's debugger; where Node has a flag for that, it holds from the first instant.
+      node_args: process.allowedNodeEnvironmentFlags.has('--disable-sigusr1') ? ['--disable-sigusr1'] : [],
 
       // One process: a second one would be refused by the lock. Cluster mode runs two at once during a reload.
       exec_mode: 'fork',

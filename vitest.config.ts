@@ -12,7 +12,7 @@ export const LONG = [
   'test/contract/sandbox/{sandbox-aggregator-accounts,sandbox-aggregator-trustless,sandbox-evm,sandbox-keep}.test.ts',
   'test/crash/{call-kill,call-daemon-kill,call-races,daemon-proxy,journal,two-writers}.test.ts',
   'test/e2e/{accounts,aggregated-calls,aggregator-setup,approvals,backtest-replay,backtest-sweep,bad-files}.test.ts',
-  'test/e2e/{benchmarks,canaries,control,disbelief,doctor}.test.ts',
+  'test/e2e/{benchmarks,canaries,control,debugger,disbelief,doctor}.test.ts',
   'test/e2e/{dishonest-quotes,embedded,faulty-nodes,halting,interrupted-start}.test.ts',
   'test/e2e/{dry-run,json-outputs,kept-sandbox,kinds,modules,piped,runway,version}.test.ts',
   'test/e2e/{never-filled,node-ahead,notifications,page}.test.ts',

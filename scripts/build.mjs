@@ -1,4 +1,4 @@
-// Bundles src/cli/main.ts into dist/tranched.js with one chunk for each lazily loaded part, so that a command pays
+// Bundles src/cli/start.ts into dist/tranched.js with one chunk for each lazily loaded part, so that a command pays
 // only for what it uses. `--entry FILE --out DIR` build another program the same way.
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,12 +11,12 @@ const SWAP_TRIES = 5
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({
   options: {
-    entry: { type: 'string', default: join(root, 'src/cli/main.ts') },
+    entry: { type: 'string', default: join(root, 'src/cli/start.ts') },
     out: { type: 'string', default: join(root, 'dist') },
   },
 })
 const entry = resolve(values.entry)
-const main = join(root, 'src/cli/main.ts')
+const program = join(root, 'src/cli/start.ts')
 const out = resolve(values.out)
 if (!existsSync(entry)) {
   console.error(`build: no entry file ${entry}`)
@@ -52,7 +52,7 @@ try {
     // Threads of a sweep run a part of the program by itself.
     entryPoints: {
       tranched: entry,
-      ...(entry === main ? { 'sweep-worker': join(root, 'src/cli/sweep-worker.ts') } : {}),
+      ...(entry === program ? { 'sweep-worker': join(root, 'src/cli/sweep-worker.ts') } : {}),
     },
     outdir: fresh,
     bundle: true,

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { createAsking } from './asking.ts'
 import { tellError } from './explain.ts'
 import { EXIT, type ExitCode, guarded, type Io } from './io.ts'

@@ -1,3 +1,4 @@
+import { exposure } from '../../adapters/keys/exposure.ts'
 import { deriveJournalKey, type JournalKey } from '../../adapters/keys/journal-key.ts'
 import { createKey } from '../../adapters/keys/key.ts'
 import {
@@ -44,7 +45,9 @@ export async function readKey(
   const isDry = settings.mode === 'dry-run'
   const open = isDry ? await readAddress(source) : undefined
   if (open !== undefined) return { ok: true, key: createWatchOnlyKey(open), journalKey: undefined }
-  const read = await readWalletKey(source, { readFile: readSecretFile, env: io.env })
+  // A sandbox's key is worth nothing, and its daemon may be debugged.
+  const exposed = settings.mode === 'sandbox' ? undefined : await exposure(io.env)
+  const read = exposed ?? (await readWalletKey(source, { readFile: readSecretFile, env: io.env }))
   if (!read.ok) {
     // The keys of a sandbox are made by its first run: nobody has to put any into a file.
     if (settings.mode === 'sandbox')
@@ -109,6 +112,7 @@ export function watchOnly(address: Address): Key {
 
 /** What the wallet commands do with keys and their files. */
 export const KEYS = {
+  exposure,
   createKeystore,
   openKeystore,
   readPassword,

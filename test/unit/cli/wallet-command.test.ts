@@ -24,7 +24,9 @@ afterEach(() => rm(dir, { recursive: true }))
 type Recorded = WalletIo & { readonly texts: { stdout: string; stderr: string; prompts: string[] } }
 
 /** Answers prompts in order; without answers there is no terminal, only the pipe. */
-function recordIo(given: { answers?: string[]; piped?: string } = {}): Recorded {
+function recordIo(
+  given: { answers?: string[]; piped?: string; env?: Record<string, string> } = {},
+): Recorded {
   const texts = { stdout: '', stderr: '', prompts: [] as string[] }
   const { answers } = given
   return {
@@ -41,6 +43,7 @@ function recordIo(given: { answers?: string[]; piped?: string } = {}): Recorded 
     },
     readPiped: async () => given.piped,
     readFile: readSecretFile,
+    env: given.env ?? {},
     randomBytes: () => Uint8Array.from(Buffer.from(KEY, 'hex')),
     // The real work factor takes a second each time; keystore.test.ts covers it.
     scryptN: 1_024,
@@ -161,6 +164,21 @@ test('an address is asked of one wallet, not of two or none', async () => {
   }
 })
 
+test('no wallet command takes a key into a process whose memory others may read', async () => {
+  const privateKeyFile = await secretFile('a.key', KEY)
+  const io = recordIo({
+    answers: ['s3cret pass', 's3cret pass'],
+    env: { NODE_OPTIONS: '--inspect' },
+  })
+  expect(await walletNew({ out }, io)).toBe(1)
+  expect(await walletImport({ out, privateKeyFile }, io)).toBe(1)
+  expect(await walletAddress({ privateKeyFile }, io)).toBe(1)
+  expect(
+    io.texts.stderr.match(/NODE_OPTIONS has --inspect: others could read a key/g),
+  ).toHaveLength(3)
+  expect(existsSync(out)).toBe(false)
+})
+
 /** A terminal as the prompt sees it: what it is told about echo, and what it is shown. */
 function terminal(isTTY: boolean) {
   const shown: string[] = []
@@ -174,7 +192,7 @@ function terminal(isTTY: boolean) {
   })
   const output = { write: (text: string) => shown.push(text) }
   // The prompt uses a handful of a terminal's methods, all of which are here.
-  const io = createWalletIo({ stdin: stdin as never, stdout: output, stderr: output })
+  const io = createWalletIo({ stdin: stdin as never, stdout: output, stderr: output, env: {} })
   return { io, stdin, shown, raw }
 }
 

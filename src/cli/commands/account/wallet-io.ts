@@ -11,6 +11,7 @@ export type WalletIo = {
   /** What was piped in; undefined on a terminal. */
   readPiped(): Promise<string | undefined>
   readonly readFile: ReadSecretFile
+  readonly env: Readonly<Record<string, string | undefined>>
   randomBytes(size: number): Uint8Array
   /** Work factor of new keystores, a power of two; without it geth's. */
   readonly scryptN?: number
@@ -27,12 +28,13 @@ const BREAK_OFF = ['\u0003', '\u0004']
 const ENTER = ['\r', '\n']
 const DELETE = ['\u007f', '\b']
 
-export function createWalletIo(streams: {
+export function createWalletIo(process: {
   readonly stdin: Input
   readonly stdout: Output
   readonly stderr: Output
+  readonly env: WalletIo['env']
 }): WalletIo {
-  const { stdin, stdout, stderr } = streams
+  const { stdin, stdout, stderr, env } = process
   return {
     stdout: (text) => void stdout.write(text),
     stderr: (text) => void stderr.write(text),
@@ -54,6 +56,7 @@ export function createWalletIo(streams: {
       return text
     },
     readFile: KEYS.readSecretFile,
+    env,
     randomBytes: (size) => Uint8Array.from(randomBytes(size)),
   }
 }

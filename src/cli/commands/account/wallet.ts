@@ -36,6 +36,8 @@ const NEW_KEY_TRIES_MAX = 8
 
 /** `wallet new`: a random key into a new keystore. Prints its address, never the key. */
 export async function walletNew(options: WalletNewOptions, io: WalletIo): Promise<ExitCode> {
+  const exposed = await KEYS.exposure(io.env)
+  if (exposed !== undefined) return fail(exposed, options, io)
   const password = await newPassword(options, io)
   if (!password.ok) return fail(password, options, io)
   return store({ key: randomKey(io), password: password.password }, options, io)
@@ -43,7 +45,7 @@ export async function walletNew(options: WalletNewOptions, io: WalletIo): Promis
 
 /** `wallet import`: a key that exists already into a new keystore. */
 export async function walletImport(options: WalletImportOptions, io: WalletIo): Promise<ExitCode> {
-  const key = await givenKey(options, io)
+  const key = (await KEYS.exposure(io.env)) ?? (await givenKey(options, io))
   if (!key.ok) return fail(key, options, io)
   const password = await newPassword(options, io)
   if (!password.ok) {
@@ -62,12 +64,13 @@ export async function walletAddress(
   if ((keystore === undefined) === (privateKeyFile === undefined))
     return fail(usage('name one wallet', 'give --keystore or --private-key-file'), options, io)
   const key =
-    keystore === undefined
+    (await KEYS.exposure(io.env)) ??
+    (keystore === undefined
       ? await KEYS.readWalletKey(
           { type: 'privateKeyFile', file: privateKeyFile ?? '' },
           { readFile: io.readFile, env: {} },
         )
-      : await unlocked(keystore, options, io)
+      : await unlocked(keystore, options, io))
   if (!key.ok) return fail(key, options, io)
   const address = KEYS.addressOf(key.key)
   key.key.fill(0)
