@@ -6,6 +6,12 @@ export const EXIT = { done: 0, failed: 1, usage: 2, stateInUse: 75, badConfig: 7
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 export const DEFAULT_CONFIG = 'config/sandbox.yaml'
+export const CONFIG_VARIABLE = 'TRANCHED_CONFIG'
+
+/** The config file of a command whose flags name none. An empty variable counts as unset. */
+export function defaultConfig({ env }: Pick<Io, 'env'>): string {
+  return env[CONFIG_VARIABLE] || DEFAULT_CONFIG
+}
 
 /** What a command may touch of its process. */
 export type Io = {

@@ -54,6 +54,7 @@ test('whatever a command prints beside a daemon and without one is what its sche
     'state verify',
     `state backup ${dir}/b.tar`,
   ])
+  await says('ps', [])
   const { slots } = outputOf<{ slots: readonly { slot: string; outcome: string }[] }>(
     'history',
     (await run(['history', '--json', '--config', config])).stdout,

@@ -62,8 +62,10 @@ export class ControlPathError extends Error {
   override readonly name = 'ControlPathError'
 }
 
+export const CONTROL_SOCKET = 'control.sock'
+
 export function controlPath(stateDir: string): string {
-  return join(stateDir, 'control.sock')
+  return join(stateDir, CONTROL_SOCKET)
 }
 
 /**

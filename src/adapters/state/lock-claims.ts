@@ -1,3 +1,4 @@
+import type { Mode } from '../../domain/settings.ts'
 import { judgeProcess, type ProcessIdentity } from './process-identity.ts'
 
 /** What the file of a lock says: a list of claims, and what became of them. */
@@ -7,6 +8,9 @@ export type LockHolder = {
   /** What it was started as, for the operator. */
   readonly command: string
   readonly startedAtMs: number
+  /** A daemon's config file and mode; undefined for commands, and daemons of older versions. */
+  readonly config?: string | undefined
+  readonly mode?: Mode | undefined
 }
 
 export type LockClaim = LockHolder &

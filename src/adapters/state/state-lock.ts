@@ -55,7 +55,8 @@ export type HeldLock = {
   release(): void
 }
 
-const LOCK = 'lock'
+/** Of the file in a directory that is held. */
+export const LOCK = 'lock'
 /** Losers of a race withdraw within moments; until then they look like holders. */
 const TRIES_MAX = 8
 const TRY_AGAIN_MS = 25

@@ -17,12 +17,13 @@ import {
 } from '../../adapters/state/journal-file.ts'
 import { severJournal } from '../../adapters/state/journal-recovery.ts'
 import { type JournalView, readJournal } from '../../adapters/state/journal-view.ts'
-import type { Standing } from '../../adapters/state/lock-claims.ts'
+import type { LockHolder, Standing } from '../../adapters/state/lock-claims.ts'
+import { type Holding, heldDirectories } from '../../adapters/state/running.ts'
 import { holdsState } from '../../adapters/state/state-files.ts'
 import { acquireLock, type HeldLock, readLock } from '../../adapters/state/state-lock.ts'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import { InvariantError, StateLockedError } from '../../domain/errors.ts'
-import type { Mode } from '../../domain/settings.ts'
+import type { Mode, Settings } from '../../domain/settings.ts'
 import { makeDirectory } from '../../files/directory.ts'
 import type { Clock } from '../../ports.ts'
 import type { Io } from '../io.ts'
@@ -42,7 +43,9 @@ export const STATE_NAMES = [
 /** What stands beside the state and is no part of it, but belongs to the same wallet and chain. */
 export const SIDE_NAMES = [HOLDINGS_FILE, `${HOLDINGS_FILE}.damaged`]
 
-type Holder = { readonly io: Io; readonly command: string; readonly startedAtMs: number }
+type Holder = Pick<LockHolder, 'command' | 'startedAtMs' | 'config' | 'mode'> & { readonly io: Io }
+
+const DAEMON = 'run'
 
 /**
  * Takes a state directory for this process (rules G6 and T5). Where that has to wait, `tell` hears for whom. Throws
@@ -50,10 +53,10 @@ type Holder = { readonly io: Io; readonly command: string; readonly startedAtMs:
  */
 export async function lockState(
   stateDir: string,
-  { io, command, startedAtMs }: Holder,
+  { io, command, ...known }: Holder,
   tell: (line: string) => void,
 ): Promise<HeldLock> {
-  const holder = { pid: io.pid, command: `tranched ${command}`, startedAtMs }
+  const holder = { pid: io.pid, command: commandLine(command), ...known }
   const lock = await acquireLock(stateDir, holder, { onWait: tell })
   if (!lock.overtook) return lock
   try {
@@ -71,8 +74,41 @@ export function lockDirectory(
   { io, command }: Omit<Holder, 'startedAtMs'>,
   tell: (line: string) => void,
 ): Promise<HeldLock> {
-  const holder = { pid: io.pid, command: `tranched ${command}`, startedAtMs: Date.now() }
+  const holder = { pid: io.pid, command: commandLine(command), startedAtMs: Date.now() }
   return acquireLock(dir, holder, { onWait: tell })
+}
+
+/** Takes a daemon's state directory, in the same way. */
+export function lockDaemon(
+  { stateDir, file: config, mode }: Pick<Settings, 'stateDir' | 'file' | 'mode'>,
+  io: Io,
+  tell: (line: string) => void,
+): Promise<HeldLock> {
+  const holder = { io, command: DAEMON, startedAtMs: Date.now(), config, mode }
+  return lockState(stateDir, holder, tell)
+}
+
+/** What a command was started as, in words. */
+export function commandLine(command: string): string {
+  return `tranched ${command}`
+}
+
+/** A daemon that runs, by the lock of its state directory. */
+export type RunningDaemon = Omit<Holding, 'dir'> & { readonly stateDir: string }
+
+/** Every daemon that runs and whose state directory this user may read; or why nobody can say. */
+export function runningDaemons():
+  | { readonly ok: true; readonly daemons: readonly RunningDaemon[] }
+  | { readonly ok: false; readonly why: string } {
+  try {
+    const daemons = heldDirectories().filter(({ command }) => command === commandLine(DAEMON))
+    return {
+      ok: true,
+      daemons: daemons.map(({ dir: stateDir, ...each }) => ({ ...each, stateDir })),
+    }
+  } catch (error) {
+    return { ok: false, why: error instanceof Error ? error.message : String(error) }
+  }
 }
 
 /** Who holds a state directory now, and whether that is certain. */

@@ -5,7 +5,7 @@ import { writeSandboxKeys } from '../../sandbox/config-files.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { SANDBOX_TEMPLATE } from '../../sandbox/template.ts'
 import { withModules } from '../compose/modules.ts'
-import { isInState, lockState, SIDE_NAMES, STATE_NAMES } from '../compose/state.ts'
+import { isInState, lockDaemon, SIDE_NAMES, STATE_NAMES } from '../compose/state.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { loadAll, reportProblems, SANDBOX_RECORD, sandboxRecordOf } from '../load.ts'
 import { openRunLog, type RunOptions, runLocked } from './operate.ts'
@@ -27,9 +27,8 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
   const checked = await withModules((modules) => loadAll(options, io, modules, SANDBOX_TEMPLATE))
   if (!checked.ok) return reportProblems(checked.problems, io, options)
   const { stateDir } = checked.settings
-  const holder = { io, command: 'run', startedAtMs: Date.now() }
   const telling = await openRunLog(checked.settings, options, io)
-  const lock = await lockState(stateDir, holder, (line) => telling.log.warn(line))
+  const lock = await lockDaemon(checked.settings, io, (line) => telling.log.warn(line))
   try {
     const put = await putAside(stateDir)
     if (put === 'foreign') return reportProblems([foreignState(stateDir)], io, options)

@@ -3,6 +3,7 @@ import { NOTIFY_EVENT_NAMES } from '../../domain/notify.ts'
 import { FAILURE_REASONS, REFUSAL_REASONS, SKIP_REASONS } from '../../domain/reason.ts'
 import { CHECK_IDS, SECTIONS } from '../commands/doctor/check.ts'
 import {
+  address,
   amount,
   cap,
   count,
@@ -205,6 +206,23 @@ const slot = z.strictObject({
   unsold: amount().nullable().describe('after the last slot of a twap: what it has not sold'),
 })
 export type SlotData = z.output<typeof slot>
+
+export const ps = done({
+  daemons: list(
+    z.strictObject({
+      stateDir: text().describe('path'),
+      config: text().nullable().describe('path; null of a daemon of an older version'),
+      mode: z.enum(MODES).nullable().describe('null where it is not known yet'),
+      pid: count().describe('its process'),
+      startedAt: time().describe('since when it runs'),
+      wallet: address().nullable().describe('that trades; null before the state has one'),
+      halted: text().nullable().describe('why it is halted; null where it is not'),
+      paused: list(text()).describe('strategies that are paused'),
+      fault: text().nullable().describe('why its state cannot be read; null where it can'),
+    }),
+  ).describe('that run, and whose state this user may read; the one that has run longest first'),
+})
+export type PsData = z.output<typeof ps>
 
 export const history = done({ slots: list(slot).describe('oldest first') })
 export type HistoryData = z.output<typeof history>

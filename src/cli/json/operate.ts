@@ -28,8 +28,7 @@ const changed = () =>
     'strategies that are not what they were before, and `everything`; empty where it was so already',
   )
 
-export const halt = done({
-  changed: changed(),
+const halted = {
   stateDir: text().describe('path'),
   file: text()
     .nullable()
@@ -39,8 +38,23 @@ export const halt = done({
   isAnswered: flag().describe('whether a daemon confirmed it; it holds either way'),
   pid: count().nullable().describe('process that holds the state directory; null where none does'),
   inFlight: inFlight(),
-})
+}
+
+const daemons = () =>
+  list(
+    z.strictObject({
+      ...halted,
+      isHalted: flag().describe('whether it holds'),
+    }),
+  ).describe(
+    'every state directory that was to be halted, of the daemon that has run longest first; the fields above are those of the first',
+  )
+
+export const halt = done({ changed: changed(), ...halted, daemons: daemons() })
 export type HaltData = z.output<typeof halt>
+
+export const haltFailed = failed({ daemons: daemons() })
+export type HaltFailedData = z.output<typeof haltFailed>
 
 export const pause = done({ changed: changed(), inFlight: inFlight() })
 export type PauseData = z.output<typeof pause>

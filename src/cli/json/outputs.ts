@@ -34,7 +34,7 @@ const OF_LOOK = 'without `--as`'
 /** By the words of each command that takes `--json`. */
 export const OUTPUTS: Readonly<Record<string, Output>> = {
   run: prints(operate.run, { note: IS_LAST }),
-  halt: prints(operate.halt),
+  halt: { shapes: { '': operate.halt, 'where anything is not halted': operate.haltFailed } },
   pause: prints(operate.pause),
   resume: prints(operate.pause),
   trigger: prints(operate.trigger),
@@ -51,6 +51,7 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
   validate: prints(look.validate),
   doctor: prints(look.doctor),
   status: prints(look.status),
+  ps: prints(look.ps),
   plan: prints(ahead.plan),
   quote: prints(ahead.quote),
   history: prints(look.history),

@@ -7,7 +7,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tranched run --for 60s --log-level debug',
     'tranched run --config config/live.yaml --json 2>> tranched.log',
   ],
-  halt: ['tranched halt --config config/live.yaml', 'tranched halt --state-dir data'],
+  halt: [
+    'tranched halt',
+    'tranched halt --config config/live.yaml',
+    'tranched halt --state-dir data',
+  ],
   pause: ['tranched pause weekly-eth', 'tranched pause'],
   resume: ['tranched resume weekly-eth', 'tranched resume'],
   trigger: ['tranched trigger weekly-eth'],
@@ -24,6 +28,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   validate: ['tranched validate', 'tranched validate --config config/live.yaml --no-keys'],
   doctor: ['tranched doctor --config config/live.yaml'],
+  ps: ['tranched ps', 'tranched ps --json'],
   status: ['tranched status', 'tranched status --state-dir data --json'],
   plan: ['tranched plan', 'tranched plan weekly-eth --slots 5 --utc'],
   quote: [

@@ -31,6 +31,15 @@ export function addLooking({ root, io, does }: Program): void {
         import('../commands/look/status.ts').then(({ status }) => status(options, io, Date.now())),
       )
     })
+  root
+    .command('ps')
+    .description(
+      'list the daemons that run, each with its state, config, wallet and whether it is halted',
+    )
+    .option('--json', 'print data')
+    .action((options) => {
+      return does(import('../commands/look/ps.ts').then(({ ps }) => ps(options, io, Date.now())))
+    })
   configured(root.command('plan').argument('[strategy]'))
     .description('show next slots, what each strategy would do now, and the most that it may spend')
     .option('--slots <n>', 'slots shown of each strategy', count, 3)

@@ -1,8 +1,7 @@
 import { duration } from '../arguments.ts'
 import { keepHeapSmall } from '../heap.ts'
-import type { ConfigOptions } from '../load.ts'
 import { stay } from '../stay.ts'
-import { configured, type Program, YES } from './program.ts'
+import { configured, type Program, targeted, YES } from './program.ts'
 
 const CONTROLS = [
   ['pause', 'keep one strategy, or all, from opening slots until it is resumed', '[strategy]'],
@@ -31,21 +30,21 @@ export function addOperating(program: Program): void {
       const how = { json: options.json === true, wasTerminated }
       return does(options.stay === true ? stay(ran, io, how) : ran)
     })
-  configured(root.command('halt'))
-    .description(
-      'kill switch: sign nothing new until it is resumed, across restarts; with --state-dir it reads no config',
+  const halting = configured(root.command('halt')).description(
+    'kill switch: sign nothing new until it is resumed, across restarts; every daemon that runs, or the one that is named',
+  )
+  halting.action(() => {
+    const options = targeted(halting, io)
+    return does(
+      import('../commands/operate/halt.ts').then(({ halt }) => halt(options, io, Date.now())),
     )
-    .action((options) => {
-      return does(
-        import('../commands/operate/halt.ts').then(({ halt }) => halt(options, io, Date.now())),
-      )
-    })
+  })
   for (const [name, description, argument] of CONTROLS) {
     const command = configured(root.command(name)).description(description)
     if (argument !== undefined) command.argument(argument)
     command.action((first: unknown) => {
       const strategy = typeof first === 'string' ? first : undefined
-      const options: ConfigOptions = command.opts()
+      const options = targeted(command, io)
       return does(
         import('../commands/operate/control.ts').then(({ control }) =>
           control({ command: name, strategy }, options, io),
@@ -61,7 +60,10 @@ const SETTLE_NOTE =
   '\nWhere several orders are open, `tranched status` names them. Without --as it changes nothing.'
 
 function addSettle({ root, io, does }: Program): void {
-  configured(root.command('settle').argument('<intent>', 'STRATEGY:EPOCH_SECONDS:LEG'))
+  const command = configured(
+    root.command('settle').argument('<intent>', 'STRATEGY:EPOCH_SECONDS:LEG'),
+  )
+  command
     .description(
       'show what is known of an order that nothing has ended, and end it by your word; the daemon may run or not',
     )
@@ -71,7 +73,8 @@ function addSettle({ root, io, does }: Program): void {
     )
     .option(...YES)
     .addHelpText('after', SETTLE_NOTE)
-    .action((intent, options) => {
+    .action((intent) => {
+      const options = targeted(command, io)
       return does(
         import('../commands/operate/settle.ts').then(({ settle }) => settle(intent, options, io)),
       )

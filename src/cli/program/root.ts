@@ -10,7 +10,7 @@ import { addExamples } from './examples.ts'
 import { addLooking } from './look.ts'
 import { addMoney } from './money.ts'
 import { addOperating } from './operate.ts'
-import type { Program } from './program.ts'
+import { type Program, takeEnvironment } from './program.ts'
 import { addState } from './state.ts'
 
 /** Every command there is. An error of the command line is thrown, as CommanderError, when its words are parsed. */
@@ -37,6 +37,7 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
   addCompletion(program)
   addHelp(root)
   addExamples(root)
+  takeEnvironment(root, shared.io)
   return root
 }
 

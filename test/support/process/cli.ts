@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
@@ -18,6 +18,35 @@ export type StartOptions = {
   readonly env?: Readonly<Record<string, string>> | undefined
   /** In a PID namespace of its own, as in another container of this host. `pid` is that of what holds the namespace. */
   readonly isContained?: boolean | undefined
+  /** Beside others that are started in the same enclosure, and where they see no process of anybody else. */
+  readonly enclosure?: Enclosure | undefined
+}
+
+/** A PID namespace, with mounts of its own, that lasts for a test. */
+export type Enclosure = {
+  /** What a command line begins with to run inside. `pid` of what is started so is that of nsenter, outside. */
+  readonly enter: readonly string[]
+  /** Runs a command inside, to its end. */
+  do(...command: readonly string[]): void
+}
+
+/** Makes a namespace: only there may a test do something to every daemon that runs. */
+export async function enclose(): Promise<Enclosure> {
+  const [file = '', ...rest] = [...CONTAINED, 'sh', '-c', 'echo ready; exec sleep infinity']
+  const holder = spawn(file, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void holder.kill('SIGKILL'))
+  await once(holder.stdout, 'data')
+  const { pid } = holder
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  const enter = ['nsenter', '--target', children.trim(), '--pid', '--mount', '--wd=.']
+  return {
+    enter,
+    do(...command) {
+      const [program = '', ...args] = [...enter, ...command]
+      const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+      if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stderr}`)
+    },
+  }
 }
 
 export type Ended = {
@@ -61,8 +90,8 @@ export function start(args: readonly string[], options: StartOptions = {}): Runn
 /** The same for a program that more than one test uses: whoever launches it ends it with `killHard`. */
 export function launch(args: readonly string[], options: StartOptions = {}): Running {
   if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is not built: run npm run build`)
-  const program = [process.execPath, PROGRAM, ...args]
-  const [file = '', ...rest] = options.isContained === true ? [...CONTAINED, ...program] : program
+  const around = options.isContained === true ? CONTAINED : (options.enclosure?.enter ?? [])
+  const [file = '', ...rest] = [...around, process.execPath, PROGRAM, ...args]
   const child = spawn(file, rest, {
     cwd: options.cwd,
     env: { ...inherited(), ...options.env },

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { complete, type Named, type TypedOptions } from '../../completion/candidates.ts'
-import { DEFAULT_CONFIG, EXIT, type ExitCode, type Io } from '../../io.ts'
+import { defaultConfig, EXIT, type ExitCode, type Io } from '../../io.ts'
 import { type ConfigOptions, loadForReading, settingsForReading } from '../../load.ts'
 
 /** `tranched complete -- WORDS`: what a shell's completion asks. The last word is the one that is being typed. */
@@ -17,12 +17,13 @@ export function answerCompletion(root: Command, words: readonly string[], io: Io
 }
 
 /** Those of the files that the typed options lead to. */
-function namesOf(
-  what: Named,
-  { config = DEFAULT_CONFIG, ...typed }: TypedOptions,
-  io: Io,
-): readonly string[] {
-  const options = { config, strategiesDir: typed['strategiesDir'], stateDir: typed['stateDir'] }
+function namesOf(what: Named, { config, ...typed }: TypedOptions, io: Io): readonly string[] {
+  const file = config ?? defaultConfig(io)
+  const options = {
+    config: file,
+    strategiesDir: typed['strategiesDir'],
+    stateDir: typed['stateDir'],
+  }
   if (what === 'strategy') return strategyNames(options, io)
   const found = settingsForReading(options, io)
   return found.ok ? [...found.settings.prices.keys()] : []

@@ -14,6 +14,7 @@ import { instantText } from '../../describe.ts'
 import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
 import type { PauseData, ReloadData, TriggerData } from '../../json/operate.ts'
 import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
+import { refuseUnnamed, type TargetOptions, targetOf } from '../../target.ts'
 
 /**
  * `tranched pause|resume|trigger|reload`: asks the running daemon over its socket. Without one, a pause and its end are
@@ -21,9 +22,12 @@ import { type ConfigOptions, reportProblems, settingsForReading } from '../../lo
  */
 export async function control(
   request: ControlRequest,
-  options: ConfigOptions,
+  given: TargetOptions,
   io: Io,
 ): Promise<ExitCode> {
+  const target = targetOf(given)
+  if (!target.ok) return refuseUnnamed(target.message, given, io)
+  const { options } = target
   const found = settingsForReading(options, io)
   if (!found.ok) return reportProblems(found.problems, io, options)
   const { stateDir } = found.settings

@@ -3,18 +3,34 @@ import { resolve } from 'node:path'
 import type { Asked } from '../../../adapters/control/control-socket.ts'
 import type { LockClaim } from '../../../adapters/state/lock-claims.ts'
 import { findStateDir } from '../../../config/settings/find-state-dir.ts'
-import type { Controlled } from '../../../engine/control.ts'
+import type { Controlled, InFlight } from '../../../engine/control.ts'
 import { askDaemon } from '../../compose/control.ts'
-import { giveHalt, holderOf } from '../../compose/state.ts'
-import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { HaltData } from '../../json/operate.ts'
-import { type ConfigOptions, settingsForReading } from '../../load.ts'
+import { giveHalt, holderOf, runningDaemons } from '../../compose/state.ts'
+import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
+import type { HaltData, HaltFailedData } from '../../json/operate.ts'
+import { settingsForReading } from '../../load.ts'
+import type { TargetOptions } from '../../target.ts'
 import { inFlightData, inFlightText } from './control.ts'
 
 /** The file holds already when the daemon is asked: nobody has to wait long for one that hangs. */
 const ANSWER_MS_MAX = 3_000
 
-/** What became of a halt. `isHeld`: it holds, wherever it stands. */
+type Place = {
+  readonly stateDir: string
+  /** Surely the one that a daemon will use: it is made where it is not there. */
+  readonly mayMake: boolean
+}
+
+/** Where to halt, and what an operator has to know of that. */
+type Places = {
+  readonly places: readonly Place[]
+  /** Where nothing was named and no daemon runs. */
+  readonly note?: string
+  /** Why daemons may run that are not halted. */
+  readonly fault?: string
+}
+
+/** What became of a halt in one state directory. */
 type Given = {
   readonly stateDir: string
   readonly file: string
@@ -25,38 +41,63 @@ type Given = {
 }
 
 /**
- * `tranched halt`: puts the file HALT into the state directory, which bars every later signature, and then tells the daemon.
- * It needs no config, no daemon, no socket and no key (rule T9).
+ * `tranched halt`: puts the file HALT into the state directory, which bars every later signature, and then tells the daemon. Where
+ * no target is named, into that of every daemon that runs. It needs no config, no daemon, no socket and no key (rule T9).
  */
-export async function halt(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
-  const found = stateDirOf(options, io)
-  if (found === undefined) return refuse(NOWHERE(options.config), options, io)
-  const { stateDir, origin } = found
+export async function halt(options: TargetOptions, io: Io, nowMs: number): Promise<ExitCode> {
+  const { places, note, fault } = placesOf(options, io)
   const words = `halted by ${userName()} at ${new Date(nowMs).toISOString()} (tranched halt)`
-  const { file, fault: fileFault } = giveHalt(stateDir, { words, mayMake: origin === 'config' })
-  const asked = await askDaemon(stateDir, { command: 'halt' }, ANSWER_MS_MAX)
-  const given = { stateDir, file, fileFault, asked, holder: holderNow(stateDir) }
-  return fileFault === undefined || isDone(asked)
-    ? tell(given, options, io)
-    : fail(given, options, io)
+  // Every file first: no daemon goes on signing while another is asked.
+  const written = places.map((place) => ({
+    ...place,
+    ...giveHalt(place.stateDir, { ...place, words }),
+  }))
+  const all = await Promise.all(
+    written.map(async ({ stateDir, file, fault: fileFault }): Promise<Given> => {
+      const asked = await askDaemon(stateDir, { command: 'halt' }, ANSWER_MS_MAX)
+      return { stateDir, file, fileFault, asked, holder: holderNow(stateDir) }
+    }),
+  )
+  const failures = [
+    ...all.filter((given) => !isHeld(given)).map(failText),
+    ...(fault ? [fault] : []),
+  ]
+  if (failures.length > 0) return fail(all, failures, { options, io })
+  tell(all, note, { options, io })
+  return EXIT.done
 }
 
-const NOWHERE = (config: string): string =>
-  `${config} does not say where the state is: nothing is halted. Give the directory: tranched halt --state-dir DIR`
+function placesOf(options: TargetOptions, io: Io): Places {
+  const running = options.isNamed ? undefined : runningDaemons()
+  if (running?.ok === true && running.daemons.length > 0)
+    return { places: running.daemons.map(({ stateDir }) => ({ stateDir, mayMake: false })) }
+  const found = stateDirOf(options, io)
+  const unknown =
+    running?.ok === false
+      ? `whether daemons run could not be found out (${running.why}): halt each by --config or --state-dir`
+      : undefined
+  const note = running?.ok === true ? 'no daemon of yours is running; ' : undefined
+  return {
+    places: found === undefined ? [] : [found],
+    ...(note && { note }),
+    ...(found === undefined
+      ? { fault: nowhereText(options.config, note) }
+      : unknown && { fault: unknown }),
+  }
+}
+
+function nowhereText(config: string, note = ''): string {
+  return `${note}${config} does not say where the state is: nothing is halted. Give the directory: tranched halt --state-dir DIR`
+}
 
 /** Flag and environment need no config; a config need not be whole. */
-function stateDirOf(
-  options: ConfigOptions,
-  io: Io,
-):
-  | { readonly stateDir: string; readonly origin: 'typed' | 'config' | 'broken config' }
-  | undefined {
+function stateDirOf(options: TargetOptions, io: Io): Place | undefined {
   const typed = options.stateDir ?? (io.env['TRANCHED_STATE_DIR'] || undefined)
-  if (typed !== undefined) return { stateDir: resolve(typed), origin: 'typed' }
+  if (typed !== undefined) return { stateDir: resolve(typed), mayMake: false }
   const settings = settingsForReading(options, io)
-  if (settings.ok) return { stateDir: settings.settings.stateDir, origin: 'config' }
+  if (settings.ok) return { stateDir: settings.settings.stateDir, mayMake: true }
   const stateDir = findStateDir({ file: options.config, env: io.env })
-  return stateDir === undefined ? undefined : { stateDir, origin: 'broken config' }
+  return stateDir === undefined ? undefined : { stateDir, mayMake: false }
 }
 
 function userName(): string {
@@ -77,42 +118,59 @@ function holderNow(stateDir: string): LockClaim | undefined {
   }
 }
 
-function isDone(asked: Asked): boolean {
+function isAnswered({ asked }: Given): boolean {
   return asked.tag === 'answered' && asked.answer.ok
 }
 
-function tell(given: Given, options: ConfigOptions, io: Io): ExitCode {
-  const { stateDir, file, fileFault, asked, holder } = given
-  const inFlight =
-    isDone(asked) && asked.tag === 'answered' && asked.answer.ok
-      ? (asked.answer.result as Extract<Controlled, { ok: true }>).inFlight
-      : []
-  const isAnswered = isDone(asked)
-  if (options.json) {
-    const pid = holder?.pid ?? null
-    const written = fileFault === undefined ? file : null
-    printJson<HaltData>(io, {
-      ok: true,
-      changed: ['everything'],
-      stateDir,
-      file: written,
-      isAnswered,
-      pid,
-      inFlight: inFlight.map(inFlightData),
-      problems: [],
-    })
-    return EXIT.done
+/** The halt holds, wherever it stands. */
+function isHeld(given: Given): boolean {
+  return given.fileFault === undefined || isAnswered(given)
+}
+
+function inFlightOf({ asked }: Given): readonly InFlight[] {
+  if (asked.tag !== 'answered' || !asked.answer.ok) return []
+  return (asked.answer.result as Extract<Controlled, { ok: true }>).inFlight
+}
+
+type To = { readonly options: TargetOptions; readonly io: Io }
+
+function tell(all: readonly Given[], note: string | undefined, { options, io }: To): void {
+  const daemons = all.map(dataOf)
+  const [first] = daemons
+  if (options.json && first !== undefined) {
+    const { isHalted: _, ...one } = first
+    printJson<HaltData>(io, { ok: true, changed: ['everything'], ...one, daemons, problems: [] })
+    return
   }
+  for (const given of all) {
+    io.stdout.write(`${note ?? ''}${heldLines(given, all.length > 1).join('\n')}\n`)
+    const more = isAnswered(given) ? undefined : unansweredText(given)
+    if (more !== undefined) io.stderr.write(`${more}\n`)
+  }
+}
+
+function dataOf(given: Given): HaltData['daemons'][number] {
+  const { stateDir, file, fileFault, holder } = given
+  return {
+    stateDir,
+    isHalted: isHeld(given),
+    file: fileFault === undefined ? file : null,
+    isAnswered: isAnswered(given),
+    pid: holder?.pid ?? null,
+    inFlight: inFlightOf(given).map(inFlightData),
+  }
+}
+
+function heldLines(given: Given, isOneOfMany: boolean): readonly string[] {
+  const { stateDir, file, fileFault, holder } = given
   const where =
     fileFault === undefined ? `${file} stands` : `the daemon has it in its journal; ${fileFault}`
-  const lines = [
-    `halted everything in ${stateDir} (${where}); \`tranched resume\` ends it`,
-    ...inFlight.map(inFlightText),
+  const named = holder?.config === undefined ? '' : ` --config ${holder.config}`
+  const ends = `tranched resume${isOneOfMany ? `${named} --state-dir ${stateDir}` : ''}`
+  return [
+    `halted everything in ${stateDir} (${where}); \`${ends}\` ends it`,
+    ...inFlightOf(given).map(inFlightText),
   ]
-  io.stdout.write(`${lines.join('\n')}\n`)
-  const more = isAnswered ? undefined : unansweredText(given)
-  if (more !== undefined) io.stderr.write(`${more}\n`)
-  return EXIT.done
 }
 
 /** Undefined where no daemon runs, which is as good as an answer. */
@@ -139,17 +197,20 @@ function whoOf(holder: LockClaim | undefined): string {
     : `the daemon (process ${holder.pid} on ${holder.host})`
 }
 
-function fail(given: Given, options: ConfigOptions, io: Io): ExitCode {
-  const { fileFault, asked, holder } = given
+function failText({ fileFault, asked, holder }: Given): string {
   const said = asked.tag === 'answered' && !asked.answer.ok ? `: ${asked.answer.detail}` : ''
   const isNobody = asked.tag === 'absent' && holder === undefined
   const daemon = isNobody
     ? 'and no daemon runs there'
     : `and ${whoOf(holder)} did not confirm it${said}`
-  const detail = [`NOT halted: ${fileFault}, ${daemon}.`, ...forceText(holder)].join('\n')
-  return refuse(detail, options, io)
+  return [`NOT halted: ${fileFault}, ${daemon}.`, ...forceText(holder)].join('\n')
 }
 
-function refuse(detail: string, options: ConfigOptions, io: Io): ExitCode {
-  return printFailure(io, options, { message: detail })
+/** What is halted is told as well: whoever reads this has to see to the rest at once. */
+function fail(all: readonly Given[], failures: readonly string[], { options, io }: To): ExitCode {
+  const held = all.filter(isHeld)
+  const message = [...failures, ...held.flatMap((given) => heldLines(given, true))].join('\n')
+  if (!options.json) io.stderr.write(`${message}\n`)
+  else printJson<HaltFailedData>(io, { ok: false, message, daemons: all.map(dataOf), problems: [] })
+  return EXIT.failed
 }

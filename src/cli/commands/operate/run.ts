@@ -1,6 +1,6 @@
 import { peekMode } from '../../../config/settings/load.ts'
 import { type OpenedModules, withModules } from '../../compose/modules.ts'
-import { lockState } from '../../compose/state.ts'
+import { lockDaemon } from '../../compose/state.ts'
 import { openRunLog, type RunOptions, runLocked } from '../../daemon/operate.ts'
 import type { ExitCode, Io } from '../../io.ts'
 import { loadAll, renderWarnings, reportProblems } from '../../load.ts'
@@ -21,9 +21,8 @@ async function runOn(options: RunOptions, io: Io, modules: OpenedModules): Promi
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
   if (loaded.warnings.length > 0) io.stderr.write(`${renderWarnings(loaded.warnings, io)}\n`)
   const { settings, strategies } = loaded
-  const holder = { io, command: 'run', startedAtMs: Date.now() }
   const telling = await openRunLog(settings, options, io)
-  const lock = await lockState(settings.stateDir, holder, (line) => telling.log.warn(line))
+  const lock = await lockDaemon(settings, io, (line) => telling.log.warn(line))
   try {
     return await runLocked({
       ...telling,

@@ -19,13 +19,14 @@ import type {
   SettleSettledData,
   SettleShownData,
 } from '../../json/operate.ts'
-import { type ConfigOptions, reportProblems, settingsForReading, stateMissing } from '../../load.ts'
+import { reportProblems, settingsForReading, stateMissing } from '../../load.ts'
+import { refuseUnnamed, type TargetOptions, targetOf } from '../../target.ts'
 import { isWanted } from '../state/state-word.ts'
 import { type Attendant, attendantOf, type Unanswered } from './settle-attendant.ts'
 import { findIntent, isKnown } from './settle-intent.ts'
 import { evidenceLines, settledText } from './settle-text.ts'
 
-export type SettleOptions = ConfigOptions & {
+export type SettleOptions = TargetOptions & {
   /** The words after `--as`. */
   readonly as?: readonly string[]
   readonly yes?: boolean
@@ -38,7 +39,10 @@ const USAGE =
  * `tranched settle INTENT [--as executed TX|unknown|dead]`: shows what is known of an order that nothing has ended, and takes an
  * operator's word on it. The daemon judges the word where one runs; else it is judged here, and goes into the journal.
  */
-export async function settle(asked: string, options: SettleOptions, io: Io): Promise<ExitCode> {
+export async function settle(asked: string, given: SettleOptions, io: Io): Promise<ExitCode> {
+  const target = targetOf(given)
+  if (!target.ok) return refuseUnnamed(target.message, given, io)
+  const { options } = target
   const said = options.as === undefined ? undefined : wordOf(options.as)
   if (said === 'unreadable') {
     return printFailure(io, options, { by: 'settle', message: USAGE, code: EXIT.usage })

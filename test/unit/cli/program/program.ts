@@ -4,7 +4,7 @@ import { createProgram } from '../../../../src/cli/program/root.ts'
 
 /** The whole program, to look at: none of its commands may be run. */
 export function theProgram(): Command {
-  const io = {} as Io
+  const io = { env: {} } as Io
   const signals = {} as Parameters<typeof createProgram>[0]['signals']
   return createProgram({ io, signals, does: async () => undefined })
 }
