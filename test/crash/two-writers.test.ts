@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -42,6 +42,11 @@ testContained(
       rehearse(everySecond('buy-weth')),
       rehearse(everySecond('idle', IDLE)),
     ])
+    // One wallet trades in one process of a machine; the other only books on paper.
+    writeFileSync(
+      idle.config,
+      readFileSync(idle.config, 'utf8').replace('mode: live', 'mode: dry-run'),
+    )
     // Each leaves a claim of a namespace that nobody outside can look into: one stopped, one gone.
     const [stopped, dead] = [trading, idle].map((each) => each.daemon([], { isContained: true }))
     if (stopped === undefined || dead === undefined) throw new Error('two daemons were started')

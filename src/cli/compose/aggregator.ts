@@ -15,6 +15,7 @@ import { composeGuard } from './guard.ts'
 import { type Books, composeAggregator, filesOf } from './services.ts'
 import { openHalt, whileHeld } from './state.ts'
 import { openScrubber } from './telling.ts'
+import { whileClaimed } from './wallet-claims.ts'
 import { readKey } from './wallets.ts'
 
 /** What the commands that set up an account of the aggregation service work with. */
@@ -96,7 +97,8 @@ export async function withAggregator(
  */
 export async function whileStopped(
   input: {
-    readonly tools: Pick<AggregatorTools, 'settings' | 'clock'>
+    /** The account is claimed as well where it is what signs. */
+    readonly tools: Pick<AggregatorTools, 'settings' | 'clock'> & { readonly account?: Address }
     readonly options: ConfigOptions
     readonly io: Io
     readonly command: string
@@ -107,8 +109,11 @@ export async function whileStopped(
   const { settings, clock } = tools
   const loose = settings.mode === 'live' ? looseFiles(settings, [], () => []) : []
   if (loose.length > 0) return reportProblems(loose, io, options)
-  if (settings.mode !== 'dry-run') return whileHeld(settings.stateDir, { io, command, clock }, task)
-  return refuseDryRun(options, io)
+  if (settings.mode === 'dry-run') return refuseDryRun(options, io)
+  return whileHeld(settings.stateDir, { io, command, clock }, (lock) => {
+    const wallets = { trader: undefined, operator: tools.account }
+    return whileClaimed(settings, wallets, { io, command, lock }, () => task(lock))
+  })
 }
 
 /** What is said to whoever asks a dry-run for a transaction. */

@@ -15,6 +15,7 @@ import { composeGuard } from './guard.ts'
 import { chainOf, composeChain, filesOf } from './services.ts'
 import { openHalt, openState } from './state.ts'
 import { openScrubber } from './telling.ts'
+import { claimWallets } from './wallet-claims.ts'
 import { readKey } from './wallets.ts'
 
 /** The wallet that trades, while no daemon does, and what a command sends transactions of it with. */
@@ -51,14 +52,12 @@ export async function withTrader(
       const read = await readKey(settings, settings.gasless.wallet, { scrubber, io })
       if (!read.ok) return reportProblems([read.problem], io, options)
       const { key, journalKey } = read
+      const wallets = { trader: key.address, operator: undefined }
+      const claim = await claimWallets(settings, wallets, { io, command, lock })
       const failing = new AbortController()
       const stopping = new AbortController()
       const offSignal = io.onSignal((name) => stopping.abort(name))
-      const anchors = await openAnchors(
-        settings,
-        { trader: key.address, operator: undefined },
-        clock,
-      )
+      const anchors = await openAnchors(settings, wallets, clock)
       const chain = composeChain({ settings, clock, observe })
       const opened = await openState(settings.mode, {
         ...{ dir: settings.stateDir, lock, anchors, clock, key: journalKey, observe },
@@ -95,6 +94,7 @@ export async function withTrader(
         offSignal()
         await opened.close()
         await chain.close()
+        claim.release()
       }
     }),
   )

@@ -23,6 +23,7 @@ import { openPage, siteOf } from '../compose/page.ts'
 import { type Composed, compose } from '../compose/services.ts'
 import { openHalt, openState } from '../compose/state.ts'
 import { openLog, openScrubber, openTelling, type Telling } from '../compose/telling.ts'
+import { claimWallets } from '../compose/wallet-claims.ts'
 import { readKey } from '../compose/wallets.ts'
 import { letHeapGrow } from '../heap.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
@@ -90,6 +91,8 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   if (operator !== undefined && !operator.ok) return reportProblems([operator.problem], io, options)
   const shared = sharedKey(settings, trader.key, operator?.key)
   if (shared !== undefined) return reportProblems([shared], io, options)
+  const addresses = { trader: trader.key.address, operator: operator?.key.address }
+  const claim = await claimWallets(settings, addresses, { io, lock, command: 'run' })
   const clock = openClock()
   let opened: OpenedJournal | undefined
   let telling: Telling | undefined
@@ -124,7 +127,6 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       ailments: () => watch.probes.health().reasons,
     })
     telling.registerStrategies(input.strategies)
-    const addresses = { trader: trader.key.address, operator: operator?.key.address }
     const anchors = await openAnchors(settings, addresses, clock)
     opened = await openState(settings.mode, {
       dir: settings.stateDir,
@@ -174,6 +176,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     await opened?.close().catch(() => undefined)
     await telling?.notifying.close()
     await clock.close()
+    claim.release()
   }
 }
 
