@@ -125,6 +125,14 @@ testEnclosed(
     )
     expect(existsSync(join(stateDir, 'HALT'))).toBe(true)
     expect((await type('ps')).stdout).toBe('no daemon of yours is running\n')
+    // Where the system does not say what runs, that is no leave to say that nothing does.
+    enclosure.do('mount', '-t', 'tmpfs', 'none', '/proc')
+    const unknown = await type('halt')
+    expect(unknown.code).toBe(1)
+    expect(unknown.stderr).toMatch(/^whether daemons run could not be found out \(/)
+    expect(unknown.stderr).toContain(`halted everything in ${stateDir} (`)
+    expect((await type('ps')).code).toBe(1)
+    expect((await type('pause')).code).toBe(2)
   },
   60_000,
 )

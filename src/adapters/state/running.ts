@@ -21,21 +21,31 @@ export type Holding = Standing & { readonly dir: string }
 /**
  * Every directory that a process of this machine holds by its lock and this user may read: a user's own, and for root everybody's.
  * Oldest first. Nobody keeps a list of them: the kernel knows which locks are open, and the locks say whose they are, so that a crash
- * leaves nothing that is wrong. Another container's are not among them. Throws where the system does not say which files are open.
+ * leaves nothing that is wrong. Throws where the system does not say which files are open.
  */
 export function heldDirectories(): readonly Holding[] {
-  const places = existsSync('/proc/self/fd') ? [...openLocks(), ...boundSockets()] : lsofLocks()
-  const dirs = new Set(places.map(dirname).flatMap(realPath))
-  return [...dirs].flatMap(holdingOf).toSorted((a, b) => a.startedAtMs - b.startedAtMs)
+  const hasProc = existsSync('/proc/self/fd')
+  const open = directoriesOf(hasProc ? openLocks() : lsofLocks())
+  const bound = directoriesOf(hasProc ? boundSockets() : [])
+  const found = [
+    // Somebody has the lock open now: whom it names is there, also in a container whose pids say nothing here.
+    ...[...open].flatMap((dir) => holdingOf(dir, ['alive', 'unknown'])),
+    ...[...bound].flatMap((dir) => (open.has(dir) ? [] : holdingOf(dir, ['alive']))),
+  ]
+  return found.toSorted((a, b) => a.startedAtMs - b.startedAtMs)
 }
 
-function holdingOf(dir: string): readonly Holding[] {
+function directoriesOf(places: readonly string[]): ReadonlySet<string> {
+  return new Set(places.map(dirname).flatMap(realPath))
+}
+
+function holdingOf(dir: string, admitted: readonly Standing['standing'][]): readonly Holding[] {
   try {
     const { size } = statSync(join(dir, LOCK))
     // Other programs have files of that name as well. A pipe, which has no size, would be read for ever.
     if (size === 0 || size > LOCK_BYTES_MAX) return []
     const holder = readLock(dir)
-    return holder?.standing === 'alive' ? [{ ...holder, dir }] : []
+    return holder !== undefined && admitted.includes(holder.standing) ? [{ ...holder, dir }] : []
   } catch {
     // Another user's.
     return []
@@ -89,7 +99,9 @@ export function lsofLocks(): readonly string[] {
   const user = process.getuid?.()
   const whose = user === 0 || user === undefined ? [] : ['-u', String(user)]
   const { error, stdout } = spawnSync('lsof', ['-nPw', '-F', 'n', ...whose], { encoding: 'utf8' })
-  if (error !== undefined) throw new Error(`which files are open cannot be asked: ${error.message}`)
+  // This process has files open, too: no answer is none that could be right.
+  const why = error?.message ?? (stdout === '' ? 'lsof names no file' : undefined)
+  if (why !== undefined) throw new Error(`which files are open cannot be asked: ${why}`)
   return stdout
     .split('\n')
     .filter((line) => line.startsWith('n/') && basename(line) === LOCK)

@@ -68,26 +68,26 @@ export async function halt(options: TargetOptions, io: Io, nowMs: number): Promi
 }
 
 function placesOf(options: TargetOptions, io: Io): Places {
-  const running = options.isNamed ? undefined : runningDaemons()
-  if (running?.ok === true && running.daemons.length > 0)
-    return { places: running.daemons.map(({ stateDir }) => ({ stateDir, mayMake: false })) }
-  const found = stateDirOf(options, io)
-  const unknown =
-    running?.ok === false
-      ? `whether daemons run could not be found out (${running.why}): halt each by --config or --state-dir`
-      : undefined
-  const note = running?.ok === true ? 'no daemon of yours is running; ' : undefined
-  return {
-    places: found === undefined ? [] : [found],
-    ...(note && { note }),
-    ...(found === undefined
-      ? { fault: nowhereText(options.config, note) }
-      : unknown && { fault: unknown }),
+  if (options.isNamed) return namedPlace(options, io)
+  const running = runningDaemons()
+  if (!running.ok) {
+    const fault = `whether daemons run could not be found out (${running.why}): halt each by --config or --state-dir`
+    const { places, fault: nowhere } = namedPlace(options, io)
+    return { places, fault: [nowhere, fault].filter((text) => text !== undefined).join('\n') }
   }
+  if (running.daemons.length === 0)
+    return { note: NONE_RUNS, ...namedPlace(options, io, NONE_RUNS) }
+  return { places: running.daemons.map(({ stateDir }) => ({ stateDir, mayMake: false })) }
 }
 
-function nowhereText(config: string, note = ''): string {
-  return `${note}${config} does not say where the state is: nothing is halted. Give the directory: tranched halt --state-dir DIR`
+const NONE_RUNS = 'no daemon of yours is running; '
+
+/** The state of a config, or the directory itself. */
+function namedPlace(options: TargetOptions, io: Io, note = ''): Places {
+  const place = stateDirOf(options, io)
+  if (place !== undefined) return { places: [place] }
+  const fault = `${note}${options.config} does not say where the state is: nothing is halted. Give the directory: tranched halt --state-dir DIR`
+  return { places: [], fault }
 }
 
 /** Flag and environment need no config; a config need not be whole. */
@@ -144,8 +144,7 @@ function tell(all: readonly Given[], note: string | undefined, { options, io }: 
   }
   for (const given of all) {
     io.stdout.write(`${note ?? ''}${heldLines(given, all.length > 1).join('\n')}\n`)
-    const more = isAnswered(given) ? undefined : unansweredText(given)
-    if (more !== undefined) io.stderr.write(`${more}\n`)
+    for (const line of unansweredLines(given)) io.stderr.write(`${line}\n`)
   }
 }
 
@@ -173,14 +172,15 @@ function heldLines(given: Given, isOneOfMany: boolean): readonly string[] {
   ]
 }
 
-/** Undefined where no daemon runs, which is as good as an answer. */
-function unansweredText({ asked, holder }: Given): string | undefined {
-  if (asked.tag === 'absent' && holder === undefined) return undefined
+/** None where the daemon answers, or where none runs, which is as good. */
+function unansweredLines(given: Given): readonly string[] {
+  const { asked, holder } = given
+  if (isAnswered(given) || (asked.tag === 'absent' && holder === undefined)) return []
   return [
     `${whoOf(holder)} gives no answer. It looks for the file before each signature, so that it signs nothing from now on.`,
     'What it has signed before may still execute.',
     ...forceText(holder),
-  ].join('\n')
+  ]
 }
 
 /** A killed daemon loses nothing: the journal has what it signed, and the file holds at its next start. */
@@ -209,7 +209,8 @@ function failText({ fileFault, asked, holder }: Given): string {
 /** What is halted is told as well: whoever reads this has to see to the rest at once. */
 function fail(all: readonly Given[], failures: readonly string[], { options, io }: To): ExitCode {
   const held = all.filter(isHeld)
-  const message = [...failures, ...held.flatMap((given) => heldLines(given, true))].join('\n')
+  const lines = held.flatMap((given) => [...heldLines(given, true), ...unansweredLines(given)])
+  const message = [...failures, ...lines].join('\n')
   if (!options.json) io.stderr.write(`${message}\n`)
   else printJson<HaltFailedData>(io, { ok: false, message, daemons: all.map(dataOf), problems: [] })
   return EXIT.failed

@@ -1,5 +1,5 @@
 import { fork, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { controlPath, serveControl } from '../../../../src/adapters/control/control-socket.ts'
@@ -32,6 +32,23 @@ test('one whose holder was killed is not, though its claim is still there', asyn
   expect(heldIn(dir)).toMatchObject([{ pid: child.pid }])
   await killHard(child)
   expect(existsSync(join(dir, 'lock'))).toBe(true)
+  expect(heldIn(dir)).toEqual([])
+})
+
+test('one of another container is known by its open lock, and not by a claim or a socket that is left', async () => {
+  const dir = temporaryDirectory()
+  const file = join(dir, 'lock')
+  const lock = await acquireLock(dir, HOLDER)
+  const claim = JSON.parse(readFileSync(file, 'utf8'))
+  writeFileSync(file, `\n${JSON.stringify({ ...claim, namespace: 'pid:[1]' })}\n`)
+  expect(heldIn(dir)).toMatchObject([{ standing: 'unknown' }])
+  lock.release()
+  writeFileSync(file, `\n${JSON.stringify({ ...claim, namespace: 'pid:[1]' })}\n`)
+  const socket = await serveControl(controlPath(dir), async () => ({ ok: true, result: {} }))
+  expect(heldIn(dir)).toEqual([])
+  writeFileSync(file, `\n${JSON.stringify(claim)}\n`)
+  expect(heldIn(dir)).toMatchObject([{ standing: 'alive' }])
+  await socket.close()
   expect(heldIn(dir)).toEqual([])
 })
 
@@ -72,6 +89,8 @@ test('without /proc the open files are those that lsof names, and without that i
   })
   vi.stubEnv('PATH', bin)
   expect(lsofLocks()).toEqual([held])
+  writeFileSync(join(bin, 'lsof'), '#!/bin/sh\nexit 1\n')
+  expect(() => lsofLocks()).toThrow('cannot be asked: lsof names no file')
   vi.stubEnv('PATH', temporaryDirectory())
   expect(() => lsofLocks()).toThrow(/^which files are open cannot be asked: .*lsof/)
 })
