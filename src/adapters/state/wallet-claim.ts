@@ -3,6 +3,7 @@ import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StateLockedError } from '../../domain/errors.ts'
+import { outsideText } from '../../domain/outside-text.ts'
 import type { Address } from '../../domain/units.ts'
 import type { LockHolder } from './lock-claims.ts'
 import { acquireLock } from './state-lock.ts'
@@ -19,7 +20,6 @@ const ANSWER_LENGTH_MAX = 4_096
 const CONNECTIONS_MAX = 16
 /** The last moment that a Date has. */
 const TIME_MS_MAX = 8_640_000_000_000_000
-const CONTROL = /\p{Cc}+/gu
 const TRY_AGAIN_MS = 5_000
 
 /**
@@ -106,9 +106,9 @@ function holderIn(text: string): WalletHolder | undefined {
     if (!Number.isSafeInteger(pid) || !Number.isSafeInteger(startedAtMs)) return undefined
     return {
       pid: Number(pid),
-      command: String(command).replace(CONTROL, ' '),
+      command: outsideText(String(command)),
       startedAtMs: Number(startedAtMs),
-      stateDir: String(stateDir).replace(CONTROL, ' '),
+      stateDir: outsideText(String(stateDir)),
     }
   } catch {
     return undefined

@@ -13,7 +13,7 @@ import { type ConfigOptions, reportProblems, settingsForReading } from '../load.
 import { withClock } from './clock.ts'
 import { composeGuard } from './guard.ts'
 import { type Books, composeAggregator, filesOf } from './services.ts'
-import { openHalt, whileHeld } from './state.ts'
+import { haltOf, openHalt, whileHeld } from './state.ts'
 import { openScrubber } from './telling.ts'
 import { whileClaimed } from './wallet-claims.ts'
 import { readKey } from './wallets.ts'
@@ -54,9 +54,8 @@ export async function withAggregator(
   if (!wallet.ok) return reportProblems([wallet.problem], io, options)
   const { key: operator } = wallet
   let books: Books = { state: emptyState(), isOnDisk: () => false }
-  // Who only looks needs no state directory.
-  const halted = (): string | undefined => openHalt(settings.stateDir).barred()
-  let guard = composeGuard(halted)
+  // Who only looks needs no state directory; whoever signs holds one.
+  let guard: Guard = { barred: () => haltOf(settings.stateDir) }
   const tell = (line: string): void => void io.stderr.write(`${scrubber.text(line)}\n`)
   const observe = (event: Observation): void => tellOf(event, tell)
   const stopping = new AbortController()
@@ -80,7 +79,7 @@ export async function withAggregator(
       const { address: account } = operator
       const signBy: AggregatorTools['signBy'] = (known, ...reasons) => {
         books = known ?? books
-        guard = composeGuard(halted, ...reasons)
+        guard = composeGuard(openHalt(settings.stateDir).barred, ...reasons)
       }
       const tools = { settings, aggregator, account, signBy, clock, observe, stop, scrubber, tell }
       return await task(tools)

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import type { NodeSight, Permit2Right, TokenSight } from '../../adapters/chain/inspection.ts'
 import { type DiskSight, lookAtDisk } from '../../adapters/state/disk-sight.ts'
 import { lookAtSupervisor, type SupervisorSight } from '../../adapters/supervisor.ts'
@@ -143,7 +142,7 @@ function askingOf(
     ...input,
     operator,
     journal: { state, isOnDisk: () => false },
-    guard: { barred: () => (existsSync(stateDir) ? haltOf(stateDir) : undefined) },
+    guard: { barred: () => haltOf(stateDir) },
     files: filesOf(settings, { strategies: new Map(), versionOf: () => undefined }),
   })
   if (composed === undefined) return undefined

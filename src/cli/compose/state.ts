@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JournalKey } from '../../adapters/keys/journal-key.ts'
@@ -121,8 +122,9 @@ export function openHalt(stateDir: string): ReturnType<typeof openHaltFile> {
   return openHaltFile(stateDir)
 }
 
-/** What the file HALT says of a state directory, for whoever only looks; undefined where there is none. */
+/** What the file HALT says of a state directory, for whoever only looks; undefined where there is neither. */
 export function haltOf(stateDir: string): string | undefined {
+  if (!existsSync(stateDir)) return undefined
   const reading = readHaltFile(stateDir)
   return reading.tag === 'absent' ? undefined : reading.detail
 }

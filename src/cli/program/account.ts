@@ -8,8 +8,8 @@ export function addAccounts(program: Program): void {
   addApprovals(program)
 }
 
-function addWallet({ root, does, io: { stdout, stderr } }: Program): void {
-  const streams = { stdin: process.stdin, stdout, stderr }
+function addWallet({ root, does, io: { stdout, stderr, env } }: Program): void {
+  const own = { stdin: process.stdin, stdout, stderr, env }
   const wallet = root.command('wallet').description('make, import or show a wallet')
   const loaded = () =>
     Promise.all([
@@ -24,7 +24,7 @@ function addWallet({ root, does, io: { stdout, stderr } }: Program): void {
     .option('--json', 'print data')
     .action((options) => {
       return does(
-        loaded().then(([commands, at]) => commands.walletNew(options, at.createWalletIo(streams))),
+        loaded().then(([commands, at]) => commands.walletNew(options, at.createWalletIo(own))),
       )
     })
   wallet
@@ -38,9 +38,7 @@ function addWallet({ root, does, io: { stdout, stderr } }: Program): void {
     .option('--json', 'print data')
     .action((options) => {
       return does(
-        loaded().then(([commands, at]) =>
-          commands.walletImport(options, at.createWalletIo(streams)),
-        ),
+        loaded().then(([commands, at]) => commands.walletImport(options, at.createWalletIo(own))),
       )
     })
   wallet
@@ -52,9 +50,7 @@ function addWallet({ root, does, io: { stdout, stderr } }: Program): void {
     .option('--json', 'print data')
     .action((options) => {
       return does(
-        loaded().then(([commands, at]) =>
-          commands.walletAddress(options, at.createWalletIo(streams)),
-        ),
+        loaded().then(([commands, at]) => commands.walletAddress(options, at.createWalletIo(own))),
       )
     })
 }

@@ -5,17 +5,17 @@ import { gastankDeposit } from '../../../src/cli/commands/account/gastank.ts'
 import { control } from '../../../src/cli/commands/operate/control.ts'
 import { stateRebuild } from '../../../src/cli/commands/state/state.ts'
 import type { ExitCode, Io } from '../../../src/cli/io.ts'
-import type { ConfigOptions } from '../../../src/cli/load.ts'
+import type { TargetOptions } from '../../../src/cli/target.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { STRATEGY } from '../config/config-fixture.ts'
 import { printed } from './reading-fixture.ts'
 
 test.each([
-  ['pause', (options: ConfigOptions, io: Io) => control({ command: 'pause' }, options, io)],
-  ['resume', (options: ConfigOptions, io: Io) => control({ command: 'resume' }, options, io)],
+  ['pause', (options: TargetOptions, io: Io) => control({ command: 'pause' }, options, io)],
+  ['resume', (options: TargetOptions, io: Io) => control({ command: 'resume' }, options, io)],
   ['state rebuild', stateRebuild],
-  ['gastank deposit', (options: ConfigOptions, io: Io) => gastankDeposit('0.1', options, io)],
-] satisfies readonly (readonly [string, (options: ConfigOptions, io: Io) => Promise<ExitCode>])[])(
+  ['gastank deposit', (options: TargetOptions, io: Io) => gastankDeposit('0.1', options, io)],
+] satisfies readonly (readonly [string, (options: TargetOptions, io: Io) => Promise<ExitCode>])[])(
   '%s before the first run of a sandbox says to start it, and asks for no key',
   async (_, command) => {
     const dir = temporaryDirectory()
@@ -23,7 +23,7 @@ test.each([
     writeFileSync(join(dir, 'strategies/weekly-eth.yaml'), STRATEGY)
     const config = join(dir, 'sandbox.yaml')
     writeFileSync(config, 'mode: sandbox\nstateDir: ./data\nstrategiesDir: ./strategies\n')
-    const { code, stderr } = await printed((io) => command({ config }, io))
+    const { code, stderr } = await printed((io) => command({ config, isNamed: true }, io))
     expect([code, stderr]).toEqual([
       78,
       `${join(dir, 'data')}: no sandbox has run here yet\n` +

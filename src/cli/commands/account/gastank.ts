@@ -91,7 +91,7 @@ async function look(
   const { aggregator, account } = tools
   const { gasTank } = aggregator.settings.contracts
   const books = await booksOf(tools)
-  tools.signBy({ state: books.state ?? emptyState(), isOnDisk: () => false })
+  if (books.state !== undefined) tools.signBy({ state: books.state, isOnDisk: () => false })
   const [info, view] = await Promise.all([
     aggregator.service.accountInfo(),
     aggregator.chain.account({ account, gasTank }),

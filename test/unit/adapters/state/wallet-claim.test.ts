@@ -74,7 +74,7 @@ test('a process that does not say who it is keeps the wallet all the same, and s
   const late = { ...said, startedAtMs: Number.MAX_SAFE_INTEGER }
   await squatter(odd, (socket) => void socket.end(JSON.stringify(late)))
   await expect(claimWallet(odd, HOLDER, FRESH)).rejects.toThrow(
-    'since +275760-09-13T00:00:00.000Z ( [2Jgone), with its state in a b.',
+    'since +275760-09-13T00:00:00.000Z ([2Jgone), with its state in a b.',
   )
 })
 

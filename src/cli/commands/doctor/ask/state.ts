@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import type { JournalKey } from '../../../../adapters/keys/journal-key.ts'
 import { emptyState } from '../../../../domain/book/fields.ts'
 import type { DaemonState } from '../../../../domain/book/state.ts'
@@ -67,7 +66,7 @@ async function lookAtHolder(stateDir: string): Promise<readonly Check[]> {
 }
 
 function haltedBy(stateDir: string, state: DaemonState | undefined): Check {
-  const file = existsSync(stateDir) ? haltOf(stateDir) : undefined
+  const file = haltOf(stateDir)
   if (state === undefined && file === undefined)
     return unknown('halt', 'the state cannot be read, so it is not known what it says of a halt')
   return judgeHalt(state?.halted?.detail ?? file)
