@@ -188,7 +188,7 @@ async function main() {
   const closing = new AbortController()
   const { signal } = closing
   const nothing = () => undefined
-  const own = { asked: createAsked(signal), tokenTrouble: nothing, uncompared: nothing }
+  const own = { asked: createAsked(signal), tokenTrouble: nothing, uncompared: nothing, comparedTo: nothing }
   const context = { ...composed.context, ...own, closing: signal, stop: signal }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)

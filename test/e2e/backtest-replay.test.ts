@@ -83,7 +83,9 @@ test('what a run has decided in over two thousand slots is decided again from it
   const daemon = start(['run', '--http-port', '0', ...LEASH], { cwd: dir })
   await daemon.sees(/filled dips-0/)
   for (const line of ['pause dips-1', 'pause ladder-2', 'resume dips-1'])
-    expect(await run(line.split(' '), { cwd: dir })).toMatchObject({ code: 0 })
+    expect(
+      await run([...line.split(' '), '--config', 'config/sandbox.yaml'], { cwd: dir }),
+    ).toMatchObject({ code: 0 })
   await daemon.sees(/executed call/)
   const reached = { timeout: 100_000, interval: 3_000 }
   await expect.poll(() => decidedIn(dir), reached).toBeGreaterThan(SLOTS_MIN)

@@ -23,6 +23,9 @@ export type Scrubber = {
 
 const MASK = '***'
 const SECRET_LENGTH_MIN = 8
+/** What text ends with that was cut, and how much of a secret before it is hidden. */
+const CUT = '...'
+const SECRET_CUT_MIN = 4
 const TEXT_LENGTH_MAX = 4_096
 /** Read before the cut, so that a secret that lies across the cut is still seen whole. */
 const TEXT_READ_MAX = 65_536
@@ -84,8 +87,16 @@ export function createScrubber(): Scrubber {
   }
 
   function withoutKnown(raw: string): string {
-    if (pattern === undefined || raw.length < SECRET_LENGTH_MIN) return raw
-    return raw.replace(pattern, MASK)
+    if (pattern === undefined || raw.length < SECRET_CUT_MIN) return raw
+    const whole = raw.replace(pattern, MASK)
+    return whole.includes(CUT) ? withoutCut(whole) : whole
+  }
+
+  /** Whoever cut the words of others did not know the secrets, and may have left the beginning of one. */
+  function withoutCut(raw: string): string {
+    const parts = raw.split(CUT)
+    const last = parts.pop() ?? ''
+    return [...parts.map((part) => withoutBeginning(part, known)), last].join(CUT)
   }
 
   return {
@@ -106,6 +117,19 @@ export function createScrubber(): Scrubber {
     value: (value) =>
       scrub(value, { ancestors: [], nodesLeft: NODES_MAX, underKey: false }, { text, field }),
   }
+}
+
+/** The text without the beginning of a known secret that it ends with. */
+function withoutBeginning(text: string, known: ReadonlySet<string>): string {
+  const lower = text.toLowerCase()
+  let longest = 0
+  for (const secret of known) {
+    const small = secret.toLowerCase()
+    let length = Math.min(small.length, lower.length)
+    while (length >= SECRET_CUT_MIN && !lower.endsWith(small.slice(0, length))) length -= 1
+    if (length >= SECRET_CUT_MIN) longest = Math.max(longest, length)
+  }
+  return longest === 0 ? text : text.slice(0, -longest) + MASK
 }
 
 function anyOf(known: ReadonlySet<string>): RegExp {

@@ -7,7 +7,7 @@ import type { DaemonState } from './state.ts'
 import { openSwaps } from './swaps.ts'
 
 /** An approval of everything, for good. */
-const UNLIMITED = 2n ** 256n - 1n
+export const UNLIMITED = 2n ** 256n - 1n
 
 /**
  * What Permit2 is to be let spend of a token, in base units, and at most what the signer lets it: `exact` what live permits and

@@ -1,4 +1,4 @@
-import { approvalOf } from '../../domain/book/approvals.ts'
+import { approvalOf, UNLIMITED } from '../../domain/book/approvals.ts'
 import { depositedInDay } from '../../domain/book/deposits.ts'
 import type { TransactionRecord } from '../../domain/book/journal.ts'
 import type { OpenIntent } from '../../domain/book/state.ts'
@@ -100,7 +100,7 @@ function orderOf(
 
 function checkApproval(
   parts: SignerParts,
-  { record, isReopened }: RecordedDeed,
+  { record, isFirst, isReopened }: RecordedDeed,
   { token, spender, amount }: DeedOf<'approve'>,
 ): void {
   const { files, journal, clock } = parts
@@ -119,7 +119,8 @@ function checkApproval(
   const own = open && files.strategies.get(open.intent.strategy)?.limits
   const { account } = files
   const query = { approval, token: { address: token }, nowMs: clock.now(), account, own }
-  const most = approvalOf(journal.state, query)
+  // Orders settle meanwhile, and less is needed by then: what was right at first is not taken back for that.
+  const most = isFirst || amount === UNLIMITED ? approvalOf(journal.state, query) : amount
   check(amount <= most, 'amount-above-limit', `gasless.approval: ${approval} allows ${most}`)
 }
 

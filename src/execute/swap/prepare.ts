@@ -59,9 +59,9 @@ export async function ensureAllowance(
     intentId: intent.id,
     ...payloadOf({ type: 'approve', token: token.address, spender: permit2, amount }),
   })
-  // Less is asked for by now than was recorded: another amount is.
+  // Less is asked for by now than was recorded, or its nonce was cleared: another approval is made.
   const isStale = outcome.tag === 'barred' && outcome.closing.reason === 'amount-above-limit'
-  return isStale ? { tag: 'changed' } : prepared(outcome)
+  return isStale || outcome.tag === 'lost' ? { tag: 'changed' } : prepared(outcome)
 }
 
 /** An allowance that was not read is none to judge by: another approval would replace it. */
@@ -158,7 +158,10 @@ function prepared(outcome: TransactionOutcome): Prepared {
     case 'reverted':
       return failure('transaction-reverted', 'the transaction reverted')
     case 'lost':
-      return failure('transaction-lost', 'its nonce was used by a transaction that is not ours')
+      return failure(
+        'transaction-lost',
+        'its nonce was cleared, or used by a transaction that is not ours',
+      )
     case 'barred':
       return outcome.closing
     case 'unsent':

@@ -201,6 +201,23 @@ describe('an approval', () => {
     expect(signature.ok ? undefined : signature.reason).toBe(reason)
   })
 
+  test.each([
+    ['exact', 25n, undefined],
+    ['exact', 2n ** 256n - 1n, 'amount-above-limit'],
+  ] as const)(
+    'once signed, by approval: %s, %s is signed again though no order needs it',
+    (approval, amount, reason) => {
+      const transaction = approving(amount)
+      journal({ type: 'transaction-recorded', transaction })
+      journal({ type: 'transaction-signed', id: transaction.id, hash: '0x01' })
+      const signature = signer(aStrategy(), AMPLE_GAS_EVERYWHERE, {
+        ...GASLESS,
+        approval,
+      }).transaction('own')
+      expect(signature.ok ? undefined : signature.reason).toBe(reason)
+    },
+  )
+
   test('of nothing is not signed on another chain', () => {
     journal({ type: 'transaction-recorded', transaction: { ...approving(0n), chainId: 1 } })
     expect(signer().transaction('own')).toMatchObject({ ok: false, reason: 'owner-mismatch' })

@@ -156,6 +156,20 @@ test('the tokens of a registered address are hidden outside the address too', as
   expect(text()).toContain('rpc.example')
 })
 
+test.each([
+  ['in the middle', 's3cret-word-and-mo', '***'],
+  ['in another case', 'S3CRET-Wo', '***'],
+  ['after so few letters that they are no secret', 's3', 's3'],
+])(
+  'the beginning of a secret is hidden where other words were cut %s',
+  async (_where, left, shown) => {
+    const { log, scrubber, lines } = await captureLog()
+    scrubber.add('s3cret-word-and-more')
+    log.info(`it said "no: ${left}..." and more`)
+    expect(lines()[0]).toMatchObject({ msg: `it said "no: ${shown}..." and more` })
+  },
+)
+
 test('a secret too short to tell from ordinary words does not garble the log', async () => {
   const { log, scrubber, lines } = await captureLog()
   scrubber.add('level')
