@@ -32,7 +32,10 @@ export type Clock = {
   now(): number
   /** Resolves after `ms`, or at once when the signal is aborted; never rejects. Long sleeps are allowed. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Resolves at `atMs` at the latest one heartbeat after it, or when the signal is aborted. May resolve early. */
+  /**
+   * Resolves at `atMs`, or when the signal is aborted. May resolve early, and does within a second of a step of the wall clock: the
+   * caller looks at the time again.
+   */
   wake(atMs: number, signal: AbortSignal): Promise<void>
   /**
    * Cron texts at whose times `wake` resolves as well, instead of those given before. A help and no promise: what is

@@ -5,67 +5,102 @@ import type { Clock, CronText } from '../ports.ts'
 
 /** Node fires longer timers at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
-const EVERY_SECOND = '* * * * * *'
+/** No wait lasts longer than this without a look at the wall clock, which may have been set meanwhile. */
+const BEAT_MS = 1_000
+/** A wall clock that goes back by more than this between two beats was set. */
+const STEP_MS = 500
 /**
  * Different texts that get a task of their own. A hundred take 50 ms of a start and 10 MB, a thousand 240 ms and 33 MB;
- * with more than these the heartbeat alone wakes, which costs the same for any number.
+ * with more than these the beat alone wakes, which costs the same for any number.
  */
 const TASKS_MAX = 100
 
+/** A node-cron task, and when it runs next by the wall clock, epoch ms. */
+type Job = { readonly task: ScheduledTask; nextMs: number }
+
 /**
- * The machine's clock. Each cron text is a node-cron job that wakes whatever waits for a slot, and so is a heartbeat on
- * every second: what a daylight-saving change, a stall or a clock that was set makes a job miss costs a second and never
- * a slot. The jobs are made when something first waits: the first takes 30 ms, which no command and no first slot needs.
+ * The machine's clock. Every wait ends after a second at the latest, by a timer that no setting of the wall clock moves: the
+ * caller looks at the time again. So a stall or a clock that was set costs a second and never a slot.
+ *
+ * Each cron text is a node-cron task that also wakes. node-cron says when a task runs next, and the timer is ours: its own
+ * walks every skipped second in one turn of the event loop after a suspend, a stop or a step of the clock (7 s for a day,
+ * minutes for years). The tasks are made when something first waits: the first takes 30 ms, which no command and no first
+ * slot needs.
  */
 export function createClock(): Clock & { close(): Promise<void> } {
   const sleepers = new Set<() => void>()
-  const beat = (): void => {
-    for (const wake of [...sleepers]) wake()
+  const wake = (): void => {
+    for (const done of [...sleepers]) done()
   }
-  const start = (cron: string, timezone?: string): ScheduledTask => {
-    const zone = timezone === undefined ? {} : { timezone }
-    const task = createTask(cron, beat, { ...zone, suppressMissedWarning: true })
-    void task.start()
-    return task
-  }
-  let heartbeat: ScheduledTask | undefined
+  let timer: NodeJS.Timeout | undefined
+  let seenMs = Date.now()
   let wanted: readonly CronText[] = []
-  let tasks: readonly ScheduledTask[] = []
-  const startTasks = (): void => {
-    for (const task of tasks) void task.destroy()
+  let jobs: readonly Job[] = []
+
+  function startJobs(): void {
+    for (const { task } of jobs) void task.destroy()
     const texts = wanted.length > TASKS_MAX ? [] : wanted
-    tasks = texts.map(({ cron, timezone }) => start(cron, timezone))
+    jobs = texts.map(({ cron, timezone }) => {
+      const task = createTask(cron, wake, { timezone })
+      return { task, nextMs: nextRunMs(task) }
+    })
   }
+
+  function beat(): void {
+    const nowMs = Date.now()
+    // Ahead, what is due runs once and is counted from the new time. Back, every next run may lie too far away.
+    if (nowMs < seenMs - STEP_MS) startJobs()
+    seenMs = nowMs
+    for (const job of jobs) {
+      if (job.nextMs > nowMs) continue
+      void job.task.execute()
+      job.nextMs = nextRunMs(job.task)
+    }
+    arm()
+  }
+
+  function arm(): void {
+    clearTimeout(timer)
+    const leftMs = Math.min(...jobs.map(({ nextMs }) => nextMs)) - Date.now()
+    timer = setTimeout(beat, Math.min(Math.max(leftMs, 1), BEAT_MS))
+  }
+
   return {
     now: () => Date.now(),
     sleep: (ms, signal) => pause(Math.min(Math.max(ms, 0), TIMER_MS_MAX), signal),
     wake(atMs, signal) {
       if (signal.aborted) return Promise.resolve()
-      if (heartbeat === undefined) {
-        heartbeat = start(EVERY_SECOND)
-        startTasks()
+      if (timer === undefined) {
+        startJobs()
+        arm()
       }
       return new Promise((resolve) => {
         const done = (): void => {
-          clearTimeout(timer)
+          clearTimeout(own)
           sleepers.delete(done)
           signal.removeEventListener('abort', done)
           resolve()
         }
-        const timer = setTimeout(done, Math.min(Math.max(atMs - Date.now(), 0), TIMER_MS_MAX))
+        const own = setTimeout(done, Math.min(Math.max(atMs - Date.now(), 0), BEAT_MS))
         sleepers.add(done)
         signal.addEventListener('abort', done, { once: true })
       })
     },
     schedule(texts) {
       wanted = distinct(texts)
-      if (heartbeat !== undefined) startTasks()
+      if (timer === undefined) return
+      startJobs()
+      arm()
     },
     async close() {
-      const running = heartbeat === undefined ? tasks : [heartbeat, ...tasks]
-      await Promise.all(running.map((task) => task.destroy()))
+      clearTimeout(timer)
+      for (const { task } of jobs) await task.destroy()
     },
   }
+}
+
+function nextRunMs(task: ScheduledTask): number {
+  return task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY
 }
 
 /** Each text of a zone once. The heartbeat alone wakes for a text that node-cron does not read as the calendar does. */

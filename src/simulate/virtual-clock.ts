@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock, CronText } from '../ports.ts'
 
-/** Longest time without a wake-up, as of the real clock. */
+/** Longest wait without a wake-up. The machine's clock wakes every second, which would take a simulated year too long. */
 const HEARTBEAT_MS = 60_000
+/** A wait ends this soon after the machine's clock was set, as there. */
+const STEP_SEEN_MS = 1_000
 /** Timers that may fire without time passing before the world counts as stuck in a loop. */
 const STANDSTILL_MAX = 20_000
 /** Turns between which the machine's own event loop gets to run: timers of whoever drives the world, for one. */
@@ -12,9 +14,11 @@ const TURNS_AT_ONCE = 500
 type Owner = 'world' | 'any process' | object
 
 type Timer = {
-  readonly atMs: number
+  atMs: number
   readonly owner: Owner
   readonly fire: () => void
+  /** Of a wait that ends early when the machine's clock is set. */
+  readonly isWait?: boolean
   cancelled: boolean
 }
 
@@ -23,11 +27,10 @@ type Timer = {
  * the daemon's process or to the world around it: a crash forgets the former, a stall delays them.
  */
 export class VirtualClock {
-  /** What the machine's clock shows ahead of true time; what an administrator or NTP changes. */
-  offsetMs = 0
   /** What the daemon wants to be woken at. Time here wakes it anyway. */
   cronTexts: readonly CronText[] = []
   #trueMs: number
+  #offsetMs = 0
   #stalledUntilMs = Number.NEGATIVE_INFINITY
   #timers: Timer[] = []
   #turns = 0
@@ -41,6 +44,21 @@ export class VirtualClock {
   /** True time, epoch milliseconds. Blocks and the service go by it. */
   get trueMs(): number {
     return this.#trueMs
+  }
+
+  /** What the machine's clock shows ahead of true time; what an administrator or NTP changes. */
+  get offsetMs(): number {
+    return this.#offsetMs
+  }
+
+  set offsetMs(ms: number) {
+    if (ms === this.#offsetMs) return
+    this.#offsetMs = ms
+    const atMs = this.#trueMs + STEP_SEEN_MS
+    const isLater = (timer: Timer): boolean => timer.isWait === true && timer.atMs > atMs
+    const later = this.#timers.filter(isLater)
+    this.#timers = this.#timers.filter((timer) => !isLater(timer))
+    for (const timer of later) this.#insert(Object.assign(timer, { atMs }))
   }
 
   /** Runs something in the world at a true time, whatever becomes of the daemon. */
@@ -62,9 +80,14 @@ export class VirtualClock {
   }
 
   /** A timer of a daemon's process. Returns what cancels it. */
-  processTimer(delayMs: number, fire: () => void, owner: Owner = 'any process'): () => void {
+  processTimer(
+    delayMs: number,
+    fire: () => void,
+    owner: Owner = 'any process',
+    isWait = false,
+  ): () => void {
     const atMs = this.#trueMs + Math.max(0, delayMs)
-    const timer: Timer = { atMs, owner, fire, cancelled: false }
+    const timer: Timer = { atMs, owner, fire, isWait, cancelled: false }
     this.#insert(timer)
     this.#nextBefall()?.()
     return () => {
@@ -99,12 +122,11 @@ export class VirtualClock {
   /** The port that a daemon sees: local time, monotonic sleeps. */
   asPort(owner: Owner = 'any process'): Clock {
     const now = (): number => this.#trueMs + this.offsetMs
-    const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
-      this.#sleep(ms, signal, owner)
     return {
       now,
-      sleep,
-      wake: (atMs, signal) => sleep(Math.min(HEARTBEAT_MS, atMs - now()), signal),
+      sleep: (ms, signal) => this.#sleep(ms, { signal, owner, isWait: false }),
+      wake: (atMs, signal) =>
+        this.#sleep(Math.min(HEARTBEAT_MS, atMs - now()), { signal, owner, isWait: true }),
       schedule: (texts) => {
         this.cronTexts = texts
       },
@@ -152,7 +174,14 @@ export class VirtualClock {
     return what
   }
 
-  #sleep(ms: number, signal: AbortSignal | undefined, owner: Owner): Promise<void> {
+  #sleep(
+    ms: number,
+    {
+      signal,
+      owner,
+      isWait,
+    }: { readonly signal: AbortSignal | undefined; readonly owner: Owner; isWait: boolean },
+  ): Promise<void> {
     if (signal?.aborted) return Promise.resolve()
     if (signal !== undefined) setMaxListeners(0, signal)
     return new Promise((resolve) => {
@@ -163,6 +192,7 @@ export class VirtualClock {
           resolve()
         },
         owner,
+        isWait,
       )
       const onAbort = (): void => {
         cancel()

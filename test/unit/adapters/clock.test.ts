@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { getTasks, type ScheduledTask, validate } from 'node-cron'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClock } from '../../../src/adapters/clock.ts'
 import { parseCron } from '../../../src/domain/schedule/cron.ts'
 
@@ -14,11 +14,8 @@ beforeEach(() => {
 })
 afterEach(() => clock.close())
 
-const HEARTBEAT = '* * * * * *'
-
-/** node-cron's jobs but for the heartbeat. */
 function jobs(): readonly ScheduledTask[] {
-  return [...getTasks().values()].filter((task) => task.getPattern() !== HEARTBEAT)
+  return [...getTasks().values()]
 }
 const patterns = () => jobs().map((task) => task.getPattern())
 const minutely = (count: number) =>
@@ -33,7 +30,7 @@ test('each different text and zone is a node-cron job of its own, at the time it
     { cron: '30 9 * * 1', timezone: 'Asia/Tokyo' },
     { cron: '30 9 * * 1', timezone: 'Europe/Berlin' },
   ])
-  const hours = jobs().map((task) => task.getNextRun()?.getTime() ?? 0)
+  const hours = jobs().map((task) => task.getNextRuns(1)[0]?.getTime() ?? 0)
   const at = (ms: number | undefined, timeZone: string): string =>
     new Intl.DateTimeFormat('en-GB', {
       timeZone,
@@ -132,4 +129,83 @@ test('a closed clock leaves no job behind', async () => {
   clock.schedule(minutely(3))
   await clock.close()
   expect(getTasks().size).toBe(0)
+})
+
+describe('a wall clock that is set', () => {
+  const START = Date.UTC(2026, 0, 5, 12)
+  const HOUR_MS = 3_600_000
+  const YEARS_MS = 10 * 365 * 24 * HOUR_MS
+
+  beforeEach(async () => {
+    await clock.close()
+    vi.useFakeTimers({ now: START })
+    clock = createClock()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  /** Moves the wall clock and no timer. */
+  const step = (ms: number) => vi.setSystemTime(Date.now() + ms)
+
+  /** Waits as a daemon's loop does, and notes when it wakes, in seconds of running time. */
+  function loop(dueMs: number): readonly number[] {
+    const wakes: number[] = []
+    const beganMs = performance.now()
+    const turn = async (): Promise<void> => {
+      for (;;) {
+        await clock.wake(dueMs, new AbortController().signal)
+        wakes.push(Math.round((performance.now() - beganMs) / 1_000))
+      }
+    }
+    void turn()
+    return wakes
+  }
+
+  test.each([
+    ['an hour back', -HOUR_MS],
+    ['25 hours back', -25 * HOUR_MS],
+    ['an hour ahead', HOUR_MS],
+    ['ten years ahead', YEARS_MS],
+  ])('%s and corrected 5 s later still wakes whatever waits each second', async (_name, ms) => {
+    const wakes = loop(START + 2 * YEARS_MS)
+    await vi.advanceTimersByTimeAsync(3_200)
+    step(ms)
+    await vi.advanceTimersByTimeAsync(5_000)
+    step(-ms)
+    await vi.advanceTimersByTimeAsync(12_000)
+    for (let second = 1; second <= 20; second += 1) expect(wakes).toContain(second)
+  })
+
+  test('ahead by ten years runs the task of each second once for all that it skips', async () => {
+    const ran = vi.fn()
+    clock.schedule([{ cron: '* * * * * *', timezone: 'UTC' }])
+    void clock.wake(FAR, waiting.signal)
+    for (const job of jobs())
+      for (const event of ['execution:finished', 'execution:missed'] as const) job.on(event, ran)
+    await vi.advanceTimersByTimeAsync(3_000)
+    ran.mockClear()
+    step(YEARS_MS)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(ran.mock.calls.length).toBeGreaterThan(0)
+    expect(ran.mock.calls.length).toBeLessThan(4)
+  })
+
+  test('back by an hour makes the tasks anew: they run at the times of the new clock', async () => {
+    const woken: number[] = []
+    clock.schedule([{ cron: '10 0 12 * * *', timezone: 'UTC' }])
+    void clock.wake(FAR, waiting.signal)
+    const [before] = jobs()
+    step(60_000)
+    await vi.advanceTimersByTimeAsync(1_500)
+    step(-60_000 - 1_500)
+    await vi.advanceTimersByTimeAsync(1_500)
+    const [after] = jobs()
+    expect(after).not.toBe(before)
+    after?.on('execution:finished', () => {
+      woken.push(Date.now() - START)
+    })
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(woken).toEqual([10_000])
+  })
 })
