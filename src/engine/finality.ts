@@ -69,7 +69,11 @@ export function createFinalityWatch(input: FinalityWatchInput): FinalityWatch {
       dueMs.delete(watched.name)
       return Number.POSITIVE_INFINITY
     }
-    const due = dueMs.get(watched.name) ?? ports.clock.now() + firstWaitMs(watched)
+    const nowMs = ports.clock.now()
+    const kept = dueMs.get(watched.name)
+    // One that lies further ahead was set by a clock that was wrong.
+    const isKept = kept !== undefined && kept - nowMs <= LOOK_EVERY_MS_MAX
+    const due = isKept ? kept : nowMs + firstWaitMs(watched)
     dueMs.set(watched.name, due)
     return hasUnfinalNonce(ports.journal.state, watched)
       ? Math.min(due, (lookedMs.get(watched.name) ?? 0) + LOOK_EVERY_MS_MAX_FOR_NONCES)

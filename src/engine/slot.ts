@@ -8,7 +8,8 @@ import { limitHit, limitText } from '../domain/book/limits.ts'
 import type { StrategyMemory } from '../domain/book/memory.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import type { IntentId } from '../domain/intent.ts'
-import type { ModuleReply, ModuleView } from '../domain/module.ts'
+import { MODULE_ANSWER_MS, type ModuleReply, type ModuleView } from '../domain/module.ts'
+import { CLOCK_SKEW_MS_MAX } from '../domain/policy.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import {
   type CustomStrategy,
@@ -87,7 +88,10 @@ async function askAndTake(input: SlotInput, question: Question): Promise<Taken> 
   const reply = await ports.modules.decide(question.asks, question.view)
   // The slot stays owed: nobody would wait for what it decides.
   if (closing.aborted) return { intents: [] }
-  const later = { ...input, nowMs: ports.clock.now() }
+  const nowMs = ports.clock.now()
+  // A clock that was set meanwhile is first compared with the others: the slot stays owed.
+  if (Math.abs(nowMs - input.nowMs) > MODULE_ANSWER_MS + CLOCK_SKEW_MS_MAX) return { intents: [] }
+  const later = { ...input, nowMs }
   return record(later, considerReply(considerInput(later), question, reply))
 }
 

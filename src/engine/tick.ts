@@ -1,16 +1,16 @@
 import type { Skip } from '../decide/decision.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
-import { believedMs, staleHead } from '../domain/policy.ts'
 import type { PriceFeed } from '../domain/price.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Token } from '../domain/token.ts'
+import { hearServiceClock, trustedNow } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 import { Asking } from './asking.ts'
 import { barredFrom } from './barred.ts'
-import { type Heads, headOf, headsOf } from './enrolment.ts'
+import { type Heads, headsOf } from './enrolment.ts'
 import { reportBalances, reportLook } from './look.ts'
 import { comparedHead, readMarket } from './market.ts'
 import { Programs } from './programs.ts'
@@ -22,6 +22,8 @@ import { waitMs } from './waiting.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
+/** Missed slots that are counted in one turn of the event loop, for some 10 ms. */
+const COUNTED_AT_ONCE = 10_000
 /** Even without slots the market is looked at this often, all of it, for those who watch. */
 const LOOK_EVERY_MS = 60_000
 
@@ -121,15 +123,16 @@ class Attendant {
     const sight = await this.#read(due, nowMs)
     // What is due by now stays owed: nobody would wait for it.
     if (context.closing.aborted) return []
-    const owed = due.flatMap((each) => this.#believed(each, sight.heads, nowMs) ?? [])
+    const owed = await this.#believed(due, sight.heads)
+    if (context.closing.aborted) return []
     await Promise.all(owed.map((each) => recordMissed(context, each)))
     const own = owed.filter(({ strategy }) => strategy.kind !== 'custom')
     const taken = own.map((each) => ({ ...each, ...this.#take(each, sight.view) }))
     for (const each of owed) if (each.strategy.kind === 'custom') this.#ask(each, sight.view)
     const started = await Promise.all(taken.flatMap(({ records }) => records))
-    for (const { strategy, leftMs } of taken) {
+    for (const { strategy, waitsMs } of taken) {
       this.#upcoming.refresh(strategy)
-      if (leftMs !== undefined) this.#leave(strategy, leftMs)
+      if (waitsMs !== undefined) this.#leave(strategy, waitsMs)
     }
     return started.flatMap(({ intents }) => intents)
   }
@@ -142,7 +145,7 @@ class Attendant {
     else this.#asking.take({ context, strategy, slotSeconds, view, nowMs }).catch(fail)
   }
 
-  #mayWait(due: readonly Owed[], nowMs: number): boolean {
+  #mayWait(due: readonly Strategy[], nowMs: number): boolean {
     if (due.length > 0) return false
     // Set by a clock that has since been set back, a retry may seem far ahead.
     const isRetrying = nowMs < this.#retryAtMs && this.#retryAtMs - nowMs <= VIEW_RETRY_MS
@@ -150,38 +153,39 @@ class Attendant {
   }
 
   /** Whether other orders are in the way of a slot that waits for them: nothing has to be read to know that. */
-  #waitsForTurn({ strategy, due }: Owed, nowMs: number): boolean {
+  #waitsForTurn(strategy: Strategy, nowMs: number): boolean {
     const { ports, account } = this.#input.context
     const { state } = ports.journal
-    const slotSeconds = due.attend[0]
     const barred = barredFrom({ state, strategy, account, nowMs })
+    const slotSeconds = barred && this.#upcoming.dueOf(strategy, nowMs)?.due.attend[0]
     if (slotSeconds === undefined || barred === undefined) return false
-    const leftMs = this.#waitMs(strategy, { slotSeconds, nowMs, skip: barred })
-    if (leftMs !== undefined) this.#leave(strategy, leftMs)
-    return leftMs !== undefined
+    const waitsMs = this.#waitMs(strategy, { slotSeconds, nowMs, skip: barred })
+    if (waitsMs !== undefined) this.#leave(strategy, waitsMs)
+    return waitsMs !== undefined
   }
 
-  async #read(owed: readonly Owed[], nowMs: number): Promise<Sight> {
+  async #read(due: readonly Strategy[], nowMs: number): Promise<Sight> {
     const { context } = this.#input
-    const hasCalls = owed.some(({ strategy }) => makesCalls(strategy))
+    const hasCalls = due.some(makesCalls)
     const [view, calls] = await Promise.all([
-      this.#readMarket(owed, nowMs),
+      this.#readMarket(due, nowMs),
       hasCalls ? comparedHead(context) : undefined,
+      due.every(makesCalls) ? undefined : hearServiceClock(context),
     ])
     return { view, heads: headsOf(context, { swaps: view?.blockTimeSeconds, calls }) }
   }
 
-  async #readMarket(owed: readonly Owed[], nowMs: number): Promise<ChainView | undefined> {
+  async #readMarket(due: readonly Strategy[], nowMs: number): Promise<ChainView | undefined> {
     const { context } = this.#input
     const isLook = this.#isToLook(nowMs)
-    const wanted = marketOf(wantedBy(owed.map(({ strategy }) => strategy)), context.pricePath)
+    const wanted = marketOf(wantedBy(due), context.pricePath)
     const { tokens } = wanted
     const view = await readMarket(context, isLook ? this.#input : wanted)
     if (view !== undefined) this.#report(view, { isLook, tokens, nowMs })
     else {
       this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
       // A feed that nothing of what is due goes by may be why: it must not keep that waiting.
-      if (isLook && owed.length > 0) this.#lookedAtMs = nowMs
+      if (isLook && due.length > 0) this.#lookedAtMs = nowMs
     }
     return view
   }
@@ -206,46 +210,62 @@ class Attendant {
   }
 
   /**
-   * A clock that runs ahead must not use up slots whose time has not come: nothing is accounted for that the newest
-   * block of the strategy's own chain does not nearly know of, and nothing at all while no block can be read. What is
-   * left is owed, and looked at again soon.
+   * What is owed by a time that is believed: this machine's, where the newest block of the strategy's own chain bears it out and,
+   * for swaps, the service's clock does. By a clock that is wrong, slots would be opened, missed or skipped whose time has not
+   * come. Whatever is due is left owed instead, and looked at again soon; so it is while no block can be read.
    */
-  #believed(each: Owed, heads: Heads, nowMs: number): Believed | undefined {
-    const { strategy } = each
-    const head = headOf(heads, strategy)
-    if (head === undefined) {
-      this.#leave(strategy, VIEW_RETRY_MS)
-      return undefined
+  async #believed(due: readonly Strategy[], heads: Heads): Promise<readonly Believed[]> {
+    const { context } = this.#input
+    const { clock, gasless, observe } = context.ports
+    const agreed = (blockTimeSeconds: number | undefined, serviceOffsetMs?: number) =>
+      blockTimeSeconds === undefined
+        ? undefined
+        : trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
+    const swaps = agreed(heads.swaps, gasless.clockOffsetMs())
+    const calls = agreed(heads.calls)
+    const atMs = clock.now()
+    const troubles = new Set<string>()
+    const owed: Believed[] = []
+    let counted = 0
+    for (const strategy of due) {
+      const time = makesCalls(strategy) ? calls : swaps
+      if (!time?.ok) {
+        if (time !== undefined) troubles.add(time.detail)
+        this.#leave(strategy, VIEW_RETRY_MS)
+        continue
+      }
+      const owing = this.#upcoming.dueOf(strategy, atMs)
+      if (owing === undefined) continue
+      owed.push({ ...owing, atMs })
+      const { missed } = owing.due
+      counted += missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)
+      if (counted < COUNTED_AT_ONCE) continue
+      counted = 0
+      await clock.sleep(0)
     }
-    const atMs = believedMs(nowMs, head)
-    const stale = staleHead(nowMs, head)
-    if (stale === undefined) return { ...each, atMs, leftMs: undefined }
-    this.#input.context.ports.observe({ type: 'clock-trouble', detail: stale })
-    const owed = this.#upcoming.dueOf(strategy, atMs)
-    if (owed !== undefined) return { ...owed, atMs, leftMs: VIEW_RETRY_MS }
-    this.#leave(strategy, VIEW_RETRY_MS)
-    return undefined
+    for (const detail of troubles) observe({ type: 'clock-trouble', detail })
+    return owed
   }
 
   /** Begins to record what is owed, slot by slot, up to one that waits. */
   #take(
-    { strategy, due, atMs, leftMs }: Believed,
+    { strategy, due, atMs }: Believed,
     view: ChainView | undefined,
-  ): { readonly records: readonly Promise<Taken>[]; readonly leftMs?: number } {
+  ): { readonly records: readonly Promise<Taken>[]; readonly waitsMs?: number } {
     const { context } = this.#input
     const records: Promise<Taken>[] = []
     for (const slotSeconds of due.attend) {
       const slot = { context, strategy, slotSeconds, view, nowMs: atMs }
       const considered = considerNow(slot)
       const skip = 'asks' in considered ? undefined : considered.decision
-      const waitMs =
+      const waitsMs =
         skip?.tag === 'skip'
           ? this.#waitMs(strategy, { slotSeconds, nowMs: atMs, skip })
           : undefined
-      if (waitMs !== undefined) return { records, leftMs: waitMs }
+      if (waitsMs !== undefined) return { records, waitsMs }
       records.push(recordSlot(slot, considered))
     }
-    return leftMs === undefined ? { records } : { records, leftMs }
+    return { records }
   }
 
   #waitMs(
@@ -268,11 +288,7 @@ class Attendant {
 }
 
 /** What is owed by a time that is believed, epoch ms: the time by which it is decided. */
-type Believed = Owed & {
-  readonly atMs: number
-  /** How long what is not believed is left alone, ms. */
-  readonly leftMs: number | undefined
-}
+type Believed = Owed & { readonly atMs: number }
 
 async function recordMissed(
   context: OrderContext,

@@ -1,7 +1,7 @@
 import { strangerText } from '../domain/nearest.ts'
-import { staleHead } from '../domain/policy.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import { makesCalls } from '../domain/strategy.ts'
+import { hearServiceClock, trustedNow } from '../execute/ask.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { Asking } from './asking.ts'
@@ -28,20 +28,23 @@ export async function trigger(
 ): Promise<Triggering> {
   const { context, upcoming, asking } = agenda
   const refused = (detail: string): Triggering => ({ done: Promise.resolve({ ok: false, detail }) })
-  const { clock, journal } = context.ports
+  const { clock, gasless, journal } = context.ports
   const strategy = upcoming.strategies.find((each) => each.name === name)
   if (strategy === undefined) return refused(notEnabledText(context, upcoming, name))
   const stopped = stoppedText(context, name)
   if (stopped !== undefined) return refused(stopped)
+  const isCall = makesCalls(strategy)
   const view = await readMarket(context, marketOf(wantedBy([strategy]), context.pricePath))
-  const calls = makesCalls(strategy) ? await comparedHead(context) : undefined
+  const calls = isCall ? await comparedHead(context) : undefined
+  if (!isCall) await hearServiceClock(context)
   const head = headOf(headsOf(context, { swaps: view?.blockTimeSeconds, calls }), strategy)
   if (context.closing.aborted) return refused('the daemon is stopping')
   if (head === undefined) return refused('the market could not be read')
-  const nowMs = clock.now()
   // By a clock that runs ahead it would use up every slot until then.
-  const stale = staleHead(nowMs, head)
-  if (stale !== undefined) return refused(stale)
+  const serviceOffsetMs = isCall ? undefined : gasless.clockOffsetMs()
+  const time = trustedNow(context, { blockTimeSeconds: head, serviceOffsetMs })
+  if (!time.ok) return refused(time.detail)
+  const nowMs = clock.now()
   const record = journal.state.strategies.get(name)
   if (!isEntered(record, strategy))
     return refused(`the slots of ${name} do not count yet: its clocks disagree`)

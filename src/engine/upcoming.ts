@@ -8,6 +8,7 @@ import { scheduleOf } from './view.ts'
 
 /** Pause before it is asked again when this process began. */
 const START_LOOK_MS = 10_000
+const FAR = Number.POSITIVE_INFINITY
 
 /** A strategy's next slot, and when it is attended, epoch ms. */
 type Next = { readonly slot: SlotSeconds; readonly dueMs: number }
@@ -109,16 +110,19 @@ export class Upcoming {
     return isAny
   }
 
-  /** Everything that is owed at a moment, by calendar alone, but for what is left alone. */
-  dueAt(nowMs: number): readonly Owed[] {
+  /**
+   * The strategies that owe anything at a moment, by calendar alone, but for what is left alone. No calendar is walked for it: the
+   * moment may be one that no clock but this machine's knows of.
+   */
+  dueAt(nowMs: number): readonly Strategy[] {
     this.#release(nowMs)
     if (nowMs < this.soonestMs()) return []
-    return this.#strategies.flatMap((strategy) => {
-      if (this.#postponed.has(strategy.name)) return []
-      const owed = this.dueOf(strategy, nowMs)
-      if (owed === undefined || this.#canBeAttended(strategy)) return owed ?? []
+    return this.#strategies.filter((strategy) => {
+      const { name } = strategy
+      if (this.#postponed.has(name) || (this.#next.get(name)?.dueMs ?? FAR) > nowMs) return false
+      if (this.#canBeAttended(strategy)) return true
       this.postpone(strategy, { nowMs, ms: START_LOOK_MS })
-      return []
+      return false
     })
   }
 
@@ -152,7 +156,7 @@ export class Upcoming {
   /** When the next slot of any strategy is looked at, epoch ms; infinity when there is none. */
   soonestMs(): number {
     if (this.#soonestMs === undefined) {
-      this.#soonestMs = Number.POSITIVE_INFINITY
+      this.#soonestMs = FAR
       for (const [name, { dueMs }] of this.#next)
         this.#soonestMs = Math.min(this.#soonestMs, this.#postponed.get(name)?.untilMs ?? dueMs)
     }

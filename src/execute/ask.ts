@@ -1,4 +1,4 @@
-import { backoffMs, type TrustedTime, trustedTime } from '../domain/policy.ts'
+import { backoffMs, CLOCK_SKEW_MS_MAX, type TrustedTime, trustedTime } from '../domain/policy.ts'
 import type { ChainReply } from '../ports.ts'
 import type { OrderContext, SendingContext } from './context.ts'
 
@@ -100,6 +100,19 @@ export function trustedNow(
     serviceOffsetMs: seen.serviceOffsetMs,
     blockTimeSeconds: seen.blockTimeSeconds,
   })
+}
+
+/** The service's clock is known by its answers alone: one that differs is heard again, or it would stay as it was last heard. */
+export async function hearServiceClock({
+  ports,
+  closing,
+}: Pick<OrderContext, 'ports' | 'closing'>): Promise<void> {
+  const { gasless, queue } = ports
+  if (Math.abs(gasless.clockOffsetMs() ?? 0) <= CLOCK_SKEW_MS_MAX) return
+  await soon(
+    ports,
+    queue.runUnless(closing, 'tokens', () => gasless.tokens()),
+  )
 }
 
 /** Nothing is known of the chain now, and why. */

@@ -1,6 +1,8 @@
 import type { OpenIntent } from '../domain/book/state.ts'
 import { backoffMs } from '../domain/policy.ts'
 import type { FailureReason } from '../domain/reason.ts'
+import type { Chain } from '../ports.ts'
+import { askChainOnce, trustedNow } from './ask.ts'
 import { type Closing, mayNotStart } from './close.ts'
 import type { OrderContext } from './context.ts'
 
@@ -42,6 +44,8 @@ export type Tries = {
   /** What ends it before a try; else what bars any attempt. */
   readonly barred: () => Closing | undefined
   readonly tryOnce: () => Promise<Step>
+  /** Asks the other clocks of its venue; see `clockDoubt`. */
+  readonly clocks: () => Promise<Trouble | undefined>
   /** Tries that may follow one another at once. */
   readonly atOnceMax: number
 }
@@ -54,12 +58,13 @@ export type Tries = {
 export async function tryPatiently(
   context: OrderContext,
   open: OpenIntent,
-  { barred, tryOnce, atOnceMax }: Tries,
+  tries: Tries,
 ): Promise<Closing | undefined> {
+  const { barred, tryOnce, atOnceMax } = tries
   const wait = createWait(context, open)
   let atOnce = 0
   while (!context.closing.aborted) {
-    const step = barred() ?? (await tryOnce())
+    const step = await believed(tries, barred() ?? (await tryOnce()))
     // What a drain has cut short decides nothing.
     if (context.closing.aborted && step.tag !== 'sent') break
     atOnce = step.tag === 'again' ? atOnce + 1 : 0
@@ -68,6 +73,40 @@ export async function tryPatiently(
     await wait.after(came)
   }
   return undefined
+}
+
+/** Ends that a clock which is wrong brings about as well: they stand only while clocks agree. */
+const BY_CLOCK: ReadonlySet<Closing['reason']> = new Set(['too-late', 'deadline-too-far'])
+
+async function believed({ barred, clocks }: Tries, step: Step): Promise<Step> {
+  if (step.tag !== 'closing' || !BY_CLOCK.has(step.reason)) return step
+  const doubt = await clocks()
+  if (doubt !== undefined) return doubt
+  // The clock may have been set right while it was asked.
+  const isLate = step.reason === 'too-late'
+  return isLate && barred()?.reason !== step.reason ? { tag: 'again', otherwise: step } : step
+}
+
+/**
+ * Why this machine's clock is not believed now: the newest block, or the service's clock where one is given, says otherwise, or no
+ * block can be read. Undefined while all agree.
+ */
+export async function clockDoubt(
+  context: OrderContext,
+  chain: Pick<Chain, 'identity'>,
+  serviceOffsetMs?: number,
+): Promise<Trouble | undefined> {
+  const read = await askChainOnce(context, 'comparing clocks', () => chain.identity())
+  if (!read.ok) {
+    const { tag: cause, message } = read.fault
+    const again = { service: 'rpc', route: 'identity', cause } as const
+    return trouble('chain-unavailable', message, { again })
+  }
+  const { blockTimeSeconds } = read.value
+  const time = trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
+  if (time.ok) return undefined
+  context.ports.observe({ type: 'clock-trouble', detail: time.detail })
+  return trouble(time.reason, time.detail)
 }
 
 type Over = Extract<Step, { readonly tag: 'closing' | 'sent' | 'stopped' }>
@@ -105,7 +144,7 @@ function createWait(context: OrderContext, open: OpenIntent): Wait {
       tries += 1
       const backoff = backoffMs(policy, tries, ports.random.jitter())
       await restFor(context, open, Math.max(step.pauseMs ?? 0, backoff))
-      if (closing.aborted || mayNotStart(context, open) !== undefined) return
+      if (closing.aborted) return
       if (step.again !== undefined) ports.observe({ type: 'retry', ...step.again })
     },
     over(step) {
@@ -123,12 +162,13 @@ function createWait(context: OrderContext, open: OpenIntent): Wait {
   }
 }
 
-/** Sleeps, and looks every second whether there is still something to wait for. */
+/** Sleeps, and looks every second whether what bars the intent, if anything, has changed. */
 async function restFor(context: OrderContext, open: OpenIntent, ms: number): Promise<void> {
   const { clock } = context.ports
   const lookMs = context.policy.pollMsMin
+  const before = mayNotStart(context, open)?.reason
   for (let leftMs = ms; leftMs > 0; leftMs -= lookMs) {
     await clock.sleep(Math.min(leftMs, lookMs), context.closing)
-    if (context.closing.aborted || mayNotStart(context, open) !== undefined) return
+    if (context.closing.aborted || mayNotStart(context, open)?.reason !== before) return
   }
 }

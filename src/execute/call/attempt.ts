@@ -15,7 +15,7 @@ import { bookOnPaper, capHit } from '../authorization.ts'
 import { type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { doubtfulNonces } from '../evidence.ts'
-import { type Step, trouble, tryPatiently } from '../patience.ts'
+import { clockDoubt, type Step, trouble, tryPatiently } from '../patience.ts'
 import { hashCall } from './data.ts'
 import { envelopeFees } from './envelope.ts'
 import { targetGas as gasOfTarget, proposerGas } from './gas.ts'
@@ -42,6 +42,7 @@ export async function attemptCall(
     return failure('aggregator-missing', 'the config has no aggregator section')
   return tryPatiently(context, open, {
     barred: () => mayNotStart(context, open),
+    clocks: () => clockDoubt(context, aggregator.chain),
     atOnceMax: policy.requestTriesMax,
     async tryOnce() {
       const uncompared = context.uncompared('aggregated')

@@ -21,7 +21,8 @@ export function createExplainer(
   const { clock } = context.ports
   let toldAtMs = clock.now()
   return async ({ orderId, batch }) => {
-    if (clock.now() - toldAtMs < EXPLAIN_EVERY_MS) return
+    // The distance: a clock that was set back must not silence it.
+    if (Math.abs(clock.now() - toldAtMs) < EXPLAIN_EVERY_MS) return
     toldAtMs = clock.now()
     const asked =
       batch === undefined ? statusWords(aggregator, orderId) : batchWords(aggregator, batch)

@@ -6,11 +6,12 @@ import type { PermitRecord } from '../../domain/permit.ts'
 import { isFresh } from '../../domain/policy.ts'
 import type { Quote, Reply, ServiceOrder } from '../../domain/quote.ts'
 import type { Place, Turn } from '../../ports.ts'
+import { hearServiceClock } from '../ask.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { haltOnEvidence } from '../evidence.ts'
-import { type Step, trouble, tryPatiently } from '../patience.ts'
+import { clockDoubt, type Step, trouble, tryPatiently } from '../patience.ts'
 import { paidFor } from './paper.ts'
 import { ensureAllowance, isPrepared, isUnwrapping, wrapIfNative } from './prepare.ts'
 import {
@@ -47,6 +48,11 @@ export function attemptSwap(context: OrderContext, open: OpenSwap): Promise<Clos
   let nearMs = NEAR_MS
   return tryPatiently(context, open, {
     barred: () => mayNotTrade(context, open),
+    async clocks() {
+      await hearServiceClock(context)
+      const { chain, gasless } = context.ports
+      return clockDoubt(context, chain, gasless.clockOffsetMs())
+    },
     atOnceMax: context.policy.quotesPerAttemptMax,
     async tryOnce() {
       const step = await tryOnce(context, open, { place, nearMs })

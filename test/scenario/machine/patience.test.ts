@@ -87,8 +87,9 @@ describe('nothing is signed yet, and the slot may be late:', () => {
 
   test('clocks that disagree, and quotes that live too short, are waited for', async () => {
     const world = swaps('clocks')
-    world.serviceFaults.skewMs = 6_000
     await untilSlot(world)
+    await untilEvent(world, 'slot-opened')
+    world.serviceFaults.skewMs = 6_000
     await world.runFor(5 * MINUTE)
     expect(told(world)).toEqual(['order-waits clock-skew'])
     Object.assign(world.serviceFaults, { skewMs: 0, quoteLifetimeMs: 9_000 })
@@ -187,12 +188,15 @@ describe('a call before its record', () => {
     expectSound(world)
   })
 
-  test('ends with its slot', async () => {
+  test('ends with its slot, once a node says that it is as late', async () => {
     const world = calls('call too late')
     await untilSlot(world)
     await untilEvent(world, 'slot-opened')
     world.aggregation.chainFaults.down = true
     await world.runFor(31 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual([])
+    world.aggregation.chainFaults.down = false
+    await world.runFor(MINUTE)
     expect(outcomes(world, 'claim')).toEqual(['expired too-late'])
     expect(details(world)[0]).toMatch(/the last trouble: chain-unavailable, /)
     expect(world.aggregation.watch.signatures).toBe(0)
@@ -229,20 +233,41 @@ describe('the slot has become too late', () => {
     expectSound(world)
   })
 
-  test.each(['swap', 'call'])(
-    'while the record of a %s was written: it is withdrawn',
-    async (kind) => {
+  describe.each(['swap', 'call'])('while the record of a %s was written', (kind) => {
+    const name = kind === 'swap' ? 'hourly' : 'claim'
+
+    /** What happens when the record is written. */
+    async function recording(act: (world: World) => void): Promise<World> {
       const world = kind === 'swap' ? swaps('record') : calls('record')
-      const name = kind === 'swap' ? 'hourly' : 'claim'
       await untilSlot(world)
       world.disk.onAppend = (type) => {
-        if (type.endsWith('-recorded') && type !== 'transaction-recorded')
-          world.clock.offsetMs = 31 * MINUTE
+        if (!type.endsWith('-recorded') || type === 'transaction-recorded') return
+        world.disk.onAppend = undefined
+        act(world)
       }
       await world.runFor(MINUTE)
-      expect(outcomes(world, name)).toEqual(['expired too-late'])
       expect(world.watch.signatures + world.aggregation.watch.signatures).toBe(0)
-      expect(world.disk.events().map(({ type }) => type)).toContain('authorization-withdrawn')
-    },
-  )
+      return world
+    }
+    const types = (world: World) => world.disk.events().map(({ type }) => type)
+
+    test('it is withdrawn', async () => {
+      const world = await recording(({ clock }) => clock.stall(31 * MINUTE))
+      await world.runFor(31 * MINUTE)
+      expect(types(world)).toContain('authorization-withdrawn')
+      expect(outcomes(world, name)).toEqual(['expired too-late'])
+    })
+
+    test('by a clock that is wrong alone: it is withdrawn, and made once that is set right', async () => {
+      const world = await recording(({ clock }) => {
+        clock.offsetMs = 31 * MINUTE
+      })
+      expect(types(world)).toContain('authorization-withdrawn')
+      expect(outcomes(world, name)).toEqual([])
+      world.clock.offsetMs = 0
+      await world.runFor(MINUTE)
+      expect(outcomes(world, name)).toEqual(['filled filled'])
+      expectSound(world)
+    })
+  })
 })

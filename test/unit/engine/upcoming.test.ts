@@ -32,7 +32,7 @@ function upcomingOf(...strategies: readonly Strategy[]) {
   return { upcoming: new Upcoming({ ports, strategies, startedAtMs: () => FROM * 1_000 }), close }
 }
 
-const names = (owed: ReturnType<Upcoming['dueAt']>) => owed.map(({ strategy }) => strategy.name)
+const names = (owed: ReturnType<Upcoming['dueAt']>) => owed.map(({ name }) => name)
 
 test('the soonest slot of all is what is waited for, and nothing is owed before it', () => {
   const { upcoming } = upcomingOf(HOURLY, MINUTELY)
