@@ -216,13 +216,8 @@ class Attendant {
    */
   async #believed(due: readonly Strategy[], heads: Heads): Promise<readonly Believed[]> {
     const { context } = this.#input
-    const { clock, gasless, observe } = context.ports
-    const agreed = (blockTimeSeconds: number | undefined, serviceOffsetMs?: number) =>
-      blockTimeSeconds === undefined
-        ? undefined
-        : trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
-    const swaps = agreed(heads.swaps, gasless.clockOffsetMs())
-    const calls = agreed(heads.calls)
+    const { clock, observe } = context.ports
+    const { swaps, calls } = comparedClocks(context, heads)
     const atMs = clock.now()
     const troubles = new Set<string>()
     const owed: Believed[] = []
@@ -237,8 +232,7 @@ class Attendant {
       const owing = this.#upcoming.dueOf(strategy, atMs)
       if (owing === undefined) continue
       owed.push({ ...owing, atMs })
-      const { missed } = owing.due
-      counted += missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)
+      counted += countedOf(owing)
       if (counted < COUNTED_AT_ONCE) continue
       counted = 0
       await clock.sleep(0)
@@ -289,6 +283,21 @@ class Attendant {
 
 /** What is owed by a time that is believed, epoch ms: the time by which it is decided. */
 type Believed = Owed & { readonly atMs: number }
+
+/** How many slots were counted for what is owed. */
+function countedOf({ due: { missed } }: Owed): number {
+  return missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)
+}
+
+/** What the clocks of each venue agree on; undefined where its newest block could not be read. */
+function comparedClocks(context: OrderContext, heads: Heads) {
+  const compare = (blockTimeSeconds: number | undefined, serviceOffsetMs?: number) =>
+    blockTimeSeconds === undefined
+      ? undefined
+      : trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
+  const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
+  return { swaps: compare(heads.swaps, serviceOffsetMs), calls: compare(heads.calls) }
+}
 
 async function recordMissed(
   context: OrderContext,

@@ -1,4 +1,8 @@
 import type { HttpServer } from '../../adapters/control/http-server.ts'
+import {
+  createServiceManager,
+  type ServiceManager,
+} from '../../adapters/control/service-manager.ts'
 import type { StateAnchors } from '../../adapters/state/anchor.ts'
 import type { OpenedJournal } from '../../adapters/state/journal-file.ts'
 import type { HeldLock } from '../../adapters/state/state-lock.ts'
@@ -97,6 +101,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   let opened: OpenedJournal | undefined
   let telling: Telling | undefined
   let books: Bookkeeping | undefined
+  let manager: ServiceManager | undefined
   let fault: Error | undefined
   let faultOfDisk: Error | undefined
   let ended: Ended = 'drained'
@@ -107,7 +112,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   void input.failing?.then((error) => stopFor(error, error.message))
   const unwatch = lock.watch((why) => stopFor(new StateLockedError(why), why))
   try {
-    const watch = createWatch(clock)
+    const watch = createWatch({ clock, monotonicMs: () => performance.now() })
     const page = openPage(settings, { strategies: input.strategies, clock, log, scrubber })
     const keeping = openBookkeeping(settings, {
       ...{ clock, log },
@@ -149,10 +154,18 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       wallets: namedWallets(settings, addresses),
       ready: watch.probes.ready,
     })
+    manager = createServiceManager({
+      ...{ env: io.env, pid: io.pid, ...watch.probes },
+      warn: (message) => log.warn(message, { event: 'service-manager' }),
+    })
+    shutdown.signal.addEventListener('abort', manager.stopping, { once: true })
     const server = await telling.serve(watch.probes, await siteOf(page))
     try {
       const keys = { trader: trader.key, operator: operator?.key }
-      const parts = { anchors, clock, journal, lastSeq, telling, shutdown, server, watch, page }
+      const parts = {
+        ...{ anchors, clock, journal, lastSeq, telling, shutdown },
+        ...{ server, watch, page, manager },
+      }
       ended = await trade({ ...input, ...keys, ...parts })
     } finally {
       await server.close()
@@ -171,6 +184,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   } finally {
     unwatch()
     offSignal()
+    manager?.close()
     books?.close()
     // What it could not close has ended the run already.
     await opened?.close().catch(() => undefined)
@@ -241,6 +255,7 @@ type Trading = LockedRun & {
   readonly anchors: StateAnchors | undefined
   readonly server: HttpServer
   readonly watch: ReturnType<typeof createWatch>
+  readonly manager: ServiceManager
   readonly page: ReturnType<typeof openPage>
 }
 
@@ -324,6 +339,7 @@ async function trade(input: Trading): Promise<Ended> {
         letHeapGrow()
         input.watch.ready()
         io.signalReady()
+        input.manager.ready()
       },
     })
     // Who asks by a signal knows that it ends early; who gave it a time is told that nothing came of it.

@@ -16,11 +16,20 @@ export type FundsSeen =
     }
   | { readonly tag: 'unknown'; readonly why: string }
 
-/** What the probes and a person afar need to know, gathered from what the daemon tells anyway. */
-export function createWatch(clock: Pick<Clock, 'now'>) {
+/**
+ * What the probes and a person afar need to know, gathered from what the daemon tells anyway. Ages go by `monotonicMs`: the wall
+ * clock may be set.
+ */
+export function createWatch({
+  clock,
+  monotonicMs,
+}: {
+  readonly clock: Pick<Clock, 'now'>
+  readonly monotonicMs: () => number
+}) {
   const failing = new Map<string, string>()
   let funds: FundsSeen | undefined
-  let tickedAtMs = clock.now()
+  let tickedMs = monotonicMs()
   let isReady = false
   let isHalted = false
   /** Files that were refused when they were read again. */
@@ -28,14 +37,14 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
   let draining = false
 
   const health = (): Probe => {
-    const ageMs = clock.now() - tickedAtMs
+    const ageMs = Math.round(monotonicMs() - tickedMs)
     const reasons = ageMs > TICK_AGE_MS_MAX ? [`the loop has not turned for ${ageMs} ms`] : []
     return { ok: reasons.length === 0, reasons, details: { lastTurnAgeMs: ageMs } }
   }
   const failingReasons = (): string[] =>
     [...failing].map(([service, status]) => `${service} answered last: ${status}`)
   const ready = (): Probe => {
-    const reasons = failingReasons()
+    const reasons = [...health().reasons, ...failingReasons()]
     if (funds?.tag === 'unknown') reasons.push(funds.why)
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
@@ -69,9 +78,10 @@ export function createWatch(clock: Pick<Clock, 'now'>) {
     failing: (): readonly string[] => failingReasons(),
     /** Undefined before anything was told of them. */
     gasTank: (): FundsSeen | undefined => funds,
-    turnedAtMs: (): number => tickedAtMs,
+    /** By the wall clock, epoch ms. */
+    turnedAtMs: (): number => clock.now() - (monotonicMs() - tickedMs),
     ticked: (): void => {
-      tickedAtMs = clock.now()
+      tickedMs = monotonicMs()
     },
     ready: (): void => {
       isReady = true

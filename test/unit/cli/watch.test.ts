@@ -6,7 +6,7 @@ function request(service: 'gasless' | 'aggregator' | 'rpc', status: string) {
 }
 
 function ready() {
-  const watch = createWatch({ now: () => 0 })
+  const watch = createWatch({ clock: { now: () => 0 }, monotonicMs: () => 0 })
   watch.ready()
   return watch
 }
@@ -36,18 +36,50 @@ test.each(['500', '5xx', 'timeout', 'network', 'unreachable', 'malformed', 'unav
 )
 
 test('a daemon that drains is not ready, and one whose loop stands still is not alive', () => {
-  let nowMs = 0
-  const watch = createWatch({ now: () => nowMs })
+  let ranMs = 0
+  const watch = createWatch({ clock: { now: () => 0 }, monotonicMs: () => ranMs })
   expect(watch.probes.ready().reasons).toEqual(['starting'])
   watch.ready()
   watch.saw({ type: 'daemon-stopping', cause: 'SIGTERM', openIntents: 0 })
   expect(watch.probes.ready().reasons).toEqual(['stopping'])
   expect(watch.probes.health().ok).toBe(true)
-  nowMs = 120_001
+  ranMs = 120_001
   expect(watch.probes.health().ok).toBe(false)
   watch.ticked()
   expect(watch.probes.health().ok).toBe(true)
 })
+
+test('a daemon whose loop stands still is not ready either', () => {
+  let ranMs = 0
+  const watch = createWatch({ clock: { now: () => 0 }, monotonicMs: () => ranMs })
+  watch.ready()
+  expect(watch.probes.ready().ok).toBe(true)
+  ranMs = 120_001
+  expect(watch.probes.ready()).toMatchObject({
+    ok: false,
+    reasons: ['the loop has not turned for 120001 ms'],
+  })
+  watch.ticked()
+  expect(watch.probes.ready().ok).toBe(true)
+})
+
+test.each([
+  ['ahead', 3_600_000],
+  ['back', -3_600_000],
+])(
+  'a wall clock that is set %s changes neither, and the last turn is as long ago as it was',
+  (_way, stepMs) => {
+    let nowMs = 10_000_000
+    let ranMs = 0
+    const watch = createWatch({ clock: { now: () => nowMs }, monotonicMs: () => ranMs })
+    watch.ready()
+    ranMs += 700
+    nowMs += 700 + stepMs
+    expect(watch.probes.health()).toMatchObject({ ok: true, details: { lastTurnAgeMs: 700 } })
+    expect(watch.probes.ready().ok).toBe(true)
+    expect(watch.turnedAtMs()).toBe(nowMs - 700)
+  },
+)
 
 test('an account whose login the service does not accept makes the daemon unready, until its funds are told', () => {
   const watch = ready()
@@ -68,7 +100,7 @@ test('an account whose login the service does not accept makes the daemon unread
 })
 
 test('files that were refused are told beside readiness, until they are taken', () => {
-  const watch = createWatch({ now: () => 0 })
+  const watch = createWatch({ clock: { now: () => 0 }, monotonicMs: () => 0 })
   watch.ready()
   watch.saw({ type: 'files-stale', files: 1, detail: 'weekly.yaml:3: unknown key' })
   const { ok, details } = watch.probes.ready()
