@@ -4,6 +4,10 @@ import {
   type Probe,
   type Site,
 } from '../../adapters/control/http-server.ts'
+import {
+  createServiceManager,
+  type ServiceManager,
+} from '../../adapters/control/service-manager.ts'
 import { type StateSize, stateSize } from '../../adapters/state/state-size.ts'
 import { createLog, type Log } from '../../adapters/tell/log.ts'
 import { type ReadingsInput, stateReadings } from '../../adapters/tell/metrics/readings.ts'
@@ -41,10 +45,14 @@ export type Telling = {
   /** Serves what only the state and the running daemon know, from now on. */
   readonly watchState: (watched: Watched) => void
   /** Serves the metrics and the probes, and the page where there is one. */
-  serve(probes: { health(): Probe; ready(): Probe }, site: Site | undefined): Promise<HttpServer>
+  serve(probes: Probes, site: Site | undefined): Promise<HttpServer>
+  /** Tells systemd, where it runs the daemon. */
+  manage(probes: Probes, io: Pick<Io, 'env' | 'pid'>): ServiceManager
   /** Messages to people. */
   readonly notifying: Omit<Notifying, 'observe'>
 }
+
+type Probes = { health(): Probe; ready(): Probe }
 
 /** A log that hides what may be secret in the settings, and what `scrubber` is told later. */
 export async function openLog(
@@ -95,6 +103,10 @@ export async function openTelling(
     serve(probes, site) {
       const { host, port, hosts } = settings.http
       return createHttpServer({ host, port, hosts, metrics, ...probes, site })
+    },
+    manage(probes, { env, pid }) {
+      const warn = (message: string): void => log.warn(message, { event: 'service-manager' })
+      return createServiceManager({ ...probes, env, pid, warn })
     },
   }
 }

@@ -1,8 +1,5 @@
 import type { HttpServer } from '../../adapters/control/http-server.ts'
-import {
-  createServiceManager,
-  type ServiceManager,
-} from '../../adapters/control/service-manager.ts'
+import type { ServiceManager } from '../../adapters/control/service-manager.ts'
 import type { StateAnchors } from '../../adapters/state/anchor.ts'
 import type { OpenedJournal } from '../../adapters/state/journal-file.ts'
 import type { HeldLock } from '../../adapters/state/state-lock.ts'
@@ -154,10 +151,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       wallets: namedWallets(settings, addresses),
       ready: watch.probes.ready,
     })
-    manager = createServiceManager({
-      ...{ env: io.env, pid: io.pid, ...watch.probes },
-      warn: (message) => log.warn(message, { event: 'service-manager' }),
-    })
+    manager = telling.manage(watch.probes, io)
     shutdown.signal.addEventListener('abort', manager.stopping, { once: true })
     const server = await telling.serve(watch.probes, await siteOf(page))
     try {
