@@ -113,11 +113,16 @@ export function mayNotStart(context: StartContext, open: OpenIntent): Closing | 
   if (!isByTerms(intent, strategy, context.ports.modules.versionOf))
     return skipped('strategy-changed', CHANGED_TERMS)
   if (open.died === 'cancelled') return failure('permit-cancelled', UNPROVEN)
-  if (open.attempt > context.policy.attemptsMax)
+  if (open.attempt > context.policy.attemptsMax || isRefusedCall(open))
     return failure(lastFailure(open), open.ended?.message ?? 'no fill')
   if (context.ports.clock.now() > intent.startBeforeMs)
     return failure('too-late', "the slot's maxLateness has passed")
   return undefined
+}
+
+/** A call is refused for what it is, and each signature of it would live until its deadline. */
+function isRefusedCall({ venue, ended }: OpenIntent): boolean {
+  return venue === 'aggregated' && ended?.status === 'rejected'
 }
 
 function lastFailure(open: OpenIntent): FailureReason {

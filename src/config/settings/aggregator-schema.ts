@@ -33,7 +33,9 @@ const fallback = section({
     .describe('When a call is sent directly instead of through the service'),
   deadline: duration({ min: '10s', max: '1h' })
     .prefault('3m')
-    .describe('How long a signed call stays valid'),
+    .describe(
+      'How long a signed call stays valid. Of this the direct route has the last third, at most two minutes',
+    ),
 })
 
 const gasTank = section({

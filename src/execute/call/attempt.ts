@@ -23,8 +23,6 @@ import { sendCall } from './send.ts'
 
 /** Gas that the proposer and the transaction around it use beside the call itself, with room. */
 const ENVELOPE_GAS = 150_000n
-/** What a call's deadline leaves after the direct fallback may have begun, so that it can still be mined. */
-const FALLBACK_ROOM_MS = 120_000
 
 /** A call on record, to be given to the service. */
 type Recorded = { readonly tag: 'recorded'; readonly call: CallRecord }
@@ -285,11 +283,10 @@ function buildRecord(
   })
   if (verifyingContract === undefined || view.nestedNonce === undefined)
     return refusal('proposer-mismatch', 'the account does not answer as a TrustlessProposer')
-  const lifetimeMs = settings.fallback.deadlineMs + FALLBACK_ROOM_MS
   const call = {
     ...base,
     verifyingContract,
-    deadlineSeconds: Math.ceil((nowMs + lifetimeMs) / 1000),
+    deadlineSeconds: Math.ceil((nowMs + settings.fallback.deadlineMs) / 1000),
     nonce: view.nestedNonce,
   }
   return { tag: 'recorded', call: { ...call, trust: 'trustless', digest: hashCall(call) } }

@@ -7,7 +7,7 @@ import { type Resolution, recordDeath, recordReply, tellUnknown } from '../autho
 import { haltedNow, type Refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { createDoubts } from '../doubt.ts'
-import { attended, exposedAtMs } from '../follow.ts'
+import { attended } from '../follow.ts'
 import type { TransactionOutcome } from '../transaction.ts'
 import type { FollowSteps } from '../venue.ts'
 import { createExplainer } from './explain.ts'
@@ -17,6 +17,8 @@ import { directId, sendDirectly, submitCall } from './submit.ts'
 const NOT_OURS_WAIT_MS = 60_000
 /** Looks at the chain while the service says that a call has not landed, against those while it says nothing. */
 const WAITING_LOOKS_RARER = 5
+/** Of a signed call's lifetime the direct route has the last third, and no more than this: it takes a few blocks. */
+const DIRECT_ROOM_MS_MAX = 120_000
 /** About a block: what is mined by then is proven without another round. */
 const DIRECT_WAIT_MS = 12_000
 
@@ -246,8 +248,8 @@ function isRefusedByAll(
 }
 
 /**
- * `rejected-only`: the service said no before it took the call. `after-deadline`: also when it has been silent for the
- * deadline; only a trustless call, whose nonce lets one of the two routes execute (rules A1, A2).
+ * `rejected-only`: the service said no before it took the call. `after-deadline`: also towards the deadline of what was signed, past
+ * which neither route can execute it; only a trustless call, whose nonce lets one of the two do so (rules A1, A2).
  */
 function mayFallBack({ context, aggregator, open, call }: Following): boolean {
   const { mode, deadlineMs } = aggregator.settings.fallback
@@ -256,5 +258,6 @@ function mayFallBack({ context, aggregator, open, call }: Following): boolean {
   if (haltedNow(context) !== undefined) return false
   if (open.ended?.status === 'rejected') return true
   if (mode === 'rejected-only' || call.trust === 'trusted') return false
-  return context.ports.clock.now() - exposedAtMs(context, open) > deadlineMs
+  const roomMs = Math.min(deadlineMs / 3, DIRECT_ROOM_MS_MAX)
+  return context.ports.clock.now() > call.deadlineSeconds * 1000 - roomMs
 }

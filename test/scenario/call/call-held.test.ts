@@ -105,7 +105,7 @@ describe('a call that a limit held back before anybody had it', () => {
     await untilFirstSlot(world)
     await world.runFor(30_000)
     Object.assign(world.aggregation.faults, { failsAfter: 0, rejection })
-    await world.runFor(3 * MINUTE)
+    await world.runFor(2 * MINUTE)
     expect(world.aggregation.service.received.length).toBeGreaterThan(1)
     expect(eventTypes(world)).not.toContain('order-ended')
     expect(routes(world)).toEqual([])

@@ -95,18 +95,20 @@ describe('a service that refuses a call before it takes it', () => {
 })
 
 describe('a direct call', () => {
-  test('is not made before the operator said it may be', async () => {
+  test('is not made while the service has its two thirds of the deadline', async () => {
     const world = falling('patience', 'after-deadline')
     world.aggregation.faults.neverExecutes = true
     world.start()
-    await world.runFor(HOUR + 175_000)
+    await world.runFor(HOUR + 115_000)
     expect(eventTypes(world)).not.toContain('transaction-recorded')
     await world.runFor(20_000)
     expect(eventTypes(world)).toContain('transaction-recorded')
   })
 
   test('competes with a service that executes late: one of them wins, whichever it is', async () => {
-    for (const delayMs of [160_000, 170_000, 174_000, 176_000, 178_000, 180_000, 190_000]) {
+    for (const delayMs of [
+      100_000, 110_000, 114_000, 116_000, 118_000, 120_000, 130_000, 175_000,
+    ]) {
       const world = falling(`race ${delayMs}`, 'after-deadline')
       world.aggregation.faults.delayMs = delayMs
       world.start()
@@ -119,7 +121,7 @@ describe('a direct call', () => {
 
   test('that the account cannot pay for is told, and the call goes on waiting for the service', async () => {
     const world = falling('no gas', 'after-deadline')
-    world.aggregation.faults.delayMs = 230_000
+    world.aggregation.faults.delayMs = 150_000
     world.aggregation.chainFaults.noGas = true
     world.start()
     await world.runFor(HOUR + 10 * MINUTE)
@@ -130,7 +132,7 @@ describe('a direct call', () => {
 
   test('that is never mined hides neither the execution by the service nor the next slots', async () => {
     const world = falling('lost in the mempool', 'after-deadline')
-    world.aggregation.faults.delayMs = 200_000
+    world.aggregation.faults.delayMs = 150_000
     world.aggregation.ledger.losesDirect = true
     world.start()
     await world.runFor(HOUR + 4 * MINUTE)

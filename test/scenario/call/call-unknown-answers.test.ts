@@ -75,7 +75,7 @@ describe('a deadline', () => {
     world.aggregation.faults.neverExecutes = true
     await untilFirstSlot(world)
     await untilEvent(world, 'call-recorded')
-    await world.runFor(4 * MINUTE + 50_000)
+    await world.runFor(2 * MINUTE + 50_000)
     expect(world.aggregation.watch.signatures).toBe(1)
     world.aggregation.faults.neverExecutes = false
     await world.runFor(2 * MINUTE)
@@ -84,6 +84,29 @@ describe('a deadline', () => {
     expect(executed(world)).toBe(1)
     expectSound(world)
   })
+
+  test.each([15_000, 600_000])(
+    'is what the config says, and a refused call is over soon after it',
+    async (deadlineMs) => {
+      const fallback = { mode: 'off', deadlineMs } as const
+      const world = callWorld({ seed: 'short', aggregator: { fallback } })
+      world.aggregation.faults.rejection = { tag: 'rejected', message: 'not today' }
+      await untilFirstSlot(world)
+      await untilEvent(world, 'call-recorded')
+      const [deadlineSeconds] = world.disk
+        .events()
+        .flatMap((event) =>
+          event.type === 'call-recorded' && event.call.trust === 'trustless'
+            ? [event.call.deadlineSeconds]
+            : [],
+        )
+      const leftMs = (deadlineSeconds ?? 0) * 1000 - world.clock.trueMs
+      expect(leftMs).toBeLessThanOrEqual(deadlineMs + 1_000)
+      await world.runFor(deadlineMs + 30_000)
+      expect(outcomes(world, 'claim')).toEqual(['failed order-rejected'])
+      expectSound(world)
+    },
+  )
 
   test('is judged by the chain, not by a clock that was set forward', async () => {
     const world = callWorld({ seed: 'clock forward' })
