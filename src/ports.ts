@@ -1,6 +1,6 @@
 import type { JournalEvent, JournalRecord } from './domain/book/journal.ts'
 import type { DaemonState } from './domain/book/state.ts'
-import type { AnsweredDomain } from './domain/call.ts'
+import type { AnsweredDomain, DelegationDraft } from './domain/call.ts'
 import type { IntentId } from './domain/intent.ts'
 import type { ModuleReply, ModuleView } from './domain/module.ts'
 import type { GaslessRoute, Observation } from './domain/observation.ts'
@@ -443,28 +443,14 @@ export type Signer = {
   envelope(id: IntentId): Signature<SignedTransaction>
   /** A transaction of our own, by the id under which it is on record. */
   transaction(id: string): Signature<SignedTransaction>
-  /** An EIP-7702 delegation of the wallet's account. */
-  delegation(draft: DelegationDraft): Signature<SignedTransaction>
+  /** The EIP-7702 delegation of the wallet's account that was put on record last. */
+  delegation(): Signature<SignedTransaction>
   /** The one request to the aggregation service that takes a login: what its own account holds. None under a halt. */
   login(requestId: number): Signature<Login>
 }
 
 /** A request to the aggregation service, and what its signature header says of just these bytes. */
 export type Login = { readonly requestId: number; readonly body: string; readonly header: string }
-
-/** What an EIP-7702 delegation is signed for. Amounts in wei. */
-export type DelegationDraft = {
-  /** The one chain that it holds on. */
-  readonly chainId: number
-  /** The code that the account is to have; the zero address clears it. */
-  readonly delegate: Address
-  /** Account nonce that the authorization is signed for: it is good for one use at exactly that nonce. */
-  readonly authorizationNonce: number
-  readonly nonce: number
-  readonly gas: bigint
-  readonly maxFeePerGas: bigint
-  readonly maxPriorityFeePerGas: bigint
-}
 
 export type Journal = {
   /** Live view of the fold. Read it, never write it. */

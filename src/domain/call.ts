@@ -56,6 +56,20 @@ export type TrustedCall = CallRecordBase & { readonly trust: 'trusted' }
 
 export type CallRecord = TrustlessCall | TrustedCall
 
+/** What an EIP-7702 delegation is signed for. Amounts in wei. */
+export type DelegationDraft = {
+  /** The one chain that it holds on. */
+  readonly chainId: number
+  /** The code that the account is to have; the zero address clears it. */
+  readonly delegate: Address
+  /** Account nonce that the authorization is signed for: it is good for one use at exactly that nonce. */
+  readonly authorizationNonce: number
+  readonly nonce: number
+  readonly gas: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
 export const CALL_PRIMARY_TYPE = 'Call'
 /** Frozen EIP-712 types of a call. */
 export const CALL_TYPES = {

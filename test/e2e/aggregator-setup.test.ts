@@ -1,9 +1,11 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
+import { collect } from '../support/state/state-directory.ts'
 import { mentionsKey } from './books.ts'
 import { ether } from './operator.ts'
 import { everySecond, nodeCall, type Rehearsal, startRehearsal } from './rehearsal.ts'
@@ -40,6 +42,13 @@ type Said = {
   readonly onChain: object | null
   readonly code: string
   readonly proposer: string | null
+}
+
+/** What its journal says of delegations. */
+async function delegationsOf({ stateDir }: Rehearsal) {
+  const view = existsSync(join(stateDir, 'state.json')) ? await readJournal(stateDir) : undefined
+  const records = view === undefined ? [] : await collect(view.records())
+  return records.flatMap(({ event }) => (event.type === 'delegation-signed' ? [event] : []))
 }
 
 function commandsOf(rehearsal: Rehearsal) {
@@ -197,13 +206,27 @@ test('an account is delegated and cleared by ordinary transactions of its own, w
   const { command, data } = commandsOf(rehearsal)
   const { account } = await data('delegation status')
   const nonce = () => sepolia<string>(rehearsal, 'eth_getTransactionCount', [account, 'latest'])
+  // What takes nothing away needs no journal, and makes none.
+  expect(await data('delegation clear --direct')).toMatchObject({ ok: true, changed: false })
+  expect(await delegationsOf(rehearsal)).toEqual([])
   const set = await command('delegation set --direct')
   expect([set.code, set.stdout]).toEqual([0, expect.stringMatching(/the chain shows it/)])
   expect(set.stderr).toMatch(/the node took it as 0x[0-9a-f]{64}/)
   expect(await data('delegation status')).toMatchObject({ proposer: 'trustless' })
   // The transaction and its authorization use a nonce each.
   expect(await nonce()).toBe('0x2')
-  expect((await command('delegation clear --direct')).code).toBe(0)
+  // What is signed is on record in the state that it makes.
+  expect(await delegationsOf(rehearsal)).toMatchObject([
+    {
+      ...{ account, lastNonce: 1 },
+      draft: { nonce: 0, authorizationNonce: 1, gas: 100_000n },
+    },
+  ])
+  // Without that state the wallet's anchor keeps code from being set, and not from being taken away.
+  rmSync(rehearsal.stateDir, { recursive: true })
+  expect((await command('delegation set --direct')).code).toBe(78)
+  expect(await data('delegation clear --direct')).toMatchObject({ ok: true, changed: true })
+  expect(await delegationsOf(rehearsal)).toEqual([])
   expect((await data('delegation status')).code).toBe('0x')
 }, 90_000)
 

@@ -1,6 +1,6 @@
 import { hashAuthorization, keccak256, serializeTransaction } from 'viem/utils'
+import type { DelegationDraft } from '../../domain/call.ts'
 import { type Hex, ZERO_ADDRESS } from '../../domain/units.ts'
-import type { DelegationDraft } from '../../ports.ts'
 
 /** A signature as transactions hold it. */
 export type SignatureParts = { readonly r: Hex; readonly s: Hex; readonly yParity: number }

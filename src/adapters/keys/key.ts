@@ -1,6 +1,7 @@
 import { keccak256, serializeTransaction } from 'viem/utils'
+import type { DelegationDraft } from '../../domain/call.ts'
 import { type Hex, parseAddress } from '../../domain/units.ts'
-import type { DelegationDraft, Key, TransactionDraft } from '../../ports.ts'
+import type { Key, TransactionDraft } from '../../ports.ts'
 import { type SignatureParts, signDelegation } from './delegation.ts'
 import { addressOf, type Curve, loadCurve } from './secp256k1-curve.ts'
 

@@ -29,19 +29,11 @@ export async function readySandboxAccount(readying: Readying): Promise<void> {
   if (!indexed.ok) return
   const delegate = proposerOf(aggregator)
   const { chainId, signer } = aggregator.wallet
-  const beforeSigning = (lastNonce: number): Promise<void> =>
-    journal.append({
-      ...{ type: 'delegation-signed', chainId, account: signer.address },
-      ...{ delegate, lastNonce },
-    })
-  const change = {
+  const { tag, message, charged } = await changeDelegation({
     ...progress,
-    aggregator,
-    delegate,
-    route: 'service',
-    beforeSigning,
-  } as const
-  const { tag, message, charged } = await changeDelegation(change)
+    ...{ aggregator, delegate, route: 'service' },
+    record: (event) => journal.append(event),
+  })
   if (charged !== undefined)
     await journal.append({
       ...{ type: 'delegation-charged', chainId, account: signer.address },

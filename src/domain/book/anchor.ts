@@ -91,6 +91,8 @@ export function anchorsOf(event: JournalEvent, wallets: SigningWallets): readonl
       return [operator ?? []].flat()
     case 'transaction-recorded':
       return [event.transaction.from]
+    case 'delegation-signed':
+      return [event.account]
     // Without it the record looks as if it had never been signed.
     case 'transaction-signed':
     case 'halted':

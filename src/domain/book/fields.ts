@@ -55,6 +55,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   deposits: map(),
   charges: map(),
   delegationCharges: map(),
+  delegation: value(undefined),
   usedNonces: map(),
   spokenFor: map(),
   sights: map(),

@@ -1,4 +1,4 @@
-import type { CallRecord } from '../call.ts'
+import type { CallRecord, DelegationDraft } from '../call.ts'
 import type { Intent, IntentId, Outcome } from '../intent.ts'
 import type { PermitRecord } from '../permit.ts'
 import type { FailureReason, RefusalReason, SkipReason } from '../reason.ts'
@@ -161,6 +161,8 @@ export type JournalEvent =
       readonly account: Address
       readonly delegate: Address
       readonly lastNonce: number
+      /** The rest of what is signed. Older records have none, and nothing is signed by them. */
+      readonly draft?: Omit<DelegationDraft, 'chainId' | 'delegate'> | undefined
     }
   | {
       /** What the service charged the account's deposit for a delegation, in wei; of an account's own transaction there is none. */
@@ -393,9 +395,19 @@ export function recordName(event: JournalEvent): string | undefined {
       return event.call.clientOrderId
     case 'transaction-recorded':
       return event.transaction.id
+    case 'delegation-signed':
+      return delegationName(event)
     default:
       return undefined
   }
+}
+
+/** The name of the record of an account's delegation. */
+export function delegationName(of: {
+  readonly chainId: number
+  readonly account: Address
+}): string {
+  return `delegation:${of.chainId}:${of.account}`
 }
 
 export type CloseReason = 'filled' | 'missed' | SkipReason | RefusalReason | FailureReason

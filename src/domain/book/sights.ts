@@ -90,6 +90,8 @@ export function noteNestedNonce(state: DaemonState, place: WalletPlace, nonce: b
 
 /** Other code may count from anywhere. */
 export function noteDelegation(state: DaemonState, event: EventOf<'delegation-signed'>): void {
+  const { account, chainId, delegate, draft } = event
+  state.delegation = draft && { account, chainId, delegate, ...draft }
   const place = { chainId: event.chainId, wallet: event.account }
   noteNonce(state, place, event.lastNonce)
   change(state, place, (seen) => ({ ...seen, nestedNonce: undefined }))

@@ -1,4 +1,4 @@
-import type { CallRecord } from '../call.ts'
+import type { CallRecord, DelegationDraft } from '../call.ts'
 import type { CallIntent, IntentId, Outcome, SwapIntent } from '../intent.ts'
 import type { OrderState } from '../order.ts'
 import type { PermitRecord } from '../permit.ts'
@@ -211,6 +211,8 @@ export type DaemonState = ExposureBook & {
   readonly charges: Map<string, readonly bigint[]>
   /** Wei that it charged for the last delegation of each account, by chain and account. */
   readonly delegationCharges: Map<string, bigint>
+  /** The last delegation on record that says all that is signed for it. */
+  delegation: (DelegationDraft & { readonly account: Address }) | undefined
   /** The last call of each account that is proven to have used its nonce, by chain and account. */
   readonly usedNonces: Map<string, UsedNonce>
   /** Permits of orders that an operator says executed, nobody knows where; kept for some days, by client order id. */

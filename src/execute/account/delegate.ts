@@ -1,16 +1,10 @@
 import { etherWords } from '../../domain/book/costs.ts'
+import type { EventOf } from '../../domain/book/journal.ts'
 import { delegateOf } from '../../domain/call.ts'
 import type { Reply } from '../../domain/quote.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import type { Address, Hex } from '../../domain/units.ts'
-import type {
-  AccountView,
-  AggregatorFault,
-  ChainFault,
-  Clock,
-  Signature,
-  SignedTransaction,
-} from '../../ports.ts'
+import type { AccountView, AggregatorFault, ChainFault, Clock } from '../../ports.ts'
 import { NO_DELEGATE, nameOfDelegate } from '../authority/delegation.ts'
 import { chargeTold } from '../call/costs.ts'
 import { PRIORITY_FEE_WEI } from '../call/envelope.ts'
@@ -63,10 +57,10 @@ export type DelegationChange = {
   readonly stop: AbortSignal
   readonly tell: (progress: string) => void
   /**
-   * Called before anything is signed that may use nonces of the account, up to this one: whoever holds it may apply it much
-   * later, and a daemon has to know whose doing that was (rule T4).
+   * Puts what is to be signed on disk, where the signer takes it from. Whoever holds the signature may apply it much later, and
+   * a daemon has to know whose doing that was (rule T4).
    */
-  readonly beforeSigning: (lastNonce: number) => Promise<void>
+  readonly record: (event: EventOf<'delegation-signed'>) => Promise<void>
 }
 
 export type DelegationOutcome = {
@@ -185,8 +179,8 @@ async function tryOnce(
   const { code, transactionCount: before } = view.value
   if (isForeign(code, aggregator.settings)) return failed(foreign(code))
   if (isSet(code, delegate)) return { tag: 'unchanged', message: 'it was already' }
-  await change.beforeSigning(before + ahead)
-  const signed = signedFor(change, view.value, ahead)
+  await change.record(recordOf(change, view.value, ahead))
+  const signed = aggregator.wallet.signer.delegation()
   if (!signed.ok) return failed(`nothing was signed: ${signed.detail}`)
   const { raw } = signed.value
   const sent = await send(change, raw)
@@ -232,21 +226,23 @@ function isSet(code: Hex, delegate: Address): boolean {
   return delegate === NO_DELEGATE ? code === '0x' : delegateOf(code) === delegate
 }
 
-function signedFor(
-  change: DelegationChange,
-  view: AccountView,
+function recordOf(
+  { delegate, aggregator }: DelegationChange,
+  { transactionCount: nonce, baseFeePerGas }: AccountView,
   ahead: number,
-): Signature<SignedTransaction> {
-  const { delegate, aggregator } = change
-  return aggregator.wallet.signer.delegation({
-    chainId: aggregator.wallet.chainId,
-    delegate,
-    authorizationNonce: view.transactionCount + ahead,
-    nonce: view.transactionCount,
-    gas: DELEGATION_GAS,
-    maxFeePerGas: view.baseFeePerGas * 2n + PRIORITY_FEE_WEI,
-    maxPriorityFeePerGas: PRIORITY_FEE_WEI,
-  })
+): EventOf<'delegation-signed'> {
+  const { chainId, signer } = aggregator.wallet
+  const lastNonce = nonce + ahead
+  return {
+    ...{ type: 'delegation-signed', chainId, account: signer.address, delegate, lastNonce },
+    draft: {
+      authorizationNonce: lastNonce,
+      nonce,
+      gas: DELEGATION_GAS,
+      maxFeePerGas: baseFeePerGas * 2n + PRIORITY_FEE_WEI,
+      maxPriorityFeePerGas: PRIORITY_FEE_WEI,
+    },
+  }
 }
 
 type Sent = {

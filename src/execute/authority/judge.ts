@@ -1,9 +1,10 @@
+import { delegationName } from '../../domain/book/journal.ts'
 import { limitHit, limitText } from '../../domain/book/limits.ts'
 import type { OpenCall, OpenIntent, OpenSwap } from '../../domain/book/state.ts'
 import { liveNonces } from '../../domain/book/swaps.ts'
 import { gasInDay } from '../../domain/book/transactions.ts'
 import { bookOf } from '../../domain/book/venues.ts'
-import type { CallRecord } from '../../domain/call.ts'
+import type { CallRecord, DelegationDraft } from '../../domain/call.ts'
 import { type GasLimits, type GasOffer, gasRefusal, unfitGas } from '../../domain/gas.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
@@ -12,7 +13,7 @@ import type { BarReason } from '../../domain/reason.ts'
 import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../../domain/settings.ts'
 import { assetsOf, makesCalls, type Strategy } from '../../domain/strategy.ts'
 import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
-import type { Clock, DelegationDraft, Guard, Journal, Key, Modules } from '../../ports.ts'
+import type { Clock, Guard, Journal, Key, Modules } from '../../ports.ts'
 import { NO_DELEGATE, nameOfDelegate } from './delegation.ts'
 import { CHANGED_TERMS, isByTerms } from './terms.ts'
 
@@ -252,6 +253,16 @@ export function checkGas(
   const query = { chainId, nowMs, ...(beside && { beside: { chainId, ...beside } }) }
   const refusal = gasRefusal(limits, offer, gasInDay(journal.state, query))
   check(refusal === undefined, 'gas-too-dear', refusal ?? '')
+}
+
+/** The delegation of the key's own account that was put on record last. */
+export function recordedDelegation(parts: SignerParts): DelegationDraft {
+  const { journal, key } = parts
+  const { delegation } = journal.state
+  const isRecorded = delegation?.account === key.address
+  const isOnDisk = isRecorded && journal.isOnDisk(delegationName(delegation))
+  check(isOnDisk, 'not-on-record', `no delegation of ${key.address} is on record and on disk`)
+  return delegation
 }
 
 /** Only code that the operator's config names, or none (rule A4). A halt lets code be taken away. */

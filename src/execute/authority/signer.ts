@@ -20,6 +20,7 @@ import {
   checkTerms,
   isOut,
   recordedCall,
+  recordedDelegation,
   recordedPermit,
   type SignerParts,
 } from './judge.ts'
@@ -96,8 +97,9 @@ export function createSigner(parts: SignerParts): Signer {
         const signature = deed.type === 'call' ? callSignature(deed.call) : NO_SIGNATURE
         return key.signTransaction({ ...record, ...payloadOf(deed, signature) })
       }),
-    delegation: (draft) =>
+    delegation: () =>
       judged((): SignedTransaction => {
+        const draft = recordedDelegation(parts)
         checkDelegation(parts, draft)
         return key.signDelegation(draft)
       }),

@@ -60,7 +60,12 @@ function comparedAt({ sights }: DaemonState): JournalEvent {
 
 function delegationSigned({ intents }: DaemonState): JournalEvent {
   const change = { delegate: GAS_TANK, lastNonce: intents.size }
-  return { type: 'delegation-signed', chainId: 8453, account: OWNER, ...change }
+  const draft = { authorizationNonce: intents.size, nonce: 0, gas: 1n }
+  const fees = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
+  return {
+    ...{ type: 'delegation-signed', chainId: 8453, account: OWNER, ...change },
+    draft: { ...draft, ...fees },
+  }
 }
 
 function delegationCharged({ strategies }: DaemonState): JournalEvent {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createKey } from '../../../src/adapters/keys/key.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
-import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
+import type { EventOf, JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import type { DaemonState } from '../../../src/domain/book/state.ts'
 import { gasInDay } from '../../../src/domain/book/transactions.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
@@ -14,6 +14,7 @@ import type { Files } from '../../../src/execute/authority/judge.ts'
 import { createPermitHasher } from '../../../src/execute/authority/permit-digest.ts'
 import { createSigner } from '../../../src/execute/authority/signer.ts'
 import type { Key, Signer } from '../../../src/ports.ts'
+import { AGGREGATOR, CALL_CHAIN_ID } from '../../../src/simulate/aggregator/aggregation.ts'
 import {
   ACCOUNT,
   GASLESS,
@@ -363,6 +364,51 @@ describe('a mined transaction that a reorganisation took away', () => {
   test('cannot be reopened once it is final', () => {
     journal({ type: 'transactions-final', ids: ['own'], blockNumber: 9n })
     expect(() => journal(gone)).toThrow(InvariantError)
+  })
+})
+
+describe('a delegation', () => {
+  const key = createKey(Buffer.from('11'.repeat(32), 'hex'))
+  const { trustlessProposer } = AGGREGATOR.contracts
+  const draft = {
+    ...{ authorizationNonce: 7, nonce: 7, gas: 100_000n },
+    ...{ maxFeePerGas: 10n ** 9n, maxPriorityFeePerGas: 1n },
+  }
+  const recorded: EventOf<'delegation-signed'> = {
+    ...{ type: 'delegation-signed', chainId: CALL_CHAIN_ID, account: key.address },
+    ...{ delegate: trustlessProposer, lastNonce: 7, draft },
+  }
+  const delegation = () =>
+    signerWith(key, { journal: { state, isOnDisk: () => isOnDisk } }).delegation()
+
+  test('is signed as its record says', () => {
+    journal(recorded)
+    const { chainId, delegate } = recorded
+    expect(delegation()).toEqual({
+      ok: true,
+      value: key.signDelegation({ chainId, delegate, ...draft }),
+    })
+  })
+
+  test('is not signed without a record', () => {
+    expect(delegation()).toMatchObject({ ok: false, reason: 'not-on-record' })
+  })
+
+  test('is not signed while its record is on its way to the disk', () => {
+    journal(recorded)
+    isOnDisk = false
+    expect(delegation()).toMatchObject({ ok: false, reason: 'not-on-record' })
+  })
+
+  test.each([
+    ['of an older journal, which says nothing of gas', { draft: undefined }, 'not-on-record'],
+    ['of another account', { account: WALLET }, 'not-on-record'],
+    ['on another chain', { chainId: 1 }, 'owner-mismatch'],
+    ['to code that the config does not name', { delegate: WALLET }, 'foreign-delegation'],
+    ['of gas that no block takes', { draft: { ...draft, gas: 2n ** 25n } }, 'gas-limit-too-low'],
+  ] as const)('is not signed by a record %s', (_, change, reason) => {
+    journal(recorded, { ...recorded, ...change })
+    expect(delegation()).toMatchObject({ ok: false, reason })
   })
 })
 

@@ -1,5 +1,8 @@
 import type { HeldLock } from '../../../adapters/state/state-lock.ts'
+import type { Problem } from '../../../config/yaml/problem.ts'
 import { openCalls } from '../../../domain/book/calls.ts'
+import { emptyState } from '../../../domain/book/fields.ts'
+import { applyEvent } from '../../../domain/book/fold.ts'
 import type { DaemonState } from '../../../domain/book/state.ts'
 import { delegateOf, resolveVerifyingContract } from '../../../domain/call.ts'
 import { hasLiveAuthorization } from '../../../domain/order.ts'
@@ -11,10 +14,10 @@ import {
   type DelegationOutcome,
 } from '../../../execute/account/delegate.ts'
 import { NO_DELEGATE, nameOfDelegate, proposerOf } from '../../../execute/authority/delegation.ts'
-import type { AccountView } from '../../../ports.ts'
+import type { AccountView, Clock, Guard, Journal } from '../../../ports.ts'
 import { amountData } from '../../amount-data.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../../compose/aggregator.ts'
-import { isAnchored } from '../../compose/anchors.ts'
+import { isAnchored, openAnchors } from '../../compose/anchors.ts'
 import { haltOf, openState, readState } from '../../compose/state.ts'
 import { readJournalKey, readKey } from '../../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printFailure, printOutcome, printReport } from '../../io.ts'
@@ -143,14 +146,13 @@ function change(
   return whileStopped({ tools, options, io, command }, async (lock) => {
     const { stateDir } = tools.settings
     const view = await readState(stateDir)
-    const books = view && { state: view.state, isOnDisk: () => true }
-    tools.signBy(books, () => lock.lost())
     const barred = barredBy(view?.state, { stateDir, account: tools.account, delegate })
     if (barred !== undefined) return printFailure(io, options, { message: barred })
-    const record = await openRecord(tools, { lock, io, delegate, isUsed: view !== undefined })
+    const record = await openRecord(tools, { lock, io, delegate, state: view?.state })
     if (!record.ok) return reportProblems([record.problem], io, options)
+    tools.signBy(record.journal, () => lock.lost(), record.lost)
     const route = options.direct === true ? 'direct' : 'service'
-    const outcome = await changed({ ...tools, ...record, delegate, route }, record)
+    const outcome = await changed(tools, { ...record, delegate, route })
     const what = delegate === NO_DELEGATE ? 'not delegated' : `delegated to ${delegate}`
     const isDone = outcome.tag !== 'failed'
     const { charged } = outcome
@@ -167,62 +169,92 @@ function change(
 
 /** Makes the change, and puts what the service charged for it on record. */
 async function changed(
-  change: DelegationChange,
-  record: Pick<typeof NO_RECORD, 'noteCharge' | 'close'>,
+  tools: AggregatorTools,
+  { journal, close, delegate, route }: Recording & Pick<DelegationChange, 'delegate' | 'route'>,
 ): Promise<DelegationOutcome> {
+  const { account, aggregator } = tools
+  const { chainId } = aggregator.wallet
   try {
-    const outcome = await changeDelegation(change)
-    if (outcome.charged !== undefined) await record.noteCharge(outcome.charged)
+    const record: DelegationChange['record'] = (event) => journal.append(event)
+    const outcome = await changeDelegation({ ...tools, delegate, route, record })
+    const { charged } = outcome
+    if (charged !== undefined)
+      await journal.append({ type: 'delegation-charged', chainId, account, charged })
     return outcome
   } finally {
-    await record.close()
+    await close()
   }
 }
 
-/** What takes code away does so whatever else is wrong. */
+/** Taking code away does not depend on anything else. */
 const UNRECORDED =
   "the journal's key cannot be read, so this is not recorded: the next start will see nonces that it does not know, and halt"
 
-/** A daemon has to know what used nonces of its account: it is journaled where there is a journal. */
+/** Where a change is recorded, and signed from. */
+type Recording = {
+  readonly journal: Pick<Journal, 'state' | 'isOnDisk' | 'append'>
+  /** Why its anchor bars signatures; undefined while it does not. */
+  readonly lost: Guard['barred']
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens the journal for a change, and creates it where there is none: code is set by a record on disk alone. Taking code away
+ * must not fail for a journal that is missing or whose key cannot be read: then its record is in memory.
+ */
 async function openRecord(
-  { settings, clock, tell, account, aggregator }: AggregatorTools,
+  { settings, clock, tell, account }: AggregatorTools,
   change: {
     readonly lock: HeldLock
     readonly io: Io
     readonly delegate: Address
-    readonly isUsed: boolean
+    /** Undefined where there is no journal yet. */
+    readonly state: DaemonState | undefined
   },
-) {
-  const { lock, io, delegate, isUsed } = change
-  if (!isUsed) return NO_RECORD
+): Promise<
+  ({ readonly ok: true } & Recording) | { readonly ok: false; readonly problem: Problem }
+> {
+  const { lock, io, delegate, state } = change
+  const isSet = delegate !== NO_DELEGATE
+  const inMemory = () => ({ ok: true, ...recordInMemory(state ?? emptyState(), clock) }) as const
+  if (!isSet && state === undefined) return inMemory()
   const read = await readJournalKey(settings, io)
-  if (!read.ok && delegate !== NO_DELEGATE) return read
+  if (!read.ok && isSet) return read
   if (!read.ok) {
     tell(UNRECORDED)
-    return NO_RECORD
+    return inMemory()
   }
+  const signing = { trader: undefined, operator: account }
+  const anchors = isSet ? await openAnchors(settings, signing, clock) : undefined
   const { journal, close, warnings } = await openState(settings.mode, {
-    ...{ dir: settings.stateDir, lock, clock, key: read.key },
+    ...{ dir: settings.stateDir, lock, anchors, clock, key: read.key },
     mayUpgrade: !isAnchored(settings),
-    // Whoever appends hears of it; thrown here, it would be nobody's.
+    // Appending rejects as well.
     onFatal: () => undefined,
   })
   for (const warning of warnings) tell(warning)
-  const { chainId } = aggregator.wallet
-  const signed = { type: 'delegation-signed', chainId, account, delegate } as const
-  const beforeSigning = (lastNonce: number): Promise<void> =>
-    journal.append({ ...signed, lastNonce })
-  const noteCharge = (charged: bigint): Promise<void> =>
-    journal.append({ type: 'delegation-charged', chainId, account, charged })
-  return { ok: true, beforeSigning, noteCharge, close } as const
+  try {
+    await anchors?.keep(journal)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { ok: true, journal, lost: () => anchors?.lost(), close }
 }
 
-const NO_RECORD = {
-  ok: true,
-  beforeSigning: () => Promise.resolve(),
-  noteCharge: (_charged: bigint) => Promise.resolve(),
-  close: () => Promise.resolve(),
-} as const
+function recordInMemory(state: DaemonState, clock: Pick<Clock, 'now'>): Recording {
+  return {
+    journal: {
+      state,
+      isOnDisk: () => true,
+      async append(...events) {
+        for (const event of events) applyEvent(state, event, clock.now())
+      },
+    },
+    lost: () => undefined,
+    close: () => Promise.resolve(),
+  }
+}
 
 /**
  * What would lose its nonce or its meaning if the account's code changed under it. A trusted call that never comes would never

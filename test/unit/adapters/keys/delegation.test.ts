@@ -3,6 +3,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { recoverAuthorizationAddress } from 'viem/utils'
 import { describe, expect, test } from 'vitest'
 import { createKey } from '../../../../src/adapters/keys/key.ts'
+import { emptyState } from '../../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../../src/domain/book/fold.ts'
 import type { Address, Hex } from '../../../../src/domain/units.ts'
 import { changeDelegation, type DelegationRoute } from '../../../../src/execute/account/delegate.ts'
 import { NO_DELEGATE } from '../../../../src/execute/authority/delegation.ts'
@@ -70,12 +72,17 @@ function stage(service: Service, start: { code?: Hex } = {}) {
   fake.account.code = start.code ?? '0x'
   fake.account.transactionCount = 7
   fake.answers.sendRawTransaction = (raw) => service(raw, fake.sent.length)
-  /** The last nonce that each signature may use, as it was told before. */
+  const state = emptyState()
+  fake.tools.signBy({ state, isOnDisk: () => true })
+  /** The last nonce that each signature may use, as it was recorded before. */
   const announced: number[] = []
   const change = (delegate: Address, route: DelegationRoute = 'service') =>
     changeDelegation({
       ...{ ...fake.tools, delegate, route },
-      beforeSigning: async (lastNonce) => void announced.push(lastNonce),
+      async record(event) {
+        announced.push(event.lastNonce)
+        applyEvent(state, event, fake.clock.now())
+      },
     })
   return { ...fake, change, announced }
 }
