@@ -21,6 +21,7 @@ import {
   type OperatorFiles,
   runDaemon,
 } from '../engine/daemon.ts'
+import { hearPrices } from '../execute/authority/heard-prices.ts'
 import type { Files } from '../execute/authority/judge.ts'
 import { createPermitHasher } from '../execute/authority/permit-digest.ts'
 import { createSigner } from '../execute/authority/signer.ts'
@@ -94,6 +95,8 @@ export type Pace = {
   readonly onRateLimit: (route: GaslessRoute, reading: LimitReading) => void
   readonly onRetryAfter: (route: GaslessRoute, ms: number) => void
 }
+
+const PRICE_PATHS = createPricePaths([WETH_USDC])
 
 /** Shallow, so that deaths do not take long, and not so shallow that nothing can happen meanwhile. */
 const RULE: FinalityRule = { finality: 2, agree: 1 }
@@ -447,6 +450,21 @@ export class World {
       observe,
     })
     this.pacing = pace
+    const { chain, prices } = hearPrices(
+      createSimulatedChain({
+        ledger,
+        mempool,
+        faults: this.chainFaults,
+        others: this.otherNodes,
+        rule: this.rule,
+        observe,
+        random: random.fork('chain'),
+        process,
+        chainId: SIMULATED_CHAIN_ID,
+      }),
+      port,
+      PRICE_PATHS,
+    )
     return {
       clock: port,
       random: { jitter: () => jitter.next() },
@@ -461,17 +479,7 @@ export class World {
         onRetryAfter: pace?.onRetryAfter,
         aside: random.fork('tokens'),
       }),
-      chain: createSimulatedChain({
-        ledger,
-        mempool,
-        faults: this.chainFaults,
-        others: this.otherNodes,
-        rule: this.rule,
-        observe,
-        random: random.fork('chain'),
-        process,
-        chainId: SIMULATED_CHAIN_ID,
-      }),
+      chain,
       signer: createSigner({
         key: createSimulatedKey({
           address: WALLET,
@@ -480,7 +488,7 @@ export class World {
           onTransaction: (draft) => this.watch.sending(draft, this.#standing(run)),
         }),
         hashPermit: this.#hashPermit,
-        ...{ journal, guard, clock: port, files: this.#filesOf(run, strategies) },
+        ...{ journal, guard, clock: port, files: this.#filesOf(run, strategies), prices },
       }),
       journal,
       guard,
@@ -561,7 +569,7 @@ export class World {
       account: run.account,
       strategies,
       mode: 'sandbox',
-      pricePath: createPricePaths([WETH_USDC]),
+      pricePath: PRICE_PATHS,
       hashPermit: this.#hashPermit,
       wallet: {
         chain: ports.chain,

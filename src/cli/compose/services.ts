@@ -14,6 +14,7 @@ import { createPricePaths } from '../../domain/price.ts'
 import type { ChainSettings, Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { Foundations } from '../../engine/daemon.ts'
+import { hearPrices } from '../../execute/authority/heard-prices.ts'
 import type { Files } from '../../execute/authority/judge.ts'
 import { createPermitHasher } from '../../execute/authority/permit-digest.ts'
 import { createSigner } from '../../execute/authority/signer.ts'
@@ -71,11 +72,13 @@ export function compose(input: ComposeInput): Composed {
   const { chainId, finality, agree, gas } = chainOf(settings, gasless.chain)
   const rule = { finality, agree }
   const service = composeGasless(input)
-  const chain = composeChain(input)
+  const pricePath = createPricePaths(settings.prices.values())
+  const { chain, prices } = hearPrices(composeChain(input), clock, pricePath)
   const strategies = new Map(input.strategies.map((each) => [each.name, each]))
   const files = filesOf(settings, { strategies, versionOf: modules.versionOf })
   const { hash: hashPermit } = createPermitHasher({ chainId, permit2: gasless.permit2 })
-  const signer = createSigner({ key: input.trader, hashPermit, journal, guard, clock, files })
+  const judging = { journal, guard, clock, files, prices }
+  const signer = createSigner({ key: input.trader, hashPermit, ...judging })
   const aggregator = composeAggregator({ ...input, files })
   const context: Composed['context'] = {
     ports: {
@@ -98,7 +101,7 @@ export function compose(input: ComposeInput): Composed {
     account: files.account,
     strategies,
     mode: settings.mode,
-    pricePath: createPricePaths(settings.prices.values()),
+    pricePath,
     hashPermit,
     wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },
     aggregator: aggregator?.context,

@@ -15,6 +15,7 @@ import { assetsOf, makesCalls, type Strategy } from '../../domain/strategy.ts'
 import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
 import type { Clock, Guard, Journal, Key, Modules } from '../../ports.ts'
 import { NO_DELEGATE, nameOfDelegate } from './delegation.ts'
+import type { HeardPrices } from './heard-prices.ts'
 import { CHANGED_TERMS, isByTerms } from './terms.ts'
 
 /** The operator's files as they are now, as far as signatures are judged by them. */
@@ -42,6 +43,8 @@ export type SignerParts = {
   readonly guard: Guard
   readonly clock: Pick<Clock, 'now'>
   readonly files: Files
+  /** Needed where permits are signed. */
+  readonly prices?: HeardPrices
 }
 
 export class Barred extends Error {
@@ -63,7 +66,7 @@ export function checkHalt({ journal, guard }: SignerParts): void {
 }
 
 /** Without its file an intent has no caps either. */
-function strategyOf({ strategies }: Files, name: string): Strategy {
+export function strategyOf({ strategies }: Files, name: string): Strategy {
   const strategy = strategies.get(name)
   check(strategy !== undefined, 'strategy-removed', 'its strategy file is gone or disabled')
   return strategy

@@ -25,6 +25,7 @@ import {
   type SignerParts,
 } from './judge.ts'
 import { checkDeed, checkDeedTerms, recordedDeed } from './judge-deed.ts'
+import { checkPrice } from './judge-price.ts'
 
 /** See `Signer` of `ports.ts`. The first signature, a replay, a replacement and one after a crash are judged alike. */
 export function createSigner(parts: SignerParts): Signer {
@@ -58,6 +59,7 @@ export function createSigner(parts: SignerParts): Signer {
         if (!made.has(permit)) checkTerms(parts, open)
         checkPermit(parts, open, permit)
         checkCaps(parts, open, permit.amount)
+        if (!made.has(permit)) checkPrice(parts, open, permit)
         const digest = parts.hashPermit(permit)
         check(digest === permit.digest, 'digest-mismatch', 'the record is not what its digest says')
         made.add(permit)

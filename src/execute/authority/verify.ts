@@ -226,6 +226,21 @@ function checkAgainstFeed(input: PriceInput): void {
   else checkBuyPrice(input, fair, intent.size.amount)
 }
 
+/** Exact input: the least that `amount` may bring, at a price of sell base units per buy base unit. */
+export function leastBought(fair: Ratio, amount: bigint, maxDeviationBps: number): bigint {
+  return lessBps(mulDivDown(amount, fair.den, fair.num), maxDeviationBps)
+}
+
+/** Exact output: the most that a permit may take for `amount`. It is what may be paid at worst, so slippage widens the band. */
+export function mostSold(
+  fair: Ratio,
+  amount: bigint,
+  { maxDeviationBps, slippageBps }: Pick<SwapIntent, 'maxDeviationBps' | 'slippageBps'>,
+): bigint {
+  const band = BigInt(maxDeviationBps + slippageBps)
+  return mulDivDown(mulDivUp(amount, fair.num, fair.den), BPS + band, BPS)
+}
+
 /** Exact input: what the whole decided amount should bring at the feed's price, whatever part the quote takes. */
 function checkSellPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void {
   const fairOut = mulDivDown(amount, fair.den, fair.num)
@@ -233,20 +248,22 @@ function checkSellPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void
   const { token } = input.intent.buy
   const ceiling = mulDivUp(fairOut, BPS + BigInt(input.maxDeviationBps), BPS)
   check(
-    buyAmount >= lessBps(fairOut, input.maxDeviationBps) && buyAmount <= ceiling,
+    buyAmount >= leastBought(fair, amount, input.maxDeviationBps) && buyAmount <= ceiling,
     'price-deviation',
     `the quote brings ${briefText(buyAmount, token)}, the feed says ${briefText(fairOut, token)} (allowed: ${input.maxDeviationBps} bps)`,
   )
 }
 
-/** Exact output: the permit's amount is the most that may be paid, so slippage widens the band on this side. */
 function checkBuyPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void {
   const fairIn = mulDivUp(amount, fair.num, fair.den)
-  const band = BigInt(input.maxDeviationBps + input.intent.slippageBps)
+  const { maxDeviationBps } = input
+  const { slippageBps } = input.intent
+  const band = BigInt(maxDeviationBps + slippageBps)
+  const most = mostSold(fair, amount, { maxDeviationBps, slippageBps })
   const { sellAmount } = input.quote
   const { token } = input.intent.sell
   check(
-    sellAmount * BPS <= fairIn * (BPS + band) && sellAmount * BPS >= fairIn * (BPS - band),
+    sellAmount <= most && sellAmount * BPS >= fairIn * (BPS - band),
     'price-deviation',
     `the quote takes up to ${briefText(sellAmount, token)}, the feed says ${briefText(fairIn, token)} (allowed: ${band} bps)`,
   )

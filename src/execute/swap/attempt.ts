@@ -8,7 +8,7 @@ import type { Quote, Reply, ServiceOrder } from '../../domain/quote.ts'
 import type { Place, Turn } from '../../ports.ts'
 import { hearServiceClock } from '../ask.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { barredBy, type Closing, failure, mayNotStart, refusal } from '../close.ts'
+import { barredBy, type Closing, failure, mayNotStart, type Refusal, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { haltOnEvidence } from '../evidence.ts'
 import { clockDoubt, type Step, trouble, tryPatiently } from '../patience.ts'
@@ -199,13 +199,21 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   const signed = signer.permit(intent.id)
   if (!signed.ok) {
     await withdraw(context, open, { attempt, reason: signed.reason })
-    return barredBy(signed)
+    return unsigned(signed)
   }
   const { quoteId, clientOrderId: orderId } = record
   const reply = await gasless.submit({ quoteId, signature: signed.value, clientOrderId: orderId })
   await noteForeign(context, reply)
   await recordReply(context, open, { attempt, reply: firstReply(reply) })
   return { tag: 'sent' }
+}
+
+/** The feeds may say something else to the signer than to the firewall a moment before: then another quote is asked for. */
+function unsigned(refused: Refusal): Step {
+  const otherwise = barredBy(refused)
+  const { reason } = refused
+  const hasMoved = reason === 'price-deviation' || reason === 'price-stale'
+  return hasMoved ? { tag: 'again', otherwise } : otherwise
 }
 
 /** An order under our own id that we did not place, as far as we know. */

@@ -104,6 +104,19 @@ describe('a permit on record that was not signed before a crash', () => {
     expectSound(world)
   })
 
+  test('is not signed once the price has left it behind, and its order goes on by another quote', async () => {
+    const world = await diedAtTheRecord()
+    world.market.setPrice(1_250n)
+    await startAgain(world)
+    const types = eventTypes(world)
+    expect(types.filter((type) => type === 'permit-recorded')).toHaveLength(2)
+    expect(types).toContain('authorization-dead')
+    // Of the two the one that filled it.
+    expect(world.watch.signatures).toBe(1)
+    expect(outcomes(world, 'hourly')).toEqual(['filled filled'])
+    expectSound(world)
+  })
+
   test('is not signed after the time that its slot may start in', async () => {
     const schedule = aSchedule('0 * * * *', { maxLatenessMs: 30_000 })
     const world = await diedAtTheRecord([aStrategy({ schedule })])
@@ -113,6 +126,29 @@ describe('a permit on record that was not signed before a crash', () => {
     expectSound(world)
   })
 })
+
+test('a price that moves while an order waits for its turn, and that others read, has another quote asked for', async () => {
+  const schedule = aSchedule('30 12 * * *')
+  const strategies = [aStrategy(), aStrategy({ name: 'other', schedule })]
+  const world = new World({ seed: 'moved in the queue', strategies })
+  world.queueDelayMs = 4_500
+  world.start()
+  await world.runFor(2 * HOUR + 1_500)
+  world.market.setPrice(1_250n)
+  await Promise.all([world.control.trigger('other'), world.runFor(5 * MINUTE)])
+  expect(withdrawn(world, 'hourly')).toEqual(['price-deviation'])
+  expect(outcomes(world, 'hourly')).toEqual(['filled filled', 'filled filled'])
+  expect(outcomes(world, 'other')).toEqual(['filled filled'])
+  expectSound(world)
+})
+
+/** Why permits of a strategy were put on record and never signed. */
+function withdrawn(world: World, strategy: string): readonly string[] {
+  return world.disk.events().flatMap((event) => {
+    const isOf = event.type === 'authorization-withdrawn' && event.intentId.startsWith(strategy)
+    return isOf ? [event.reason] : []
+  })
+}
 
 test('an order whose strategy is removed while it waits for its turn has caps no more, and is not signed', async () => {
   const world = new World({ seed: 'removed in the queue', strategies: [aStrategy()] })

@@ -14,7 +14,7 @@ import {
   SELL_USDC,
   usdc,
 } from '../../support/builders.ts'
-import { expectSound, outcomes } from '../../support/sound.ts'
+import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 
 const SCHEDULE = aSchedule('0 1 * * *', { missed: 'latest' })
 const STORIES: readonly { readonly name: string; readonly strategy: DcaStrategy }[] = [
@@ -61,6 +61,9 @@ describe.each(STORIES)('$name', ({ strategy }) => {
         const point = `crash ${when} append ${append}`
         expect([point, outcomes(world, 'hourly')]).toEqual([point, ['filled filled']])
         expect([point, world.watch.signatures]).toEqual([point, 1])
+        // What is on record is signed by the next daemon, which reads the price for that.
+        const permits = eventTypes(world).filter((type) => type === 'permit-recorded')
+        expect([point, permits.length]).toEqual([point, 1])
         expectSound(world)
         expect([point, imbalances(world)]).toEqual([point, []])
       }

@@ -8,6 +8,7 @@ import { gasInDay } from '../../../src/domain/book/transactions.ts'
 import { InvariantError } from '../../../src/domain/errors.ts'
 import type { GasLimits } from '../../../src/domain/gas.ts'
 import { clientOrderId, type SwapIntent } from '../../../src/domain/intent.ts'
+import { createPricePaths } from '../../../src/domain/price.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
 import { payloadOf } from '../../../src/execute/authority/deeds.ts'
 import type { Files } from '../../../src/execute/authority/judge.ts'
@@ -23,8 +24,16 @@ import {
   USDC,
   WALLET,
   WETH,
+  WETH_USDC,
 } from '../../../src/simulate/stage.ts'
-import { anIntent, aPermit, aStrategy, ETH, NOON_SECONDS } from '../../support/builders.ts'
+import {
+  anIntent,
+  aPermit,
+  aReading,
+  aStrategy,
+  ETH,
+  NOON_SECONDS,
+} from '../../support/builders.ts'
 import { AMPLE_GAS_EVERYWHERE, signerWith } from '../../support/signing.ts'
 
 const NOW_MS = NOON_SECONDS * 1000
@@ -71,6 +80,12 @@ function signer(
     journal: { state, isOnDisk: () => isOnDisk },
     guard: { barred: () => barred },
     clock: { now: () => NOW_MS },
+    prices: {
+      pathOf: createPricePaths([WETH_USDC]),
+      readings: new Map([
+        ['WETH/USDC', { reading: aReading(), blockTimeSeconds: NOON_SECONDS, readAtMs: NOW_MS }],
+      ]),
+    },
     files: {
       chainId: SIMULATED_CHAIN_ID,
       gasless,
