@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -222,6 +222,16 @@ test('an account is delegated and cleared by ordinary transactions of its own, w
       draft: { nonce: 0, authorizationNonce: 1, gas: 100_000n },
     },
   ])
+  // A journal that cannot be opened does not keep code from being taken away, but from being set.
+  const key = join(rehearsal.dir, 'config/trader.key')
+  renameSync(key, `${key}.away`)
+  const cleared = await command('delegation clear --direct')
+  expect([cleared.code, cleared.stderr]).toEqual([0, expect.stringMatching(/is not recorded/)])
+  expect((await command('delegation set --direct')).code).toBe(78)
+  expect(await delegationsOf(rehearsal)).toHaveLength(1)
+  renameSync(`${key}.away`, key)
+  expect((await command('delegation set --direct')).code).toBe(0)
+  expect(await delegationsOf(rehearsal)).toHaveLength(2)
   // Without that state the wallet's anchor keeps code from being set, and not from being taken away.
   rmSync(rehearsal.stateDir, { recursive: true })
   expect((await command('delegation set --direct')).code).toBe(78)
