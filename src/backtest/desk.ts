@@ -219,7 +219,8 @@ export class Desk {
       received: baseUnits(received),
       transfers: [],
     }
-    world.apply({ type: 'fill-proven', intentId: intent.id, attempt, fill })
+    const executedBySeconds = world.nowSeconds
+    world.apply({ type: 'fill-proven', intentId: intent.id, attempt, fill, executedBySeconds })
     if (buy.native) this.#wrap({ sell: buy }, -received)
     if (sell.native && permit.amount > paid) this.#wrap(intent, paid - permit.amount)
     this.#ears.filled({ intent, atSeconds: world.nowSeconds, paid, received, price, costs })

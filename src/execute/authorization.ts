@@ -116,6 +116,14 @@ export function bookOnPaper(
   return journal.append({ type: 'paper-filled', intentId: intent.id, attempt, ...booked })
 }
 
+/** Time of a block that was read no earlier than the one of a proof; undefined where the node that was read is behind. */
+export function executedBy(
+  view: Sight,
+  { blockNumber }: Pick<Sight, 'blockNumber'>,
+): number | undefined {
+  return view.blockNumber < blockNumber ? undefined : view.blockTimeSeconds
+}
+
 /** Journals that an authorization can never execute from now on, or that its fate cannot be found. */
 export function recordDeath(
   context: OrderContext,

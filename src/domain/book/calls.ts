@@ -93,7 +93,7 @@ function checkNonceIsFree(
 }
 
 export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atMs: number): void {
-  const { execution, intentId, attempt, blockTimeSeconds } = event
+  const { execution, intentId, attempt, blockTimeSeconds, executedBySeconds } = event
   const open = openCall(state, intentId)
   const { call, intent } = open
   if (call === undefined) throw new InvariantError(`${intentId}: a proof without a call`)
@@ -106,7 +106,7 @@ export function proveCall(state: DaemonState, event: EventOf<'call-proven'>, atM
   const authorization = authorizationOf(call, intent)
   const provenAtMs = blockTimeSeconds === undefined ? atMs : blockTimeSeconds * 1000
   const proof = { paid: intent.value, claims, place: execution, atMs, provenAtMs }
-  settle(state, open, { authorization, ...proof })
+  settle(state, open, { authorization, ...proof, executedBySeconds })
 }
 
 /** What was signed of an open intent that is a call. */

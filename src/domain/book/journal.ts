@@ -283,6 +283,8 @@ export type JournalEvent =
       readonly intentId: IntentId
       readonly attempt: number
       readonly fill: Fill
+      /** Time of a block by which it had executed, Unix seconds: caps count from it. Older records have none. */
+      readonly executedBySeconds?: number | undefined
     }
   | {
       /** Dry-run: nothing was signed, the order is booked at what the verified quote promised. */
@@ -302,6 +304,8 @@ export type JournalEvent =
       readonly execution: Execution
       /** Time of the newest block when it was proven, which this machine's clock cannot change; older records have none. */
       readonly blockTimeSeconds?: number | undefined
+      /** As in `fill-proven`. */
+      readonly executedBySeconds?: number | undefined
     }
   | {
       /** The blocks that proved these orders lie as deep as the operator asks for: no reorganisation takes them back. */

@@ -142,11 +142,19 @@ export function settle(
     readonly atMs: number
     /** By the chain's clock, where no deadline says when it can have executed at the latest. */
     readonly provenAtMs?: number
+    /** Time of a block by which it had executed; undefined in older records. */
+    readonly executedBySeconds: number | undefined
   },
 ): void {
   const { deadlineSeconds, clientOrderId: key } = authorization
-  const { provenAtMs = proof.atMs } = proof
-  const spentAtMs = deadlineSeconds === undefined ? provenAtMs : deadlineSeconds * 1000
+  const { provenAtMs = proof.atMs, executedBySeconds } = proof
+  const latestMs = deadlineSeconds === undefined ? provenAtMs : deadlineSeconds * 1000
+  const recordedAtMs = state.exposures.get(key)?.atMs
+  // Never from before its signature, whatever time a node names.
+  const spentAtMs =
+    executedBySeconds === undefined || recordedAtMs === undefined
+      ? latestMs
+      : Math.min(latestMs, Math.max(executedBySeconds * 1000, recordedAtMs))
   countFill(state, open, proof.atMs)
   spend(state, open, { ...authorization, amount: proof.paid, atMs: spentAtMs })
   for (const claim of proof.claims) state.claimedTransfers.set(claim, spentAtMs)
@@ -220,8 +228,8 @@ export function countFill(state: DaemonState, open: OpenIntent, atMs: number): v
 
 /**
  * Books what a used authorization took: a proven fill, or all that it allowed when its nonce is used and nobody can
- * tell for what. It counts from its deadline, the last moment it can have executed at: that was checked against the
- * chain before signing, while the local clock may since have been set back or forward.
+ * tell for what. It counts from the latest moment at which it can have executed, by the chain's clock, because the local clock
+ * may have been set back or forward since: from the block that was read for the proof, or from its deadline.
  */
 export function spend(
   state: DaemonState,

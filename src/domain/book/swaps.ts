@@ -109,7 +109,7 @@ export function recordPermit(
 }
 
 export function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atMs: number): void {
-  const { fill, intentId, attempt } = event
+  const { fill, intentId, attempt, executedBySeconds } = event
   const open = openSwap(state, intentId)
   checkUnclaimed(state, fill.transfers)
   const { permit: authorization } = open
@@ -123,6 +123,7 @@ export function proveFill(state: DaemonState, event: EventOf<'fill-proven'>, atM
     claims: fill.transfers,
     place: fill,
     atMs,
+    executedBySeconds,
   })
 }
 

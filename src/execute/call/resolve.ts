@@ -4,7 +4,7 @@ import type { CallRecord, TrustlessCall } from '../../domain/call.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, CallChain, CallTrace, Sight } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
-import { type Resolution, recordDeath } from '../authorization.ts'
+import { executedBy, type Resolution, recordDeath } from '../authorization.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { tellDoubt } from '../doubt.ts'
 import { askFinal, isOver, isWatched } from '../finality.ts'
@@ -205,6 +205,7 @@ export async function proveIn(
       costs,
     },
     blockTimeSeconds: view.blockTimeSeconds,
+    executedBySeconds: executedBy(view, trace),
   })
   if (open.ended !== undefined && via === 'aggregated') {
     const detail = `the service said ${open.ended.status}, and the chain shows it executed in ${trace.hash}`

@@ -57,7 +57,7 @@ export async function lookAtSwap(
   const traces = candidates(permit, view, searched)
   return {
     findings,
-    prove: async () => (await proveAny(context, open, permit, traces)) === 'proven',
+    prove: async () => (await proveAny(context, open, { permit, view, traces })) === 'proven',
   }
 }
 

@@ -10,7 +10,7 @@ import type {
   Sight,
   TransactionTrace,
 } from '../../ports.ts'
-import { note, type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
+import { executedBy, note, type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
 import { type Doubted, tellDoubt } from '../doubt.ts'
 import { askFinal, finalSight, isOver, isWatched } from '../finality.ts'
@@ -54,7 +54,7 @@ async function findFill(
 ): Promise<boolean> {
   const { transaction } = view
   if (transaction !== undefined) {
-    if ((await prove(context, open, permit, transaction)) === 'proven') return true
+    if ((await prove(context, open, { permit, view, trace: transaction })) === 'proven') return true
     const { strategy, id: intentId } = open.intent
     const detail = `transaction ${transaction.hash} does not show this order's transfers`
     context.ports.observe({ type: 'proof-failed', strategy, intentId, detail })
@@ -101,12 +101,14 @@ function clockDoubt({ ports }: OrderContext, { deadlineSeconds }: PermitRecord):
 /** What a transaction shows of an order; `taken` if it took the tokens and did not give what it had to. */
 type Verdict = 'proven' | 'taken' | 'nothing'
 
+/** A permit whose nonce is used, and what was read of the chain before its transactions. */
+type Claimed = { readonly permit: PermitRecord; readonly view: Sight }
+
 /** Journals a fill that a transaction proves. Nothing is waited for between the judgement and the record. */
 async function prove(
   context: OrderContext,
   open: OpenSwap,
-  permit: PermitRecord,
-  trace: TransactionTrace,
+  { permit, view, trace }: Claimed & { readonly trace: TransactionTrace },
 ): Promise<Verdict> {
   if (!(await isWithin(context, permit, trace))) return 'nothing'
   let input = proofInput(context, open, permit, trace)
@@ -124,6 +126,7 @@ async function prove(
     intentId: open.intent.id,
     attempt: permit.attempt,
     fill: blockHash === undefined ? fill : { ...fill, blockHash },
+    executedBySeconds: executedBy(view, trace),
   })
   if (open.ended !== undefined) {
     const detail = `the service said ${open.ended.status}, and the chain shows it filled in ${fill.txHash}`
@@ -206,7 +209,8 @@ async function searchFill(
     return false
   }
   const { cancelled } = reply.value
-  const found = await proveAny(context, open, permit, candidatesIn(reply.value, permit))
+  const traces = candidatesIn(reply.value, permit)
+  const found = await proveAny(context, open, { permit, view, traces })
   if (found === 'proven') return true
   const transfers = found && takenBy(proofInput(context, open, permit, found))
   if (await endWithout(context, open, permit, { place: found ?? cancelled, transfers })) return true
@@ -242,12 +246,11 @@ export function candidatesIn(
 export async function proveAny(
   context: OrderContext,
   open: OpenSwap,
-  permit: PermitRecord,
-  traces: readonly TransactionTrace[],
+  { permit, view, traces }: Claimed & { readonly traces: readonly TransactionTrace[] },
 ): Promise<'proven' | TransactionTrace | undefined> {
   let taken: TransactionTrace | undefined
   for (const trace of traces) {
-    const verdict = await prove(context, open, permit, trace)
+    const verdict = await prove(context, open, { permit, view, trace })
     if (verdict === 'proven') return verdict
     if (verdict === 'taken') taken ??= trace
   }

@@ -28,7 +28,7 @@ const intent = intentOf(2_000)
 const own = { intentId: intent.id, attempt: 1 }
 const accepted: JournalEvent = { type: 'order-accepted', ...own, orderId: 'order-1' }
 const ended: JournalEvent = { type: 'order-ended', ...own, status: 'failed', message: 'no route' }
-const filled: JournalEvent = { type: 'fill-proven', ...own, fill: fillOf(intent) }
+const filled = { type: 'fill-proven', ...own, fill: fillOf(intent) } as const
 const dead = {
   type: 'authorization-dead',
   ...own,
@@ -131,6 +131,19 @@ describe('an order', () => {
     apply(accepted, filled)
     expect(state.exposures.get(clientOrderId)).toMatchObject({ amount: 24_900_000n, live: false })
     expect([...state.claimedTransfers.keys()]).toEqual(fillOf(intent).transfers)
+  })
+
+  test.each([
+    ['the block that it was read by', 120, 120_000],
+    ['its signature, where a node names an earlier block', 20, 100_000],
+    ['its deadline, where that block came later', 9_000_000, undefined],
+    ['its deadline, where no record says when it had executed', undefined, undefined],
+  ])('counts for caps once it is filled from %s', (_, executedBySeconds, atMs) => {
+    const { clientOrderId, deadlineSeconds } = permitFor(intent)
+    apply(opened(intent))
+    applyEvent(state, exposed(intent), 100_000)
+    apply({ ...filled, executedBySeconds })
+    expect(state.exposures.get(clientOrderId)?.atMs).toBe(atMs ?? deadlineSeconds * 1_000)
   })
 
   test('counts nothing any more when its permit is dead, and goes on with the next attempt', () => {
