@@ -3,6 +3,8 @@ import { peakIn } from '../decide/drawdown.ts'
 import { directionOf, type Watched, watchRungs } from '../decide/rungs.ts'
 import { acceptPath, type PriceFeed } from '../domain/price.ts'
 import type { SkipReason } from '../domain/reason.ts'
+import { latestSlotAtOrBefore } from '../domain/schedule/calendar.ts'
+import type { Schedule } from '../domain/schedule/schedule.ts'
 import {
   assetsOf,
   pairsOf,
@@ -43,21 +45,33 @@ const BY_THE_PRICE: ReadonlySet<SkipReason> = new Set([
 ])
 
 /** How long the answer of a slot holds; undefined where the next one has to be decided anew. */
-export function lullOf(world: World, strategy: Strategy, skip: Skip): Lull | undefined {
-  const { reason, hit, freesAtMs } = skip
+export function lullOf(
+  world: World,
+  { strategy, schedule }: { readonly strategy: Strategy; readonly schedule: Schedule },
+  skip: Skip,
+): Lull | undefined {
+  const { reason, hit } = skip
   if (strategy.schedule.jitterMs > 0) return undefined
   if (BY_THE_BOOKS.has(reason)) return { untilMs: FOR_GOOD, quiet: undefined }
-  if (freesAtMs !== undefined) return { untilMs: freesAtMs, quiet: undefined }
+  const freesAtMs = hit?.freesAtMs ?? skip.freesAtMs
+  const untilMs = freesAtMs === undefined ? FOR_GOOD : waitsFromMs(world, schedule, freesAtMs)
+  if (skip.freesAtMs !== undefined) return { untilMs, quiet: undefined }
   if (!readsMarket(strategy)) return undefined
   if (reason === 'price-stale' || reason === 'price-missing') {
     // No price grows younger: it takes another round.
-    const untilMs = world.board.nextAtSeconds(feedsOf(world, strategy)) * 1000
-    return { untilMs, quiet: undefined }
+    const nextMs = world.board.nextAtSeconds(feedsOf(world, strategy)) * 1000
+    return { untilMs: nextMs, quiet: undefined }
   }
   if (strategy.kind !== 'threshold') return undefined
   if (hit === undefined && !BY_THE_PRICE.has(reason)) return undefined
   const quiet = quietOf(world, strategy)
-  return quiet && { untilMs: hit?.freesAtMs ?? FOR_GOOD, quiet }
+  return quiet && { untilMs, quiet }
+}
+
+/** When the last slot is due before a cap or a cooldown frees: it may wait for that. */
+function waitsFromMs({ nowSeconds }: World, schedule: Schedule, freesAtMs: number): number {
+  const last = latestSlotAtOrBefore(schedule, freesAtMs / 1000, nowSeconds + 1)
+  return last === undefined ? freesAtMs : last * 1000
 }
 
 function feedsOf({ input }: World, strategy: SwapStrategy): readonly PriceFeed[] {

@@ -290,8 +290,7 @@ export class Play {
       this.#desk.launch(intents.map(({ id }) => id))
       return true
     }
-    const { reason } = decision
-    const waits = waitMs({ strategy, schedule, slotSeconds, nowMs, reason })
+    const waits = waitMs({ strategy, schedule, slotSeconds, nowMs, skip: decision })
     if (waits !== undefined) {
       line.dueMs = nowMs + waits
       line.isPostponed = true
@@ -319,7 +318,7 @@ export class Play {
     for (const event of alongside) ears.paused(event)
     ears.skipped(strategy, { count: 1, first: slotSeconds, last: slotSeconds }, skip)
     if (!this.#input.leaps) return
-    const lull = lullOf(this.world, strategy, skip)
+    const lull = lullOf(this.world, line, skip)
     if (lull === undefined) return
     line.lull = { ...lull, skip }
     this.#bandAgain()

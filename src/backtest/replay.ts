@@ -13,6 +13,7 @@ import { ETHER, NATIVE_TOKEN, type Pair, type Token } from '../domain/token.ts'
 import { type Address, ZERO_ADDRESS } from '../domain/units.ts'
 import { type Considered, considerAsking } from '../engine/slot.ts'
 import { freeOf, scheduleOf } from '../engine/view.ts'
+import { waitMs } from '../engine/waiting.ts'
 import type { ChainView, Modules } from '../ports.ts'
 
 /** A slot of the journal that would be decided otherwise now. */
@@ -108,7 +109,11 @@ async function decideAgain(
   )
   const memory = state.strategies.get(strategy.name)?.memory ?? {}
   const was = textOfEvent(event, memory)
-  const is = textOfDecision(considered, memory)
+  const schedule = scheduleOf(state, strategy)
+  const { decision: skip } = considered
+  const waits =
+    skip.tag === 'skip' && waitMs({ strategy, schedule, slotSeconds, nowMs, skip }) !== undefined
+  const is = waits ? `waits for ${skip.reason}` : textOfDecision(considered, memory)
   const late = lateText(event, strategy, state)
   if (was === is && late === undefined) return undefined
   return { strategy: strategy.name, slotSeconds, was, is: late ?? is }

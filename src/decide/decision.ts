@@ -22,7 +22,7 @@ export type MarketView = {
   readonly held: ReadonlyMap<Address, bigint>
   /** By `pairKey`: sell base units per buy base unit. */
   readonly prices: ReadonlyMap<string, PairPriceAnswer>
-  /** Most that one order may sell of a token, by the strategy's and the account's caps. */
+  /** Most that one order can ever sell of a token, by all caps of the strategy and the account. */
   readonly orderCaps: ReadonlyMap<Address, BaseUnits>
   /** What the strategy's last slots left behind. */
   readonly memory: StrategyMemory
@@ -67,7 +67,7 @@ export function pairKey(sell: Token, buy: Token): string {
   return `${sell.symbol}/${buy.symbol}`
 }
 
-/** An amount, or as much of it as one order may sell: the rest is for later slots. */
+/** An amount, or as much of it as one order can ever sell: the rest is for later slots. */
 export function withinOrderCap(view: MarketView, token: Token, amount: bigint): bigint {
   const cap = view.orderCaps.get(token.address)
   return cap === undefined ? amount : minOf(amount, cap)

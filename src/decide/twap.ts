@@ -16,7 +16,7 @@ import { notCovered, outsideBounds, swapIntent, tradePrice } from './swap.ts'
  * Sells a total in slices of equal time. `drop`: slice i is what lies between two exact parts of the total, so that all
  * of them sum to it. `spread`: what earlier slices did not sell is shared by those that are left, the last taking all, and
  * so does a slot that an operator asks for afterwards. What orders in flight may still take counts as sold until they are
- * proven dead. An order that a per-order cap cuts short counts as one that did not sell the rest.
+ * proven dead. An order that a cap cuts short counts as one that did not sell the rest.
  */
 export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
   const { sell, buy, price: bounds, total, unsold } = strategy

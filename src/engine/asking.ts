@@ -3,7 +3,7 @@ import { type SlotInput, type Taken, takeSlot } from './slot.ts'
 import type { Upcoming } from './upcoming.ts'
 
 export type AskingInput = {
-  readonly upcoming: Pick<Upcoming, 'hold' | 'refresh'>
+  readonly upcoming: Pick<Upcoming, 'hold' | 'refresh' | 'postpone'>
   /** Called for each intent of a slot, once it is on disk. */
   readonly launch: (id: IntentId) => void
   /** Called once a strategy's next slot is known again. */
@@ -44,12 +44,16 @@ export class Asking {
     const { strategy } = slot
     const { upcoming, launch, wake } = this.#input
     upcoming.hold(strategy)
+    let waitsMs: number | undefined
     try {
       const slotTaken = await takeSlot(slot)
+      waitsMs = slotTaken.waitsMs
       for (const id of slotTaken.intents) launch(id)
       return slotTaken
     } finally {
       upcoming.refresh(strategy)
+      if (waitsMs !== undefined)
+        upcoming.postpone(strategy, { nowMs: slot.context.ports.clock.now(), ms: waitsMs })
       wake()
     }
   }

@@ -4,7 +4,7 @@ import { decideSwap, type OwnKind } from '../decide/decide.ts'
 import { type Decision, type MarketView, type Skip, skip, unreadable } from '../decide/decision.ts'
 import { drawdownOf } from '../decide/drawdown.ts'
 import type { DecisionInputs, EventOf } from '../domain/book/journal.ts'
-import { limitHit, limitText } from '../domain/book/limits.ts'
+import { type LimitHit, type LimitQuery, limitHit, limitText } from '../domain/book/limits.ts'
 import type { StrategyMemory } from '../domain/book/memory.ts'
 import { bookOf } from '../domain/book/venues.ts'
 import type { IntentId } from '../domain/intent.ts'
@@ -22,7 +22,8 @@ import { termsOf } from '../execute/authority/terms.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView, Modules } from '../ports.ts'
 import { barredFrom } from './barred.ts'
-import { inputsOf, type ViewContext, viewOf } from './view.ts'
+import { inputsOf, scheduleOf, type ViewContext, viewOf } from './view.ts'
+import { freesInTimeMs, isScheduled, waitMs } from './waiting.ts'
 
 export type SlotInput = {
   readonly context: OrderContext
@@ -38,6 +39,8 @@ export type Taken = {
   readonly intents: readonly IntentId[]
   /** Undefined too where the daemon closed before it was decided. */
   readonly skip?: Pick<Skip, 'reason' | 'detail'> | undefined
+  /** Of a slot that was not recorded because it waits, how long until it is looked at again. */
+  readonly waitsMs?: number
 }
 
 /** A decision with what it was made from, and what else is to be journaled with it. */
@@ -70,7 +73,8 @@ export type ConsiderInput = ViewContext & {
  * custom strategy, whose module takes its time: all is looked at again once it has answered.
  */
 export function takeSlot(input: SlotInput): Promise<Taken> {
-  return recordSlot(input, considerNow(input))
+  const considered = considerNow(input)
+  return 'asks' in considered ? askAndTake(input, considered) : takeOrLeave(input, considered)
 }
 
 /** What is made of a slot by what is true now. It is to be recorded before anything else is. */
@@ -92,7 +96,27 @@ async function askAndTake(input: SlotInput, question: Question): Promise<Taken> 
   // A clock that was set meanwhile is first compared with the others: the slot stays owed.
   if (Math.abs(nowMs - input.nowMs) > MODULE_ANSWER_MS + CLOCK_SKEW_MS_MAX) return { intents: [] }
   const later = { ...input, nowMs }
-  return record(later, considerReply(considerInput(later), question, reply))
+  return takeOrLeave(later, considerReply(considerInput(later), question, reply))
+}
+
+async function takeOrLeave(input: SlotInput, considered: Considered): Promise<Taken> {
+  const waitsMs = waitOf(input, considered.decision)
+  return waitsMs === undefined ? record(input, considered) : { intents: [], waitsMs }
+}
+
+/** How long until a slot is looked at again that stays owed, ms; undefined where what was decided is to be recorded. */
+export function waitOf(
+  { context, strategy, slotSeconds, nowMs }: Omit<SlotInput, 'view'>,
+  decision: Decision,
+): number | undefined {
+  if (decision.tag === 'trade') return undefined
+  const { journal, observe } = context.ports
+  const schedule = scheduleOf(journal.state, strategy)
+  const ms = waitMs({ strategy, schedule, slotSeconds, nowMs, skip: decision })
+  const { reason, detail } = decision
+  if (ms !== undefined)
+    observe({ type: 'slot-waiting', strategy: strategy.name, slotSeconds, reason, detail })
+  return ms
 }
 
 function considerInput(input: SlotInput): ConsiderInput {
@@ -264,6 +288,26 @@ function changed(
   return same ? undefined : memory
 }
 
+/**
+ * A cap that an order would pass beside orders that are still to be signed. It is worth waiting for where it frees in time.
+ * Otherwise whoever is signed first has it: the others may come to nothing.
+ */
+function crowdedHit(input: ConsiderInput, query: LimitQuery): LimitHit | undefined {
+  const { state, strategy, slotSeconds, nowMs } = input
+  const planned = { own: 0n, account: 0n }
+  for (const { state: at, intent } of state.intents.values()) {
+    const { token, amount } = bookOf(intent).mostOf(intent)
+    if (at !== 'planned' || token.address !== query.token.address) continue
+    planned.account += amount
+    if (intent.strategy === strategy.name) planned.own += amount
+  }
+  if (planned.account === 0n) return undefined
+  const hit = limitHit(state, { ...query, planned })
+  const slot = { strategy, schedule: scheduleOf(state, strategy), slotSeconds, nowMs }
+  const waits = isScheduled(slot) && freesInTimeMs(slot, hit?.freesAtMs) !== undefined
+  return waits ? hit : undefined
+}
+
 /** Applies the caps to what a strategy wants. The same caps are applied again when a permit is about to be signed. */
 function admitted(input: ConsiderInput, decision: Decision): Decision {
   if (decision.tag === 'skip') return decision
@@ -274,7 +318,8 @@ function admitted(input: ConsiderInput, decision: Decision): Decision {
     const together = baseUnits((asked.get(token.address) ?? 0n) + amount)
     asked.set(token.address, together)
     const { name, limits } = strategy
-    const hit = limitHit(state, { strategy: name, token, amount, together, nowMs, limits, account })
+    const query = { strategy: name, token, amount, together, nowMs, limits, account }
+    const hit = limitHit(state, query) ?? crowdedHit(input, query)
     if (hit !== undefined)
       return { ...skip(hit.reason, limitText(hit, nowMs), decision.memory), hit }
   }

@@ -1,4 +1,3 @@
-import type { Skip } from '../decide/decision.ts'
 import type { IntentId } from '../domain/intent.ts'
 import { hasLiveAuthorization } from '../domain/order.ts'
 import type { PriceFeed } from '../domain/price.ts'
@@ -14,11 +13,10 @@ import { type Heads, headsOf } from './enrolment.ts'
 import { reportBalances, reportLook } from './look.ts'
 import { comparedHead, readMarket } from './market.ts'
 import { Programs } from './programs.ts'
-import { considerNow, recordSlot, type Taken } from './slot.ts'
+import { considerNow, recordSlot, type Taken, waitOf } from './slot.ts'
 import { type Triggering, trigger } from './trigger.ts'
 import { type Owed, Upcoming } from './upcoming.ts'
-import { marketOf, scheduleOf, type Wanted, wantedBy } from './view.ts'
-import { waitMs } from './waiting.ts'
+import { marketOf, type Wanted, wantedBy } from './view.ts'
 
 /** Pause before slots are tried again whose market could not be read; they stay owed meanwhile. */
 const VIEW_RETRY_MS = 2_000
@@ -159,7 +157,8 @@ class Attendant {
     const barred = barredFrom({ state, strategy, account, nowMs })
     const slotSeconds = barred && this.#upcoming.dueOf(strategy, nowMs)?.due.attend[0]
     if (slotSeconds === undefined || barred === undefined) return false
-    const waitsMs = this.#waitMs(strategy, { slotSeconds, nowMs, skip: barred })
+    const { context } = this.#input
+    const waitsMs = waitOf({ context, strategy, slotSeconds, nowMs }, barred)
     if (waitsMs !== undefined) this.#leave(strategy, waitsMs)
     return waitsMs !== undefined
   }
@@ -251,29 +250,11 @@ class Attendant {
     for (const slotSeconds of due.attend) {
       const slot = { context, strategy, slotSeconds, view, nowMs: atMs }
       const considered = considerNow(slot)
-      const skip = 'asks' in considered ? undefined : considered.decision
-      const waitsMs =
-        skip?.tag === 'skip'
-          ? this.#waitMs(strategy, { slotSeconds, nowMs: atMs, skip })
-          : undefined
+      const waitsMs = 'asks' in considered ? undefined : waitOf(slot, considered.decision)
       if (waitsMs !== undefined) return { records, waitsMs }
       records.push(recordSlot(slot, considered))
     }
     return { records }
-  }
-
-  #waitMs(
-    strategy: Strategy,
-    barred: { readonly slotSeconds: SlotSeconds; readonly nowMs: number; readonly skip: Skip },
-  ): number | undefined {
-    const { journal, observe } = this.#input.context.ports
-    const { slotSeconds, nowMs, skip } = barred
-    const schedule = scheduleOf(journal.state, strategy)
-    const { reason, detail } = skip
-    const ms = waitMs({ strategy, schedule, slotSeconds, nowMs, reason })
-    if (ms !== undefined)
-      observe({ type: 'slot-waiting', strategy: strategy.name, slotSeconds, reason, detail })
-    return ms
   }
 
   #leave(strategy: Strategy, ms: number): void {

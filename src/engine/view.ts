@@ -1,6 +1,6 @@
 import { assetKey, availableOf, type MarketView, pairKey } from '../decide/decision.ts'
 import type { DecisionInputs, PriceInput } from '../domain/book/journal.ts'
-import { livePermits } from '../domain/book/limits.ts'
+import { livePermits, usedInTotal } from '../domain/book/limits.ts'
 import { NO_MEMORY } from '../domain/book/memory.ts'
 import { purchaseOf } from '../domain/book/purchases.ts'
 import type { DaemonState } from '../domain/book/state.ts'
@@ -21,7 +21,7 @@ import {
   type TokenPair,
 } from '../domain/strategy.ts'
 import { type Asset, NATIVE_TOKEN, type Token } from '../domain/token.ts'
-import { type Address, type BaseUnits, baseUnits } from '../domain/units.ts'
+import { type Address, type BaseUnits, baseUnits, minOf } from '../domain/units.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView } from '../ports.ts'
 
@@ -91,7 +91,7 @@ export function viewOf(
     available,
     held,
     prices,
-    orderCaps: orderCapsOf(strategy, context.account),
+    orderCaps: orderCapsOf(state, strategy, context.account),
     memory: record?.memory ?? NO_MEMORY,
     spent,
     promised,
@@ -105,13 +105,28 @@ function entryOf(state: DaemonState, strategy: SwapStrategy): Pick<MarketView, '
   return { entry: purchaseOf(state, strategy.entryOf, { bought, paidIn }) }
 }
 
-function orderCapsOf({ limits }: Strategy, account: AccountLimits): Map<Address, BaseUnits> {
-  const caps = new Map(account.perOrder)
-  for (const [token, cap] of limits.perOrder) {
-    const other = caps.get(token)
-    if (other === undefined || cap < other) caps.set(token, cap)
+/** Of what is left in total nothing is left out: where that is nothing, the cap itself says so. */
+function orderCapsOf(
+  state: DaemonState,
+  { name, limits }: Strategy,
+  account: AccountLimits,
+): ReadonlyMap<Address, BaseUnits> {
+  const least = new Map<Address, BaseUnits>()
+  const cut = (token: Address, cap: bigint): void => {
+    least.set(token, baseUnits(minOf(cap, least.get(token) ?? cap)))
   }
-  return caps
+  for (const { caps, strategy } of [
+    { caps: limits, strategy: name },
+    { caps: account, strategy: undefined },
+  ]) {
+    for (const each of [caps.perOrder, caps.perHour, caps.perDay, caps.perWeek])
+      for (const [token, cap] of each) cut(token, cap)
+    for (const [token, cap] of caps.total) {
+      const left = cap - usedInTotal(state, { token, strategy })
+      if (left > 0n) cut(token, left)
+    }
+  }
+  return least
 }
 
 /** A strategy's schedule with its first slot, where the journal knows it. The anchor of another schedule says nothing of it. */

@@ -204,6 +204,30 @@ describe('what a journal has decided is decided again from what it recorded', ()
     expect((await replayed(world, {}, untimed(late))).differences).not.toEqual([])
   })
 
+  test('a slot that was skipped for a cap and would wait for it now is told as one that waits', async () => {
+    const limits = { ...OPEN, perHour: capOf(USDC, usdc(25)) }
+    const world = new World({ seed: 'waits', strategies: [aStrategy({ limits })] })
+    world.start()
+    await world.runFor(2 * HOUR + MINUTE)
+    const records = world.disk.records()
+    expect((await replayed(world, {})).differences).toEqual([])
+    const second = records.findLastIndex(({ event }) => event.type === 'slot-opened')
+    const skipped = records.slice(0, second + 1).map((record, index): JournalRecord => {
+      const { event } = record
+      if (index !== second || event.type !== 'slot-opened') return record
+      const { strategy, slotSeconds, inputs } = event
+      const ended = { outcome: 'skipped', reason: 'limit-per-hour' } as const
+      const decidedAtMs = slotSeconds * 1000
+      return {
+        ...record,
+        event: { type: 'slot-closed', strategy, slotSeconds, ...ended, inputs, decidedAtMs },
+      }
+    })
+    expect((await replayed(world, {}, skipped)).differences).toMatchObject([
+      { was: expect.stringMatching(/^skipped limit-per-hour/), is: 'waits for limit-per-hour' },
+    ])
+  })
+
   test('through bad hours of every kind, by one of the versions of the files that there were', async () => {
     let slots = 0
     for (const seed of [1, 3, 4]) {

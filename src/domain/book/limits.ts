@@ -57,6 +57,8 @@ export type LimitQuery = {
   readonly amount: BaseUnits
   /** What it may take together with the orders decided beside it; `amount` when it is alone. */
   readonly together?: BaseUnits
+  /** What orders that are still to be signed may take beside it, base units. Windows count it, as they will count it later. */
+  readonly planned?: { readonly own: bigint; readonly account: bigint }
   readonly nowMs: number
   readonly limits: StrategyLimits
   readonly account: AccountLimits
@@ -114,15 +116,16 @@ function windowHits(
   strategy: string | undefined,
 ): readonly LimitHit[] {
   const hits: LimitHit[] = []
-  const { token, amount: alone, together: amount = alone, nowMs } = query
+  const { token, amount: alone, together: amount = alone, nowMs, planned } = query
   const caps = strategy === undefined ? query.account : query.limits
+  const toCome = (strategy === undefined ? planned?.account : planned?.own) ?? 0n
   for (const window of WINDOWS) {
     const cap = caps[window.cap].get(token.address)
     if (cap === undefined) continue
     const of = { token: token.address, strategy }
-    const used = usedInWindow(state, of, nowMs - window.ms)
+    const used = usedInWindow(state, of, nowMs - window.ms) + toCome
     if (used + amount <= cap) continue
-    const room = cap - liveSum(state, token.address, strategy) - amount
+    const room = cap - liveSum(state, token.address, strategy) - toCome - amount
     const fitsAtMs = room < 0n ? undefined : whenUsedSumFits(state, { ...of, room })
     const freesAtMs = fitsAtMs === undefined ? undefined : fitsAtMs + window.ms
     const reason = strategy === undefined ? window.account : window.own

@@ -81,21 +81,23 @@ test('a gap in the prices is a stale price, and no price at all is a missing one
   expect(lines.filter((line) => line.includes('opened'))).toHaveLength(3)
 })
 
-test('caps hold in virtual time: a slot that would pass one is skipped until there is room again', async () => {
+test('caps hold in virtual time: a slot that would pass one is skipped, and the last one before there is room waits for it', async () => {
   const limits = { ...OPEN, perDay: capOf(USDC, usdc(50)) }
   const { lines } = await played({
     strategies: [aStrategy({ limits })],
     tapes: [hourly(60, () => 2_000)],
     untilSeconds: until(49),
   })
-  // A used permit counts from its deadline, two minutes after the slot.
+  // A fill counts from its block, and here that is of the second of its slot.
   expect(lines.filter((line) => line.includes('skipped') || line.includes('opened'))).toEqual([
     `hourly ${YEAR_BEGINS} opened USDC>WETH 25000000`,
     `hourly ${until(1)} opened USDC>WETH 25000000`,
-    `hourly ${until(2)}-${until(24)} 23 skipped limit-per-day`,
+    `hourly ${until(2)}-${until(23)} 22 skipped limit-per-day`,
+    `hourly ${until(24)} opened USDC>WETH 25000000`,
     `hourly ${until(25)} opened USDC>WETH 25000000`,
-    `hourly ${until(26)} opened USDC>WETH 25000000`,
-    `hourly ${until(27)}-${until(49)} 23 skipped limit-per-day`,
+    `hourly ${until(26)}-${until(47)} 22 skipped limit-per-day`,
+    `hourly ${until(48)} opened USDC>WETH 25000000`,
+    `hourly ${until(49)} opened USDC>WETH 25000000`,
   ])
 })
 

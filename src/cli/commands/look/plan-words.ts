@@ -9,14 +9,24 @@ import { amountData } from '../../amount-data.ts'
 import { durationText } from '../../describe.ts'
 import type { AmountData } from '../../json/shapes.ts'
 
-/** What a decision would do, in words, and the most that its orders would sell. */
+/**
+ * What a decision would do, in words, and the most that its orders would sell. `freesInTime`: whether a slot would wait for a cap
+ * or a cooldown that frees at a moment.
+ */
 export function decisionWords(
   decision: Decision,
-  nowMs: number,
+  {
+    nowMs,
+    freesInTime,
+  }: { readonly nowMs: number; readonly freesInTime: (freesAtMs: number | undefined) => boolean },
 ): { readonly does: string; readonly sells: readonly AmountData[] } {
   if (decision.tag === 'skip') {
     const { reason, detail, hit } = decision
-    const text = hit === undefined ? `skip: ${reason}, ${detail}` : limitWords(hit, nowMs)
+    const waits = freesInTime(hit?.freesAtMs ?? decision.freesAtMs)
+    const text =
+      hit === undefined
+        ? `${waits ? 'wait' : 'skip'}: ${reason}, ${detail}`
+        : `${waits ? 'would wait for' : 'would be skipped by'} ${limitWords(hit, nowMs)}`
     return { does: text, sells: [] }
   }
   const { intents } = decision
@@ -30,7 +40,7 @@ function limitWords(
   const text = (amount: bigint): string => formatBrief(amount, token.decimals)
   const again =
     freesAtMs === undefined ? '' : `; it fits again in ${durationText(freesAtMs - nowMs)}`
-  return `would be skipped by ${keyOfLimit(reason)}: ${text(asked)} ${token.symbol} asked, ${text(used)} of ${text(cap)} used${again}`
+  return `${keyOfLimit(reason)}: ${text(asked)} ${token.symbol} asked, ${text(used)} of ${text(cap)} used${again}`
 }
 
 function orderWords(intent: Intent): string {

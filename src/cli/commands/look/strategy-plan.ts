@@ -14,6 +14,7 @@ import { considerAsking } from '../../../engine/slot.ts'
 import { scheduleAhead } from '../../../engine/slots-ahead.ts'
 import { capsOf, worstCases } from '../../../engine/spend.ts'
 import { freeOf, heldOf } from '../../../engine/view.ts'
+import { freesInTimeMs } from '../../../engine/waiting.ts'
 import type { Modules } from '../../../ports.ts'
 import { describeSchedule, describeStrategy } from '../../describe.ts'
 import type { Market } from '../../market.ts'
@@ -105,7 +106,10 @@ async function decisionNow(strategy: Strategy, input: PlanInput) {
     nowMs,
   }
   const { decision } = await considerAsking(slot, modules)
-  return decisionWords(decision, nowMs)
+  const at = { ...slot, schedule: scheduleAhead(state, strategy, slot.slotSeconds) }
+  const freesInTime = (freesAtMs: number | undefined): boolean =>
+    freesInTimeMs(at, freesAtMs) !== undefined
+  return decisionWords(decision, { nowMs, freesInTime })
 }
 
 /** Shares are of what the strategy that `entryOf` names has bought and not sold; undefined where they are of all that is free. */
