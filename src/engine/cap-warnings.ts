@@ -1,22 +1,10 @@
 import { type LimitHit, limitHit } from '../domain/book/limits.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { LimitReason } from '../domain/reason.ts'
-import type {
-  RebalanceStrategy,
-  Strategy,
-  SwapStrategy,
-  ThresholdStrategy,
-} from '../domain/strategy.ts'
+import type { Strategy, ThresholdStrategy } from '../domain/strategy.ts'
 import { type Asset, ETHER, type Token } from '../domain/token.ts'
-import {
-  type BaseUnits,
-  BPS,
-  formatBrief,
-  maxOf,
-  minOf,
-  mulDivDown,
-  mulDivUp,
-} from '../domain/units.ts'
+import { type BaseUnits, BPS, formatBrief, maxOf, mulDivDown } from '../domain/units.ts'
+import { unmetBy } from '../domain/unmet.ts'
 import { dcaBound, type SpendView } from './spend.ts'
 
 /** Caps in the order of a file's `limits`. */
@@ -41,15 +29,16 @@ type CapView = Pick<SpendView, 'account' | 'priceOf'> & {
 
 /**
  * Orders that would be skipped when they are due, a sentence each: those larger than a cap of their strategy or of the config
- * can never be made, whatever the price does; those that wait for a price would also be skipped by what is used of a cap now,
- * or by a balance that does not cover them.
+ * can never be made, whatever the price does; of a schedule that asks for more than its limits allow some are skipped; those
+ * that wait for a price would also be skipped by what is used of a cap now, or by a balance that does not cover them.
  */
 export function capWarnings(strategy: Strategy, view: CapView): readonly string[] {
   const orders = ordersOf(strategy, view)
   const never = orders.flatMap((order) => neverText(strategy, order, view) ?? [])
   if (never.length > 0) return never
   const [first] = orders
-  if (strategy.kind !== 'threshold' || first === undefined) return []
+  if (strategy.kind !== 'threshold' || first === undefined)
+    return unmetBy(strategy, view.account).map(({ message }) => message)
   const sum = orders.reduce((total, { amount }) => total + amount, 0n)
   const together = { ...first, who: 'rungs that fire together sell', amount: sum }
   const barred = orders.length > 1 ? neverText(strategy, together, view) : undefined
@@ -109,34 +98,18 @@ function ordersOf(strategy: Strategy, view: CapView): readonly Order[] {
       const each = { who: 'an order sells up to', asset, amount: usual }
       return amount === usual ? [each] : [each, { ...each, who: 'on a dip it sells up to', amount }]
     }
-    case 'twap': {
-      const { schedule, total, sell: asset } = strategy
-      const count = schedule.type === 'interval' ? schedule.count : 1
-      const slice = mulDivUp(total, 1n, BigInt(count))
-      const amount = cutToOrder(strategy, asset.token, { whole: slice, view })
-      return [{ who: 'a slice sells', asset, amount }]
-    }
     case 'call': {
       const asset = { token: ETHER, native: false }
       return [{ who: 'a call carries', asset, amount: strategy.value }]
     }
     case 'threshold':
       return rungOrders(strategy, view)
+    // What they sell is cut to their caps.
+    case 'twap':
     case 'rebalance':
-      return leastOrders(strategy, view)
     case 'custom':
       return []
   }
-}
-
-/** Slices, and what a rebalance moves, are cut to what one order may sell, and the rest is left to later ones. */
-function cutToOrder(
-  { limits }: SwapStrategy,
-  { address }: Token,
-  { whole, view }: { readonly whole: bigint; readonly view: CapView },
-): bigint {
-  const caps = [limits.perOrder.get(address), view.account.perOrder.get(address)]
-  return caps.reduce<bigint>((cut, cap) => (cap === undefined ? cut : minOf(cut, cap)), whole)
 }
 
 /** Each rung by itself; where a share is sold, of what is free now. */
@@ -149,19 +122,6 @@ function rungOrders({ rungs, sell: asset }: ThresholdStrategy, view: CapView): r
         : free && mulDivDown(maxOf(free, 0n), BigInt(size.bps), BPS)
     if (amount === undefined || amount === 0n) return []
     return [{ who: `rung ${id} sells`, asset, amount, isShare: size.type === 'share' }]
-  })
-}
-
-/** The least that an order sells, which has to be worth `minTrade`. */
-function leastOrders(strategy: RebalanceStrategy, view: CapView): readonly Order[] {
-  const { targets, quote, minTrade } = strategy
-  return targets.flatMap(({ token }) => {
-    const price = token === quote ? { num: 1n, den: 1n } : view.priceOf(quote, token)
-    if (price === undefined || minTrade === 0n) return []
-    const whole = mulDivDown(minTrade, price.den, price.num)
-    const amount = cutToOrder(strategy, token, { whole, view })
-    const who = 'an order sells at least'
-    return [{ who, asset: { token, native: false }, amount }]
   })
 }
 

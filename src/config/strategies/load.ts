@@ -4,6 +4,7 @@ import { createPricePaths } from '../../domain/price.ts'
 import { cronWarnings } from '../../domain/schedule/cron.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
+import { unmetBy } from '../../domain/unmet.ts'
 import { privateKeyFaults } from '../settings/private-keys.ts'
 import { type ConfigDocument, type Fault, locate, valueAt, withText } from '../yaml/document.ts'
 import {
@@ -155,6 +156,7 @@ function readFileOf(
   const pattern = strategy?.schedule.type === 'cron' ? strategy.schedule.pattern : undefined
   for (const message of pattern ? cronWarnings(pattern) : [])
     warn({ path: ['schedule', 'cron'], message, expected: 'nothing, if this is what you mean' })
+  if (strategy !== undefined) for (const unmet of unmetBy(strategy, settings.limits)) warn(unmet)
   const toProblem = (fault: Fault) => locate(document, fault)
   return {
     file,

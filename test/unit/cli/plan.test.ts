@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { planData, planText } from '../../../src/cli/commands/look/plan-text.ts'
 import { totalsOf } from '../../../src/cli/commands/look/plan-totals.ts'
 import { type PlanInput, planOf, sharedCaps } from '../../../src/cli/commands/look/strategy-plan.ts'
+import { addExposure } from '../../../src/domain/book/exposures.ts'
 import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
 import { purchaseKey } from '../../../src/domain/book/purchases.ts'
@@ -18,6 +19,7 @@ import {
   aView,
   capOf,
   ETH,
+  HOUR,
   milliWeth,
   NOON_SECONDS,
   OPEN,
@@ -156,11 +158,32 @@ describe('orders of other kinds that a cap keeps out', () => {
     expect(await warningsOf(aStrategy({ limits }))).toEqual([
       expect.stringMatching(/^an order sells up to 25 USDC .* limits\.perHour allows 5 USDC/),
     ])
-    expect(await warningsOf(aTwap({ limits }))).toEqual([
-      expect.stringMatching(/^a slice sells 10 USDC .* limits\.perHour/),
+  })
+
+  test('are warned of where some of a schedule are skipped, or a program is cut to less than its total', async () => {
+    const limits = { ...OPEN, perDay: capOf(USDC, usdc(50)), cooldownMs: 2 * HOUR }
+    expect(await warningsOf(aStrategy({ limits }))).toEqual([
+      'hourly asks for 25 USDC at more than 2 slots in a day, and limits.perDay of 50 USDC skips the others',
+      'hourly has slots 3600 s apart, and limits.cooldown of 7200 s skips those that come before it is over',
     ])
-    const cut = { ...OPEN, perOrder: capOf(USDC, usdc(5)) }
-    expect(await warningsOf(aTwap({ limits: cut }))).toEqual([])
+    const account = { ...UNLIMITED, perHour: capOf(USDC, usdc(5)) }
+    expect(await warningsOf(aTwap(), { account })).toEqual([
+      "twap sells at most 50 USDC of 100 USDC under the config's limits.perHour of 5 USDC",
+    ])
+  })
+
+  test('are told to wait for a cap that frees before the next slot', async () => {
+    const strategy = aStrategy({ limits: { ...OPEN, perHour: capOf(USDC, usdc(25)) } })
+    const state = emptyState()
+    const exposure = { strategy: 'hourly', token: USDC.address, amount: usdc(25), live: false }
+    const doesNow = async (): Promise<string | undefined> =>
+      (await planned([strategy], { state })).plans[0]?.now.does
+    addExposure(state, 'one', { ...exposure, atMs: NOON_SECONDS * 1000 - HOUR + 5_000 })
+    expect(await doesNow()).toBe(
+      'would wait for limits.perHour: 25 USDC asked, 25 of 25 used; it fits again in 5s',
+    )
+    addExposure(state, 'one', { ...exposure, atMs: NOON_SECONDS * 1000 })
+    expect(await doesNow()).toMatch(/^would be skipped by limits\.perHour: /)
   })
 
   test('are told by the cap in what a slot would do now', async () => {

@@ -283,6 +283,21 @@ describe('the start of a program', () => {
 })
 
 describe('warnings', () => {
+  test('name the strategy, the limit and its place, where slots would be skipped for it', () => {
+    const text = `${STRATEGY}limits:
+  cooldown: 8d
+  perWeek: "60"
+`
+    const twice = edit(text, '"0 9 * * 1"', '"0 9 * * 1,3,5"')
+    const loaded = loadTexts({ 'one.yaml': twice })
+    const lines = twice.split('\n')
+    const lineOf = (key: string): number => lines.findIndex((line) => line.includes(key)) + 1
+    expect(loaded.ok && loaded.warnings.map(brief)).toEqual([
+      `${lineOf('cooldown')}:13 limits.cooldown: weekly-eth has slots 172800 s apart, and limits.cooldown of 691200 s skips those that come before it is over`,
+      `${lineOf('perWeek')}:12 limits.perWeek: weekly-eth asks for 25 USDC at more than 2 slots in a week, and limits.perWeek of 60 USDC skips the others`,
+    ])
+  })
+
   test('a strategy that nothing caps, and a cron text that surprises', () => {
     const settings = settingsOf(edit(CONFIG, 'USDC: "1000", ', ''))
     const loaded = loadTexts({ 'a.yaml': edit(STRATEGY, '0 9 * * 1', '* 9 * * 1') }, settings)

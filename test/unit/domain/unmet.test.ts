@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import type { AccountLimits } from '../../../src/domain/settings.ts'
+import { NO_CAPS, type Strategy, type StrategyLimits } from '../../../src/domain/strategy.ts'
+import { ETHER } from '../../../src/domain/token.ts'
+import { baseUnits } from '../../../src/domain/units.ts'
+import { unmetBy } from '../../../src/domain/unmet.ts'
+import { ACCOUNT, USDC } from '../../../src/simulate/stage.ts'
+import {
+  aCall,
+  aCustomStrategy,
+  aSchedule,
+  aStrategy,
+  capOf,
+  HOUR,
+  MINUTE,
+  OPEN,
+  usdc,
+} from '../../support/builders.ts'
+import { aRebalance } from '../../support/market-view.ts'
+import { aTwap } from '../decide/decide-fixture.ts'
+
+const UNCAPPED: AccountLimits = { ...ACCOUNT, perOrder: NO_CAPS, perDay: NO_CAPS }
+const DAY = 24 * HOUR
+
+/** Keys that a strategy is warned at. */
+function keys(strategy: Strategy, account: Partial<AccountLimits> = {}): readonly string[] {
+  return unmetBy(strategy, { ...UNCAPPED, ...account }).map(({ path }) => path.join('.'))
+}
+
+function dca(cron: string, limits: Partial<StrategyLimits> = {}): Strategy {
+  return aStrategy({ schedule: aSchedule(cron), limits: { ...OPEN, ...limits } })
+}
+
+function slices(limits: Partial<StrategyLimits>, everySeconds = 3_600): Strategy {
+  return aTwap({ limits: { ...OPEN, ...limits } }, { everySeconds })
+}
+
+describe('a schedule of orders', () => {
+  test.each<[string, string, Partial<StrategyLimits>, readonly string[]]>([
+    ['fits a cap of as many', '0 9 * * *', { perDay: capOf(USDC, usdc(25)) }, []],
+    ['fits a weekly cap of as many', '0 9 * * 1', { perWeek: capOf(USDC, usdc(25)) }, []],
+    ['fits a cooldown of its interval', '0 9 * * *', { cooldownMs: DAY }, []],
+    ['passes a cap of fewer', '0 9,10 * * *', { perDay: capOf(USDC, usdc(49)) }, ['limits.perDay']],
+    [
+      'passes a cap on some days',
+      '0,30 9 * * 6',
+      { perHour: capOf(USDC, usdc(25)) },
+      ['limits.perHour'],
+    ],
+    ['passes a weekly cap', '0 9 * * 1-5', { perWeek: capOf(USDC, usdc(100)) }, ['limits.perWeek']],
+    [
+      'has slots within a cooldown',
+      '0 9,10 * * *',
+      { cooldownMs: 61 * MINUTE },
+      ['limits.cooldown'],
+    ],
+  ])('%s', (_, cron, limits, expected) => {
+    expect(keys(dca(cron, limits))).toEqual(expected)
+  })
+
+  test('is held against the limits of the account, too', () => {
+    const perDay = capOf(USDC, usdc(100))
+    expect(keys(dca('0 * * * *'), { perDay, cooldownMs: DAY })).toEqual(['schedule', 'schedule'])
+    expect(keys(dca('0 9 * * *'), { perDay, cooldownMs: DAY })).toEqual([])
+  })
+
+  test('is counted where it bursts on few days of a month', () => {
+    expect(keys(dca('* 9 1 * *', { perDay: capOf(USDC, usdc(1_000)) }))).toEqual(['limits.perDay'])
+  })
+
+  test('of calls is held against what they carry', () => {
+    const perDay = capOf(ETHER, baseUnits(10n))
+    const call = aCall({ schedule: aSchedule('0 * * * *'), limits: { ...OPEN, perDay } })
+    expect(keys({ ...call, value: baseUnits(1n) })).toEqual(['limits.perDay'])
+    expect(keys({ ...call, value: baseUnits(0n) })).toEqual([])
+  })
+
+  test('is nothing to go by where the market decides when to trade, and how much', () => {
+    const limits = { ...OPEN, perDay: capOf(USDC, usdc(1)), cooldownMs: DAY }
+    const schedule = aSchedule('* * * * *', { overlap: 'skip' })
+    expect(keys(aRebalance({ schedule, limits }))).toEqual([])
+    expect(keys(aCustomStrategy({ schedule, limits }))).toEqual([])
+  })
+})
+
+describe('a program of slices', () => {
+  test.each<[string, Partial<StrategyLimits>, number, readonly string[]]>([
+    ['fits an hourly cap of one slice', { perHour: capOf(USDC, usdc(100)) }, 3_600, []],
+    ['fits a daily cap of its total', { perDay: capOf(USDC, usdc(2_400)) }, 3_600, []],
+    [
+      'is over before an hourly cap lets it sell all',
+      { perHour: capOf(USDC, usdc(100)) },
+      1_800,
+      ['limits.perHour'],
+    ],
+    ['is larger than a total', { total: capOf(USDC, usdc(2_399)) }, 3_600, ['limits.total']],
+    ['is cut by a cap per order', { perOrder: capOf(USDC, usdc(99)) }, 3_600, ['limits.perOrder']],
+    ['has slices within a cooldown', { cooldownMs: 2 * HOUR }, 3_600, ['limits.cooldown']],
+  ])('%s', (_, limits, every, expected) => {
+    expect(keys(slices(limits, every))).toEqual(expected)
+  })
+
+  test('says how much of it is sold', () => {
+    const strategy = slices({ perHour: capOf(USDC, usdc(100)) }, 1_800)
+    expect(unmetBy(strategy, UNCAPPED)).toMatchObject([
+      { message: 'slices sells at most 1200 USDC of 2400 USDC under limits.perHour of 100 USDC' },
+    ])
+  })
+})
