@@ -39,6 +39,15 @@ describe('caps on the value of calls', () => {
     expectSound(world)
   })
 
+  test('of an hour let each hourly call go, which waits only for the call before it to be an hour old', async () => {
+    const limits = { ...OPEN, perHour: capOf(ETHER, baseUnits(1_000n)) }
+    const world = callWorld({ seed: 'hourly value', strategies: [aCallStrategy({ limits })] })
+    world.start()
+    await world.runFor(20 * HOUR + 50 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(Array(20).fill('filled filled'))
+    expectSound(world)
+  })
+
   test('of one order and of the account in a day hold over all strategies', async () => {
     const world = new World({
       seed: 'account caps',
