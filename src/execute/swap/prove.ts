@@ -2,6 +2,7 @@ import type { Fill } from '../../domain/book/journal.ts'
 import type { Permit } from '../../domain/permit.ts'
 import { type BaseUnits, minOf } from '../../domain/units.ts'
 import type { TransactionTrace, Transfer } from '../../ports.ts'
+import { paymentInCalldata, placesOf, wordOf } from './calldata.ts'
 
 export type ProofInput = {
   readonly permit: Permit
@@ -61,7 +62,7 @@ export function hasTaken(input: ProofInput): boolean {
  */
 export function names({ input }: TransactionTrace, permit: Permit): boolean {
   if (input === undefined) return false
-  return wordsOf(permit).every((word) => holdsWord(input, word))
+  return wordsOf(permit).every((word) => placesOf(input, word).length > 0)
 }
 
 /** Each order in flight is looked for in what settles any other. */
@@ -71,7 +72,7 @@ function wordsOf(permit: Permit): readonly string[] {
   const known = WORDS.get(permit)
   if (known !== undefined) return known
   const { nonce, deadlineSeconds } = permit
-  const words = [nonce, deadlineSeconds].map((value) => value.toString(16).padStart(64, '0'))
+  const words = [nonce, BigInt(deadlineSeconds)].map(wordOf)
   WORDS.set(permit, words)
   return words
 }
@@ -88,14 +89,14 @@ function allOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined
 }
 
 /**
- * Of several orders together: each may have been paid by any payment that its permit allows. It is booked at the largest of
- * them, whoever claims it, and claims the largest that is free; so that together they never come to less than what left
- * the wallet. Where there are more payments than orders (a token that takes a fee of its transfers) each is booked at all that
+ * Of several orders together: what the calldata proves (`paymentInCalldata`). Where it does not, each may have been paid by any
+ * payment that its permit allows. It is booked at the largest of them, whoever claims it, and claims the largest that is
+ * free; so that together they never come to less than what left the wallet. Where there are more payments than orders (a token that takes a fee of its transfers) each is booked at all that
  * its permit allows, and the last one claims what is left. Undefined where there are fewer payments than orders: one of those
  * named is not in it.
  */
 function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined {
-  const { permit, mates } = input
+  const { permit, mates, trace } = input
   const fits = ({ amount }: Transfer): boolean => amount <= permit.amount
   const free = out.filter(isFree(input))
   const rivals = mates.filter(({ token }) => token === permit.token)
@@ -103,7 +104,14 @@ function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefine
   const [own, ...others] = free.filter(fits).toSorted(largestFirst)
   const [most] = out.filter(fits).toSorted(largestFirst)
   if (own === undefined || most === undefined) return undefined
-  if (free.length === rivals.length + 1) return { amount: most.amount, claims: [own] }
+  if (free.length === rivals.length + 1) {
+    const permits = [permit, ...rivals]
+    const known =
+      trace.input && paymentInCalldata({ calldata: trace.input, permits, payments: out, free })
+    return known
+      ? { amount: known.amount, claims: [known] }
+      : { amount: most.amount, claims: [own] }
+  }
   const amount = minOf(sum(out), permit.amount)
   return { amount, claims: rivals.length === 0 ? [own, ...others] : [own] }
 }
@@ -142,13 +150,6 @@ function isFree({ trace, claimed }: ProofInput): (transfer: Transfer) => boolean
 function largestFirst(a: Transfer, b: Transfer): number {
   if (a.amount === b.amount) return a.logIndex - b.logIndex
   return a.amount < b.amount ? 1 : -1
-}
-
-/** Whether a word stands in calldata, at a whole byte. */
-function holdsWord(input: string, word: string): boolean {
-  for (let at = input.indexOf(word); at >= 0; at = input.indexOf(word, at + 1))
-    if (at % 2 === 0) return true
-  return false
 }
 
 function sum(transfers: readonly Transfer[]): bigint {

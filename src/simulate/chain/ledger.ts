@@ -57,6 +57,9 @@ export type SettlementItem = {
   readonly received: bigint
 }
 
+/** How a settlement looks on the chain. */
+type SettlementShape = { readonly zeroes?: number; readonly hidesAmounts?: boolean | undefined }
+
 /** What a feed says of itself at one block. */
 type FeedRound = Omit<FeedReading, 'sequencer'>
 
@@ -249,21 +252,23 @@ export class Ledger {
 
   /**
    * Settles orders in one transaction through Permit2. Reverts as a whole if one permit may not execute. `zeroes`: so many
-   * transfers of nothing in the owner's name go first.
+   * transfers of nothing in the owner's name go first. `hidesAmounts`: calldata does not say what is taken.
    */
   settle(
     items: readonly SettlementItem[],
-    { zeroes = 0, hash }: { readonly zeroes?: number; readonly hash?: Hex } = {},
+    { zeroes = 0, hidesAmounts, hash }: SettlementShape & { readonly hash?: Hex } = {},
   ): MinedTransaction {
-    const input = settlementInput(items.map(({ permit }) => permit))
-    const own = hash ?? fingerprint(`settlement ${input} ${this.block} ${this.transactions.length}`)
+    const input = settlementInput(items, { hidesAmounts })
+    const permits = settlementInput(items, { hidesAmounts: true })
+    const own =
+      hash ?? fingerprint(`settlement ${permits} ${this.block} ${this.transactions.length}`)
     const [first] = items
     const nothing = first === undefined ? [] : zeroTransfers(first.permit, zeroes)
     return this.mine({
       hash: own,
       input,
       settled: items,
-      again: () => this.settle(items, { zeroes, hash: own }),
+      again: () => this.settle(items, { zeroes, hidesAmounts, hash: own }),
       call: () =>
         this.#maySettle(items)
           ? [...nothing, ...items.flatMap((item) => this.#execute(item))]
@@ -332,14 +337,19 @@ function keepOnly(list: { readonly blockNumber: bigint }[], fork: number): void 
   list.splice(0, list.length, ...kept)
 }
 
-/** Calldata in which each order's Permit2 struct stands as it would on chain: token, amount, nonce, deadline. */
-export function settlementInput(permits: readonly Permit[]): Hex {
+/**
+ * Calldata of a settlement, each order's Permit2 struct as it stands on chain: token, amount, nonce, deadline. What is taken stands
+ * beside it, unless the contract finds that by itself.
+ */
+export function settlementInput(
+  items: readonly Pick<SettlementItem, 'permit' | 'paid'>[],
+  { hidesAmounts = false }: { readonly hidesAmounts?: boolean | undefined } = {},
+): Hex {
   const word = (value: bigint): string => value.toString(16).padStart(64, '0')
-  const words = permits.flatMap(({ token, amount, nonce, deadlineSeconds }) => [
-    word(BigInt(token)),
-    word(amount),
-    word(nonce),
-    word(BigInt(deadlineSeconds)),
-  ])
-  return `0x5e771e00${words.join('')}`
+  const words = items.flatMap(({ permit, paid }) => {
+    const { token, amount, nonce, deadlineSeconds } = permit
+    const struct = [BigInt(token), amount, nonce, BigInt(deadlineSeconds)]
+    return hidesAmounts ? struct : [...struct, paid]
+  })
+  return `0x5e771e00${words.map(word).join('')}`
 }

@@ -45,6 +45,8 @@ export type ServiceFaults = {
   batchMs: number | undefined
   /** So many transfers of nothing out of the wallet go before the orders of a settlement. */
   zeroTransfers: number
+  /** The calldata of a settlement does not say what it takes: nobody can tell its orders apart. */
+  hidesAmounts: boolean
   quoteLifetimeMs: number
 }
 
@@ -72,6 +74,7 @@ export function noServiceFaults(): ServiceFaults {
     skewMs: 0,
     batchMs: undefined,
     zeroTransfers: 0,
+    hidesAmounts: false,
     quoteLifetimeMs: 60_000,
   }
 }

@@ -193,7 +193,8 @@ export class SimulatedService {
 
   #settle(batch: readonly TakenOrder[]): void {
     const { ledger, faults } = this.#options
-    const mined = ledger.settle(batch.map(executed), { zeroes: faults.zeroTransfers })
+    const { zeroTransfers: zeroes, hidesAmounts } = faults
+    const mined = ledger.settle(batch.map(executed), { zeroes, hidesAmounts })
     if (mined.success) {
       for (const taken of batch) Object.assign(taken, { status: 'filled', txHash: mined.hash })
       return

@@ -1,10 +1,10 @@
-import type { EventOf, JournalEvent } from '../../domain/book/journal.ts'
+import type { EventOf, Fill, JournalEvent } from '../../domain/book/journal.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import { nextSlot } from '../../domain/schedule/calendar.ts'
 import type { Strategy } from '../../domain/strategy.ts'
-import type { Address } from '../../domain/units.ts'
+import type { Address, Hex } from '../../domain/units.ts'
 import { scheduleOf } from '../../engine/view.ts'
-import type { MinedTransaction, SettlementItem } from '../chain/ledger.ts'
+import { type MinedTransaction, type SettlementItem, settlementInput } from '../chain/ledger.ts'
 import { GAS } from '../stage.ts'
 import type { World } from '../world.ts'
 import { capsPassedEver } from './caps.ts'
@@ -97,16 +97,20 @@ function doubleFills(spendings: readonly Spending[]): string[] {
 
 /**
  * Each proof must name the transaction of its own order, and book no less than what left the wallet for it and no more than
- * could have; each execution must be proven in the end. A proof that a reorganisation took away is none.
+ * could have: exactly that where the transaction says what it took and all of its orders are proven. Each execution must be
+ * proven in the end. A proof that a reorganisation took away is none.
  */
 function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spending[]): string[] {
   const found: string[] = []
   const { closed, proven, spokenFor } = booksOf(events)
+  const provenIn = new Map(
+    spendings.map(({ nonce, intentId }) => [nonce, intentId && proven.get(intentId)?.fill.txHash]),
+  )
   for (const { intentId, fill } of proven.values()) {
     const real = spendings.find((each) => each.intentId === intentId)
     if (real?.mined.hash !== fill.txHash)
       found.push(`${intentId} is proven by a transaction that is not its own`)
-    else if (fill.paid < real.amount || fill.paid > real.most)
+    else if (!isBookedRight(fill, real, provenIn))
       found.push(`${intentId} is booked at ${fill.paid}, and ${real.amount} left the wallet`)
   }
   for (const { intentId, isFair } of spendings) {
@@ -115,6 +119,18 @@ function wrongBooks(events: readonly JournalEvent[], spendings: readonly Spendin
     if (isFair) found.push(`${intentId} was closed as not filled, but it executed`)
   }
   return found
+}
+
+/** `provenIn`: by which transaction the journal has each nonce proven. */
+function isBookedRight(
+  { paid }: Fill,
+  { amount, most, mined }: Spending,
+  provenIn: ReadonlyMap<bigint, Hex | undefined>,
+): boolean {
+  const { hash, input, settled } = mined
+  const isProven = settled.every(({ permit }) => provenIn.get(permit.nonce) === hash)
+  const isTold = isProven && input === settlementInput(settled)
+  return isTold ? paid === amount : paid >= amount && paid <= most
 }
 
 /** How each intent stands by the journal: closed, and by which proof it was filled, or by whose word it executed. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { BaseUnits } from '../../../src/domain/units.ts'
 import { imbalances } from '../../../src/simulate/judge/balance-sheet.ts'
 import { USDC } from '../../../src/simulate/stage.ts'
 import { World } from '../../../src/simulate/world.ts'
@@ -29,6 +30,31 @@ describe('orders that one transaction settles together', () => {
     const settlements = world.ledger.transactions.filter(({ settled }) => settled.length > 0)
     expect(settlements.map(({ settled }) => settled.length)).toEqual([4, 4, 4])
     for (const { name } of strategies) expect(world.state.strategies.get(name)?.fills).toBe(3)
+    expectSound(world)
+  })
+
+  test.each([
+    ['exactly what they took where calldata says it', false],
+    ['no less than they took where it does not', true],
+  ])('are booked at %s', async (_name, hidesAmounts) => {
+    const strategies = [0n, 1n, 2n].map((more) =>
+      aStrategy({
+        name: `exact-${more}`,
+        size: { side: 'buy', amount: (milliWeth(10) + more * 10n ** 13n) as BaseUnits },
+      }),
+    )
+    const world = new World({ seed: 'told apart', strategies })
+    Object.assign(world.serviceFaults, { batchMs: 30_000, hidesAmounts })
+    world.start()
+    await world.runFor(HOUR + 2 * MINUTE)
+    const settled = world.ledger.transactions.flatMap((mined) => mined.settled)
+    expect(settled).toHaveLength(3)
+    const total = (amounts: readonly bigint[]): bigint =>
+      amounts.reduce((sum, each) => sum + each, 0n)
+    const left = total(settled.map(({ paid }) => paid))
+    const booked = world.state.spent.get(USDC.address) ?? 0n
+    if (hidesAmounts) expect(booked).toBeGreaterThan(left)
+    else expect(booked).toBe(left)
     expectSound(world)
   })
 

@@ -125,6 +125,7 @@ export function disturbServices(world: World, random: SeededRandom): void {
     skewMs: often(random, 0.2, random.between(-9_000, 9_000)),
     quoteLifetimeMs: random.between(15, 120) * 1000,
     limit: random.chance(0.1) ? { requests: random.between(1, 5), windowMs: 10_000 } : undefined,
+    hidesAmounts: random.fork('amounts').chance(0.3),
   })
   world.queueDelayMs = often(random, 0.3, random.between(100, 40_000))
 }

@@ -3,6 +3,7 @@ import type { Permit } from '../../../src/domain/permit.ts'
 import { type Address, baseUnits, type Hex } from '../../../src/domain/units.ts'
 import { names, proveFill } from '../../../src/execute/swap/prove.ts'
 import type { TransactionTrace, Transfer } from '../../../src/ports.ts'
+import { settlementInput } from '../../../src/simulate/chain/ledger.ts'
 import { USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
 import { aPermit, milliWeth, NOON_SECONDS, usdc } from '../../support/builders.ts'
 
@@ -165,6 +166,88 @@ describe('a transaction that settles several orders of the wallet', () => {
       paid: usdc(25),
       received: milliWeth(11),
       transfers: [`${HASH}:0`, `${HASH}:3`],
+    })
+  })
+
+  describe('whose calldata holds the amounts', () => {
+    const DEADLINE = NOON_SECONDS + 45
+    const dear = aPermit({ nonce: 0xd0d0n << 200n, amount: usdc(26), deadlineSeconds: DEADLINE })
+    const cheap = aPermit({ nonce: 0xbeefn << 200n, amount: usdc(25), deadlineSeconds: DEADLINE })
+    const fills = [
+      { permit: dear, paid: usdc(24) },
+      { permit: cheap, paid: usdc(25) },
+    ]
+    const moved = [paid(usdc(24)), received(milliWeth(10)), paid(usdc(25)), received(milliWeth(11))]
+    const honest = settlementInput(fills)
+    const swapped = settlementInput([
+      { permit: dear, paid: usdc(25) },
+      { permit: cheap, paid: usdc(24) },
+    ]).slice(10)
+    const word = (value: bigint): string => value.toString(16).padStart(64, '0')
+
+    function bookedIn(input: Hex, transfers: readonly Moved[] = moved): readonly bigint[] {
+      const trace = traceOf(transfers, { input })
+      const one = proof({ permit: dear, trace, others: [cheap] })
+      const other = proof({ permit: cheap, trace, claimed: one?.transfers ?? [] })
+      return [one?.paid ?? 0n, other?.paid ?? 0n]
+    }
+
+    test('books each at what it paid, whichever is looked at first', () => {
+      expect(bookedIn(honest)).toEqual([usdc(24), usdc(25)])
+      const trace = traceOf(moved, { input: honest })
+      const one = proof({ permit: cheap, trace, others: [dear] })
+      const other = proof({ permit: dear, trace, claimed: one?.transfers ?? [] })
+      expect([one?.transfers[0], other?.transfers[0]]).toEqual([`${HASH}:2`, `${HASH}:0`])
+      expect([one?.paid, other?.paid]).toEqual([usdc(25), usdc(24)])
+    })
+
+    test('reads them in a call inside of a call, and beside orders of strangers', () => {
+      const stranger = { permit: aPermit({ nonce: 7n << 200n, amount: usdc(90) }), paid: usdc(90) }
+      const inner = settlementInput([stranger, ...fills]).slice(2)
+      const outer: Hex = `0xac9650d8${word(32n)}${word(1n)}${word(BigInt(inner.length / 2))}${inner}`
+      expect(bookedIn(outer)).toEqual([usdc(24), usdc(25)])
+    })
+
+    const asEver = [usdc(25), usdc(25)]
+    test.each<[string, Hex]>([
+      ['holds no amounts', settlementInput(fills, { hidesAmounts: true })],
+      ['holds them in another order than they were paid', `0x5e771e00${swapped}`],
+      ['holds only one of them', honest.replace(word(usdc(24)), word(0n)) as Hex],
+      ['has each of them beside both permits', `${honest}${swapped}`],
+      ['has the permits twice', `${honest}${honest.slice(10)}`],
+      [
+        'has them at different distances',
+        honest.replace(word(usdc(24)), word(0n) + word(usdc(24))) as Hex,
+      ],
+      [
+        'only mentions nonces and deadlines beside them',
+        `${inputOf(dear)}${word(usdc(24))}${inputOf(cheap).slice(10)}${word(usdc(25))}`,
+      ],
+      [
+        'has them beside permits for other amounts',
+        settlementInput(
+          fills.map(({ permit, paid }) => ({ permit: { ...permit, amount: usdc(99) }, paid })),
+        ),
+      ],
+    ])('books each at the most that it may have paid where it %s', (_name, input) => {
+      expect(bookedIn(input)).toEqual(asEver)
+    })
+
+    test('books each at the most that it may have paid where other amounts left the wallet', () => {
+      const other = [
+        paid(usdc(23)),
+        received(milliWeth(10)),
+        paid(usdc(25)),
+        received(milliWeth(11)),
+      ]
+      expect(bookedIn(honest, other)).toEqual(asEver)
+    })
+
+    test('books the second at the most where the first was not told apart', () => {
+      // The first one claims the larger payment, and the word for what is left may be anybody's.
+      const trace = traceOf(moved, { input: settlementInput(fills.slice(1)) })
+      const claimed = [`${HASH}:2`, `${HASH}:3`]
+      expect(proof({ permit: cheap, trace, claimed })?.paid).toBe(usdc(25))
     })
   })
 

@@ -29,7 +29,12 @@ function settlement(permits: readonly PermitRecord[]): TransactionTrace {
     { token: WETH.address, from: POOL, to: WALLET, amount: milliWeth(10), logIndex: 2 * n + 1 },
   ])
   const place = { hash: HASH, blockNumber: 7n, blockHash: HASH }
-  return { ...place, success: true, transfers, input: settlementInput(permits) }
+  return {
+    ...place,
+    success: true,
+    transfers,
+    input: settlementInput(permits.map((permit) => ({ permit, paid: permit.amount }))),
+  }
 }
 
 test('orders of one transaction that are looked at in the same instant are each proven', async () => {

@@ -1,0 +1,84 @@
+import type { Permit } from '../../domain/permit.ts'
+import type { Transfer } from '../../ports.ts'
+
+/** Hex digits of a word. */
+const WORD = 64
+/** How far from its permit an order's amount is looked for, in words either way. */
+const REACH_WORDS = 32
+
+/** Several permits of one token that one transaction settles, and what it took of that token from their owner. */
+export type SharedPayments = {
+  readonly calldata: string
+  /** Those whose payment is not known yet. */
+  readonly permits: readonly Permit[]
+  readonly payments: readonly Transfer[]
+  /** Payments that prove no other order. */
+  readonly free: readonly Transfer[]
+}
+
+/**
+ * The payment of the first permit; undefined where calldata does not prove it.
+ *
+ * The service writes calldata, so a word in it proves nothing alone. Each permit has to stand in it once, as it was signed:
+ * token, amount, nonce, deadline. The amounts have to stand at one distance from their permits, and in the order in
+ * which they left the wallet. A second reading that orders them differently makes all of them void. Whatever the
+ * calldata, permits of one transaction get different payments: together they are booked at no less than what was paid.
+ */
+export function paymentInCalldata(shared: SharedPayments): Transfer | undefined {
+  const { calldata, permits, free } = shared
+  const [first] = permits
+  if (first === undefined) return undefined
+  const starts = permits.map((permit) => onlyPlaceOf(calldata, structOf(permit)))
+  const paid = wordsOf(shared.payments)
+  const left = sorted(wordsOf(free))
+  const all = placesOf(calldata, wordOf(BigInt(first.token)))
+  const found = new Set<string | undefined>()
+  for (let distance = -REACH_WORDS; distance <= REACH_WORDS; distance += 1) {
+    const amounts = all.flatMap((place) => wordAt(calldata, place, distance) ?? [])
+    const read = amounts.filter((word) => paid.includes(word))
+    if (sorted(read) !== sorted(paid)) continue
+    const own = starts.map((place) => wordAt(calldata, place, distance) ?? '')
+    if (sorted(own) !== left) continue
+    const isAllowed = permits.every(({ amount }, at) => (own[at] ?? '') <= wordOf(amount))
+    found.add(isAllowed && read.join() === paid.join() ? own[0] : undefined)
+  }
+  const [amount] = found
+  return found.size === 1 ? free.find((payment) => wordOf(payment.amount) === amount) : undefined
+}
+
+/** Where a text of hex digits begins in calldata, at whole bytes. */
+export function placesOf(calldata: string, digits: string): readonly number[] {
+  const places: number[] = []
+  for (let at = calldata.indexOf(digits); at >= 0; at = calldata.indexOf(digits, at + 1))
+    if (at % 2 === 0) places.push(at)
+  return places
+}
+
+export function wordOf(value: bigint): string {
+  return value.toString(16).padStart(WORD, '0')
+}
+
+/** Permit2's `PermitTransferFrom`. */
+function structOf({ token, amount, nonce, deadlineSeconds }: Permit): string {
+  return [BigInt(token), amount, nonce, BigInt(deadlineSeconds)].map(wordOf).join('')
+}
+
+function onlyPlaceOf(calldata: string, digits: string): number | undefined {
+  const [place, ...others] = placesOf(calldata, digits)
+  return others.length === 0 ? place : undefined
+}
+
+function wordAt(calldata: string, place: number | undefined, distance: number): string | undefined {
+  if (place === undefined) return undefined
+  const at = place + distance * WORD
+  return at < 0 ? undefined : calldata.slice(at, at + WORD)
+}
+
+/** Amounts in the order in which they were paid. */
+function wordsOf(payments: readonly Transfer[]): readonly string[] {
+  return payments.toSorted((a, b) => a.logIndex - b.logIndex).map(({ amount }) => wordOf(amount))
+}
+
+function sorted(words: readonly string[]): string {
+  return words.toSorted().join()
+}

@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Permit } from '../../src/domain/permit.ts'
+import type { BaseUnits, Hex } from '../../src/domain/units.ts'
+import { names, proveFill } from '../../src/execute/swap/prove.ts'
+import type { TransactionTrace } from '../../src/ports.ts'
+import { POOL, settlementInput } from '../../src/simulate/chain/ledger.ts'
+import { USDC, WALLET, WETH } from '../../src/simulate/stage.ts'
+import { aPermit, milliWeth } from '../support/builders.ts'
+
+const HASH: Hex = `0x${'11'.repeat(32)}`
+
+type Order = { readonly permit: Permit; readonly paid: bigint }
+
+/** Orders that pay a little less than their permits allow: small amounts, so that many fit several. */
+const orders: fc.Arbitrary<readonly Order[]> = fc
+  .array(
+    fc.record({ allowed: fc.integer({ min: 1, max: 6 }), saved: fc.integer({ min: 0, max: 3 }) }),
+    {
+      minLength: 2,
+      maxLength: 4,
+    },
+  )
+  .map((all) =>
+    all.map(({ allowed, saved }, n) => ({
+      permit: aPermit({ nonce: BigInt(n + 1) << 200n, amount: BigInt(allowed) as BaseUnits }),
+      paid: BigInt(Math.max(1, allowed - saved)),
+    })),
+  )
+
+/** Sorts by what was drawn for each. */
+function shuffled<Value>(values: readonly Value[], keys: readonly number[]): readonly Value[] {
+  const key = new Map(values.map((value, at) => [value, keys[at] ?? 0]))
+  return values.toSorted((a, b) => (key.get(a) ?? 0) - (key.get(b) ?? 0))
+}
+
+function traceOf(executed: readonly Order[], input: Hex): TransactionTrace {
+  const transfers = executed.flatMap(({ paid }, n) => [
+    { token: USDC.address, from: WALLET, to: POOL, amount: paid, logIndex: 2 * n },
+    { token: WETH.address, from: POOL, to: WALLET, amount: milliWeth(20), logIndex: 2 * n + 1 },
+  ])
+  const place = { hash: HASH, blockNumber: 7n, blockHash: HASH }
+  return { ...place, success: true, transfers, input }
+}
+
+/** What each order is booked at, where they are looked at one after the other. */
+function booksOf(trace: TransactionTrace, judged: readonly Order[]): ReadonlyMap<Order, bigint> {
+  const claimed = new Map<string, number>()
+  const books = new Map<Order, bigint>()
+  for (const [at, order] of judged.entries()) {
+    const mates = judged
+      .slice(at + 1)
+      .map(({ permit }) => permit)
+      .filter((permit) => names(trace, permit))
+    const fill = proveFill({ permit: order.permit, trace, mates, claimed })
+    if (fill === undefined) continue
+    books.set(order, fill.paid)
+    for (const claim of fill.transfers) claimed.set(claim, 0)
+  }
+  return books
+}
+
+const keys = fc.array(fc.nat(), { minLength: 4, maxLength: 4 })
+
+test('orders of one settlement are booked at what each paid where its calldata is as the contract takes it', () => {
+  fc.assert(
+    fc.property(orders, keys, (settled, order) => {
+      const trace = traceOf(settled, settlementInput(settled))
+      const books = booksOf(trace, shuffled(settled, order))
+      for (const each of settled) expect(books.get(each)).toBe(each.paid)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+/** What somebody writes behind a settlement: its orders with other amounts, their words, or amounts alone. */
+const forgery = fc.record({
+  order: keys,
+  rotated: fc.integer({ min: 0, max: 3 }),
+  parts: fc.array(fc.constantFrom('orders', 'amounts', 'permits'), { maxLength: 3 }),
+  hidesAmounts: fc.boolean(),
+})
+
+test('whatever stands in calldata, orders of one settlement together are booked at no less than was paid', () => {
+  fc.assert(
+    fc.property(orders, keys, forgery, (settled, order, { rotated, parts, ...forged }) => {
+      const moved = shuffled(settled, forged.order)
+      const fake = settled.map(({ permit }, n) => {
+        const paid = settled[(n + rotated) % settled.length]?.paid ?? 0n
+        return { permit, paid }
+      })
+      const digits = {
+        orders: settlementInput(fake),
+        permits: settlementInput(fake, { hidesAmounts: true }),
+        amounts: `0x00000000${fake.map(({ paid }) => paid.toString(16).padStart(64, '0')).join('')}`,
+      }
+      const head = settlementInput(forged.hidesAmounts ? settled : fake, forged)
+      const input: Hex = `${head}${parts.map((part) => digits[part].slice(10)).join('')}`
+      const books = booksOf(traceOf(moved, input), shuffled(settled, order))
+      let [booked, paid] = [0n, 0n]
+      for (const [each, amount] of books) {
+        expect(amount).toBeLessThanOrEqual(each.permit.amount)
+        booked += amount
+      }
+      for (const each of settled) paid += each.paid
+      if (books.size === settled.length) expect(booked).toBeGreaterThanOrEqual(paid)
+    }),
+    { numRuns: 1_000 },
+  )
+})
