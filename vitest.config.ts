@@ -17,7 +17,7 @@ export const LONG = [
   'test/e2e/{dry-run,json-outputs,kept-sandbox,kill-switch,kinds,modules,piped,runway,version}.test.ts',
   'test/e2e/{never-filled,node-ahead,notifications,one-wallet,page}.test.ts',
   'test/e2e/{reconciled,refused-start,remote-control,rollback}.test.ts',
-  'test/e2e/{sandbox-settings,service-faults}.test.ts',
+  'test/e2e/{gas-lies,sandbox-settings,service-faults,shared-settlements}.test.ts',
   'test/e2e/{settling,settling-calls,state,state-new}.test.ts',
   'test/e2e/{stopping,top-ups}.test.ts',
   'test/unit/{adapters/page/page-large,cli/init/module-types,sandbox/sandbox-contracts}.test.ts',

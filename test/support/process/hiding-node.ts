@@ -28,6 +28,8 @@ export type HidingNode = {
   isDear: boolean
   /** Transactions that it did not take. */
   refused: number
+  /** What it answers to a method, whatever the other does. */
+  said: Readonly<Record<string, unknown>>
   /** How much later than it is each block says that it is, whoever asks. */
   aheadSeconds: number
 }
@@ -50,7 +52,7 @@ const NOW_SECONDS = 600
 export async function startHidingNode(target: string): Promise<HidingNode> {
   const node = {
     ...{ url: '', isHiding: false, isStrange: false, aheadSeconds: 0 },
-    ...{ unread: [], isDear: false, refused: 0 },
+    ...{ unread: [], isDear: false, refused: 0, said: {} },
   }
   const change = changesOf(node)
   const isTaken = feesTakenBy(node)
@@ -95,6 +97,10 @@ async function forward(target: string, body: unknown): Promise<Reply[]> {
 function changesOf(node: HidingNode): (call: Call, reply: Reply) => void {
   return ({ method, params }, reply) => {
     if (node.isHiding && Object.hasOwn(LOST, method)) reply.result = LOST[method]
+    if (Object.hasOwn(node.said, method)) {
+      reply.result = node.said[method]
+      delete reply.error
+    }
     if (node.isStrange && method === 'eth_getBlockByNumber' && params?.[0] === '0x0')
       Object.assign(reply.result ?? {}, { hash: OTHER_GENESIS })
     const [call] = (params ?? []) as readonly Readonly<Record<'to' | 'data', Hex>>[]
