@@ -70,6 +70,11 @@ test('a wallet, an account and services that are well are fine, without a daemon
     ({ id, verdict }) => verdict !== 'fine' && !id.endsWith('-latency'),
   )
   expect(unwell.map(({ id }) => id).sort()).toEqual(['receivers', 'supervisor'])
+  const gas = well.report.checks.filter(({ id }) => id === 'gas-limits')
+  expect(gas.map(({ says }) => says)).toEqual([
+    expect.stringMatching(/^base: gas costs [\d.]+ gwei/),
+    expect.stringMatching(/^sepolia: gas costs [\d.]+ gwei/),
+  ])
 
   const daemon = rehearsal.daemon()
   await daemon.sees(/filled buy-weth/)

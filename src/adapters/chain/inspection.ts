@@ -5,6 +5,7 @@ import type { FinalityRule } from '../../domain/settings.ts'
 import { type Address, type Hex, maxOf, minOf } from '../../domain/units.ts'
 import type { ChainReply, Clock } from '../../ports.ts'
 import { UnusableAnswer } from './batch.ts'
+import { type Fees, readFees } from './fees.ts'
 import { finalBlock } from './finality.ts'
 import { MULTICALL3 } from './hot-reads.ts'
 import { LOG_BLOCKS_MAX } from './limits.ts'
@@ -66,6 +67,8 @@ export type Permit2Right = {
 export type Inspection = {
   /** Every node by itself, in the order of the config. */
   nodes(query: { readonly latestSeconds: number }): Promise<readonly NodeSight[]>
+  /** What the next block asks for, as own transactions go by it. */
+  fees(): Promise<ChainReply<Fees>>
   code(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, Hex>>>
   tokens(addresses: readonly Address[]): Promise<ChainReply<ReadonlyMap<Address, TokenSight>>>
   /** Rights that are not zero, run out or not. */
@@ -122,6 +125,7 @@ export function createInspection(options: InspectionOptions): Inspection {
         }),
       )
     },
+    fees: () => readFees(nodes),
     code: (addresses) =>
       nodes.read({ route: ROUTE, size: addresses.length }, async (node) => {
         const codes = await Promise.all(

@@ -1,3 +1,4 @@
+import type { Fees } from '../../adapters/chain/fees.ts'
 import type { NodeSight, Permit2Right, TokenSight } from '../../adapters/chain/inspection.ts'
 import { type DiskSight, lookAtDisk } from '../../adapters/state/disk-sight.ts'
 import { lookAtSupervisor, type SupervisorSight } from '../../adapters/supervisor.ts'
@@ -49,6 +50,7 @@ export type ServiceSight = Timed<Reply<readonly TokenInfo[]>> & {
 export type Asking = {
   now(): number
   nodes(chain: ChainSettings): Promise<readonly NodeSight[]>
+  fees(chain: ChainSettings): Promise<ChainReply<Fees>>
   code(
     chain: ChainSettings,
     addresses: readonly Address[],
@@ -101,6 +103,7 @@ export function openAsking({ settings, state, operator, timeoutMs, env }: Asking
   return {
     now: () => clock.now(),
     nodes: (chain) => inspect(chain).nodes({ latestSeconds: latestBlockSeconds(clock.now()) }),
+    fees: (chain) => inspect(chain).fees(),
     code: (chain, addresses) => inspect(chain).code(addresses),
     tokens: (chain, addresses) => inspect(chain).tokens(addresses),
     view: (query) => composeChain(input).view(query),

@@ -54,6 +54,16 @@ test('each node is met by itself, and two of one chain have one block', async ()
   expect(JSON.stringify(dead)).not.toContain('an-access-key')
 })
 
+test('what gas costs is asked of every node, and none raises it alone', async () => {
+  const dear = await startHidingNode(rig.rpcUrl)
+  dear.said = {
+    eth_feeHistory: { baseFeePerGas: ['0xffffffffffff', '0xffffffffffff'], reward: [['0xffffffffffff']] },
+  }
+  const own = await inspect().fees()
+  expect(answerOf(own).baseFeePerGas).toBeGreaterThan(0n)
+  expect(await inspect([dear.url, rig.rpcUrl]).fees()).toEqual(own)
+})
+
 test('a node of another chain is met, and asked nothing more', async () => {
   const [node] = await inspect([rig.rpcUrl], { chainId: 1 }).nodes(FAR)
   expect(node && answerOf(node.met).chainId).toBe(rig.chainId)

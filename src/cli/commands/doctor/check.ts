@@ -34,6 +34,7 @@ const CHECKS = {
   'node-history': 'chains',
   'node-logs': 'chains',
   'nodes-agree': 'chains',
+  'gas-limits': 'chains',
   code: 'contracts',
   'token-decimals': 'contracts',
   'token-symbol': 'contracts',

@@ -37,6 +37,7 @@ function goneAsking(changes: Partial<Asking> = {}) {
       }
       return [node]
     },
+    fees: gone('fees'),
     code: gone('code'),
     tokens: gone('tokens'),
     view: gone('view'),

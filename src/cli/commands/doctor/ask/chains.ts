@@ -4,6 +4,7 @@ import type { Asking } from '../../../compose/checkup.ts'
 import { look, lookAtChain } from '../bounded.ts'
 import { type Check, unknown } from '../check.ts'
 import { addressesOf, judgeCode, judgeTokens } from '../judge/contracts.ts'
+import { judgeGas } from '../judge/gas.ts'
 import { isUsable, judgeChain } from '../judge/nodes.ts'
 import { isSilent, type Known } from './known.ts'
 
@@ -29,10 +30,14 @@ export async function lookAtChains(
         const sight = sights[n]
         return sight !== undefined && isUsable(sight, chain)
       })
-      const checks = judgeChain({ chain, nodes: sights, nowMs: asking.now() })
+      const reachable = { ...chain, rpcUrls }
+      const checks = [
+        ...judgeChain({ chain, nodes: sights, nowMs: asking.now() }),
+        ...(await lookAtGas(reachable, settings, asking)),
+      ]
       const own = sights.filter((sight) => isUsable(sight, chain))
       const first = own.flatMap(({ met }) => (met.ok ? (met.value.genesisHash ?? []) : []))
-      return { chain: { ...chain, rpcUrls }, checks, first }
+      return { chain: reachable, checks, first }
     }),
   )
   const own = looked.find(({ chain }) => chain.name === settings.gasless.chain)
@@ -41,6 +46,20 @@ export async function lookAtChains(
     settings: { ...settings, chains: new Map(looked.map(({ chain }) => [chain.name, chain])) },
     genesisHash: own?.first[0],
   }
+}
+
+/** A dry-run pays for no gas. */
+async function lookAtGas(
+  chain: ChainSettings,
+  { mode }: Settings,
+  asking: Asking,
+): Promise<readonly Check[]> {
+  if (isSilent(chain) || mode === 'dry-run') return []
+  return lookAtChain(
+    'gas-limits',
+    () => asking.fees(chain),
+    (fees) => [judgeGas(chain, fees)],
+  )
 }
 
 /** Nodes are asked two or three times in a row, each time for no longer than one look. */

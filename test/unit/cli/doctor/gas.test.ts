@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { judgeGas } from '../../../../src/cli/commands/doctor/judge/gas.ts'
+import type { GasLimits } from '../../../../src/domain/gas.ts'
+import { troubles } from './verdicts.ts'
+
+const GWEI = 10n ** 9n
+const ETHER = 10n ** 18n
+const LIMITS: GasLimits = {
+  maxFeePerGas: 50n * GWEI,
+  maxPriorityFeePerGas: 2n * GWEI,
+  perTransaction: ETHER / 100n,
+  perDay: ETHER / 20n,
+}
+const FEES = { baseFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI }
+const RAISE =
+  'no approval, wrapping or deposit is made before gas is cheaper: raise the limit in `chains.base.gas`'
+
+function judge(limits: Partial<GasLimits>, fees = FEES) {
+  return judgeGas({ name: 'base', gas: { ...LIMITS, ...limits } }, fees)
+}
+
+test('limits above what gas costs are fine, with what it costs', () => {
+  expect(judge({})).toMatchObject({
+    ...{ id: 'gas-limits', section: 'chains', verdict: 'fine' },
+    says: 'base: gas costs 10 gwei, 1 gwei of it a tip; up to 50 gwei is allowed',
+  })
+})
+
+const COSTS = 'base: gas costs 10 gwei, 1 gwei of it a tip'
+
+test.each<[string, Partial<GasLimits>, string]>([
+  [
+    'fee',
+    { maxFeePerGas: 9n * GWEI },
+    `${COSTS}; gas would cost 9.000000001 gwei; chains.base.gas.maxFeePerGas allows 9 gwei -> ${RAISE}`,
+  ],
+  [
+    'tip',
+    { maxPriorityFeePerGas: GWEI / 2n },
+    `${COSTS}; chains.base.gas.maxPriorityFeePerGas allows 0.5 gwei -> transactions may wait long for a block: raise \`chains.base.gas.maxPriorityFeePerGas\``,
+  ],
+  [
+    'cost of one transaction',
+    { perTransaction: ETHER / 10_000n },
+    `${COSTS}; gas would cost 0.000756000000084 ETH; chains.base.gas.perTransaction allows 0.0001 ETH -> ${RAISE}`,
+  ],
+  [
+    'cost of a day',
+    { perDay: ETHER / 10_000n },
+    `${COSTS}; gas would cost 0.000756000000084 ETH beside 0 ETH of the last 24 hours; chains.base.gas.perDay allows 0.0001 ETH -> ${RAISE}`,
+  ],
+])('a limit on the %s below what gas costs is a warning that names it', (_, limits, says) => {
+  expect(troubles([judge(limits)])).toEqual([`warning gas-limits: ${says}`])
+})
+
+test('a limit a hundred times above what gas costs is fine, and said', () => {
+  const cheap = { baseFeePerGas: GWEI / 10n, maxPriorityFeePerGas: GWEI / 10n }
+  expect(judge({}, cheap)).toMatchObject({
+    verdict: 'fine',
+    says: 'base: gas costs 0.2 gwei, 0.1 gwei of it a tip; up to 50 gwei is allowed, 250 times that, which a node that lies could have paid',
+  })
+  expect(judge({ maxFeePerGas: 19n * GWEI }, cheap).says).toMatch(/up to 19 gwei is allowed$/)
+})
