@@ -38,7 +38,7 @@ export const NOTIFY_EVENTS = {
   },
   halted: {
     tells:
-      'Nothing is signed any more until it is resumed. Whoever asks for this hears of `paused` too.',
+      'Nothing is signed any more until it is resumed. Whoever asks for this hears of `paused` and `approval` too.',
     severity: 'alarm',
     isUsual: true,
   },
@@ -54,8 +54,14 @@ export const NOTIFY_EVENTS = {
     isUsual: true,
     within: 'halted',
   },
+  approval: {
+    tells: 'A strategy opens no slots until you approve what it would do.',
+    severity: 'warning',
+    isUsual: true,
+    within: 'halted',
+  },
   resumed: {
-    tells: 'A halt or a pause is over.',
+    tells: 'A halt, a pause or a hold is over.',
     severity: 'info',
     isUsual: true,
   },

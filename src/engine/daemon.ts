@@ -14,6 +14,7 @@ import { createAsked } from '../execute/settle/asked.ts'
 import { lookAt, type Settling, settleInTurn } from '../execute/settle/settle.ts'
 import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
+import { type Approved, approve } from './approvals.ts'
 import { type Comparison, createComparison } from './comparison.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
@@ -61,6 +62,7 @@ export type DaemonControl = Settling & {
   pause(strategy: string | undefined, by?: string): Promise<Controlled>
   resume(strategy: string | undefined, by?: string): Promise<Controlled>
   halt(by?: string): Promise<Controlled>
+  approve(name: string): Promise<Approved>
   /** These two wait for the tick under way. */
   trigger(strategy: string): Promise<Triggered>
   /** Goes by other files from now on, by all of them at once; orders in flight go on as they were decided. */
@@ -193,6 +195,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
       pause: (strategy, by) => pause(context.ports, strategy, by),
       resume: (strategy, by) => resume(context.ports, strategy, by),
       halt: (by) => halt(context.ports, by),
+      approve: (name) => approve(context.ports, name),
       look: (id, named) => lookAt(context, id, named),
       settle: (id, saying) => settleInTurn(context, id, saying),
       trigger: (strategy) => errands.run(() => agenda.trigger(strategy)).then(({ done }) => done),

@@ -68,6 +68,7 @@ test('whatever a command prints beside a daemon and without one is what its sche
     'plan',
     'quote buy-weth',
   ])
+  await says('approve')
   await says('pause buy-weth')
   await says('resume')
   await says('halt')

@@ -75,6 +75,8 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'strategy-paused': true,
   'program-ended': true,
   'strategy-resumed': true,
+  'strategy-held': true,
+  'hold-lifted': true,
   halted: true,
   'halt-lifted': true,
   'permit-recorded': true,

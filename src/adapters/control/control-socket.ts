@@ -9,6 +9,8 @@ export type ControlRequest = { readonly command: ControlCommand } & ControlField
 /** What a request says beside its command. */
 export type ControlFields = {
   readonly strategy?: string | undefined
+  /** What is approved. */
+  readonly name?: string | undefined
   /** An intent, by its id, and the attempt of it that is meant. */
   readonly intent?: string | undefined
   readonly attempt?: number | undefined
@@ -20,6 +22,7 @@ export type ControlFields = {
 export type ControlCommand =
   | 'pause'
   | 'resume'
+  | 'approve'
   | 'halt'
   | 'trigger'
   | 'reload'
@@ -42,6 +45,7 @@ const TAKES: Readonly<
 > = {
   pause: { strategy: 'may' },
   resume: { strategy: 'may' },
+  approve: { name: 'must' },
   halt: {},
   trigger: { strategy: 'must' },
   reload: {},
@@ -52,6 +56,7 @@ const TAKES: Readonly<
 const isText = (given: unknown): boolean => typeof given === 'string'
 const READABLE: Readonly<Record<keyof ControlFields, (given: unknown) => boolean>> = {
   strategy: isText,
+  name: isText,
   intent: isText,
   attempt: (given) => Number.isSafeInteger(given),
   as: (given) => given === 'executed' || given === 'dead',

@@ -8,6 +8,7 @@ import {
   filledSentence,
   fundsUnknownSentence,
   gasTankLowSentence,
+  holdSentence,
   paperSentence,
   pauseSentence,
   programSentence,
@@ -21,6 +22,7 @@ import {
 import {
   archiveText,
   filesRefusedText,
+  holdText,
   missedText,
   pauseText,
   remoteLinkText,
@@ -124,6 +126,11 @@ const NOTICERS: Noticers = {
     if (!paused) return [{ event: 'resumed', ...told }]
     if (strategy !== undefined) return [{ event: 'paused', ...told }]
     return [{ event: 'halted', ...told, lasting: { topic: HALT, begins: true } }]
+  },
+  hold(event) {
+    const { strategy, held } = event
+    const told = { strategy, sentence: holdSentence(event), text: holdText(event) }
+    return [{ event: held ? 'approval' : 'resumed', ...told }]
   },
   'slot-closed'(event, context) {
     const { strategy, outcome, reason } = event

@@ -2,7 +2,7 @@ import { etherWords } from '../../domain/book/costs.ts'
 import type { Outcome } from '../../domain/intent.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { instantText, seconds, type Tellers } from './observers.ts'
-import { pauseSentence, programSentence, slotSentence } from './sentences.ts'
+import { holdSentence, pauseSentence, programSentence, slotSentence } from './sentences.ts'
 
 /** The daemon, its strategies and their slots. */
 export const DAEMON = {
@@ -81,6 +81,12 @@ export const DAEMON = {
     log[paused ? 'warn' : 'info'](pauseSentence(event).text, {
       ...{ event: type, strategy, paused, cause, detail },
     })
+  },
+
+  hold(event, { log, metrics }) {
+    const { type, strategy, held, detail } = event
+    metrics.held.set({ strategy }, held ? 1 : 0)
+    log[held ? 'warn' : 'info'](holdSentence(event).text, { event: type, strategy, held, detail })
   },
 
   'files-stale'({ type, files, detail }, { log, metrics }) {

@@ -75,6 +75,11 @@ export function pauseSentence(event: Observed<'pause'>): Sentence {
   return { text: `${done} ${what}: ${detail}`, details: { cause, detail } }
 }
 
+export function holdSentence({ strategy, held, detail }: Observed<'hold'>): Sentence {
+  const text = held ? `held ${strategy}: ${detail}` : `released ${strategy}: ${detail}`
+  return { text, details: { detail } }
+}
+
 export function programSentence(event: Observed<'program-ended'>): Sentence {
   const { strategy, slotSeconds, token, rule } = event
   const [unsold, total] = [event.unsold, event.total].map((amount) =>

@@ -103,6 +103,8 @@ async function listen(
         return done(await control.pause(strategy))
       case 'resume':
         return done(await control.resume(strategy))
+      case 'approve':
+        return done(await control.approve(request.name ?? ''))
       case 'halt':
         return done(await control.halt())
       case 'trigger':

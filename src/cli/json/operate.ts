@@ -59,6 +59,19 @@ export type HaltFailedData = z.output<typeof haltFailed>
 export const pause = done({ changed: changed(), inFlight: inFlight() })
 export type PauseData = z.output<typeof pause>
 
+export const approve = done({
+  approved: list(text()).describe('names that were approved; empty where none was given'),
+  waiting: list(
+    z.strictObject({
+      kind: z.enum(['strategy']).describe('what the name is of'),
+      name: text().describe('as `approve` takes it'),
+      at: time().describe('since when it waits'),
+      detail: text().describe('why, in words'),
+    }),
+  ).describe('what waits for your approval, oldest first'),
+})
+export type ApproveData = z.output<typeof approve>
+
 export const trigger = done({
   slot: text().describe('STRATEGY:EPOCH_SECONDS, as `why` takes it'),
   slotSeconds: count().describe('epoch seconds, as the name of the slot has them'),

@@ -37,6 +37,7 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
   halt: { shapes: { '': operate.halt, 'where anything is not halted': operate.haltFailed } },
   pause: prints(operate.pause),
   resume: prints(operate.pause),
+  approve: prints(operate.approve),
   trigger: prints(operate.trigger),
   reload: prints(operate.reload),
   settle: {

@@ -14,6 +14,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   pause: ['tranched pause weekly-eth', 'tranched pause'],
   resume: ['tranched resume weekly-eth', 'tranched resume'],
+  approve: ['tranched approve', 'tranched approve buy-the-dip'],
   trigger: ['tranched trigger weekly-eth'],
   reload: ['tranched reload --config config/live.yaml'],
   settle: [

@@ -52,8 +52,21 @@ export function addOperating(program: Program): void {
       )
     })
   }
+  addApprove(program)
   addSettle(program)
   addNotify(program)
+}
+
+function addApprove({ root, io, does }: Program): void {
+  const command = configured(root.command('approve'))
+    .description('approve what a name stands for; without one, list what waits for your approval')
+    .argument('[name]', 'as the list shows it')
+  command.action((name?: string) => {
+    const options = targeted(command, io)
+    return does(
+      import('../commands/operate/approve.ts').then(({ approve }) => approve(name, options, io)),
+    )
+  })
 }
 
 const SETTLE_NOTE =

@@ -84,6 +84,13 @@ export type Fact =
       readonly cause: PauseCause
       readonly detail: string
     }
+  | {
+      /** A strategy waits for an operator's approval, or does not any more. */
+      readonly type: 'hold'
+      readonly strategy: string
+      readonly held: boolean
+      readonly detail: string
+    }
   | (OrderFact & {
       /** From now on a signature may exist. */
       readonly type: 'authorization-recorded'

@@ -81,6 +81,14 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       record.failureStreak = 0
       return
     }
+    case 'strategy-held': {
+      const { terms, detail } = event
+      strategyOf(state, event.strategy).held = { atMs, terms, detail }
+      return
+    }
+    case 'hold-lifted':
+      strategyOf(state, event.strategy).held = undefined
+      return
     case 'halted':
       state.halted = { atMs, cause: event.cause, detail: event.detail }
       return

@@ -217,6 +217,23 @@ export type JournalEvent =
       readonly detail?: string | undefined
     }
   | {
+      /** An operator has to approve what the strategy would do: it opens no slot until then. */
+      readonly type: 'strategy-held'
+      readonly strategy: string
+      /** Digest of the file's terms that are held. Other terms are judged anew. */
+      readonly terms: string
+      readonly detail: string
+    }
+  | {
+      readonly type: 'hold-lifted'
+      readonly strategy: string
+      /** The terms that may trade from now on. */
+      readonly terms: string
+      /** An operator approved them, or the file changed. */
+      readonly cause: 'operator' | 'file'
+      readonly detail: string
+    }
+  | {
       /** Nothing is signed by any strategy until it is lifted. */
       readonly type: 'halted'
       readonly cause: PauseCause

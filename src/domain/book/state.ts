@@ -74,6 +74,9 @@ export type OpenSlot = {
 /** Since when, and why, something opens no slots. */
 export type Pause = { readonly atMs: number; readonly cause: PauseCause; readonly detail: string }
 
+/** Why a strategy waits for an operator's approval, and for which terms of its file. */
+export type Hold = { readonly atMs: number; readonly terms: string; readonly detail: string }
+
 export type StrategyRecord = {
   scheduleKey: string
   /** When a schedule that begins when first seen was first seen. Kept while the strategy is switched off. */
@@ -83,6 +86,8 @@ export type StrategyRecord = {
   openSlots: OpenSlot[]
   memory: StrategyMemory
   paused: Pause | undefined
+  /** Undefined where nothing waits for approval, and in older snapshots. */
+  held?: Hold | undefined
   /** When a pause last ended; limits that paused it count from there. */
   resumedAtMs: number | undefined
   /** Slots in a row that ended failed, refused or expired. */

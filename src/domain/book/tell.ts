@@ -82,6 +82,8 @@ const TELLINGS: {
   }),
   'strategy-paused': ({ strategy, cause, detail }) => paused(strategy, cause, detail),
   'strategy-resumed': ({ strategy, detail }) => resumed(strategy, detail),
+  'strategy-held': ({ strategy, detail }) => ({ type: 'hold', strategy, held: true, detail }),
+  'hold-lifted': ({ strategy, detail }) => ({ type: 'hold', strategy, held: false, detail }),
   halted: ({ cause, detail }) => paused(undefined, cause, detail),
   'halt-lifted': ({ detail }) => resumed(undefined, detail),
   'permit-recorded': ({ intentId, permit: { attempt, deadlineSeconds } }, { state }) => ({

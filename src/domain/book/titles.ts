@@ -28,6 +28,7 @@ const TITLES: { readonly [Type in Fact['type']]: (fact: FactOf<Type>) => string 
     const what = strategy === undefined ? 'halted' : 'paused'
     return paused ? `${what} by ${CAUSES[cause]}` : `no longer ${what}`
   },
+  hold: ({ held }) => (held ? 'held for approval' : 'no longer held for approval'),
   'authorization-recorded': ({ attempt, deadlineSeconds }) =>
     `attempt ${attempt} on record, to be signed${deadlineSeconds === undefined ? '' : `, good until ${formatInstant(deadlineSeconds)}`}`,
   'authorization-withdrawn': ({ attempt, reason }) =>

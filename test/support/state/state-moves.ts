@@ -86,6 +86,8 @@ function slotMoves(
   )
   const closed = { type: 'slot-closed', strategy, outcome: 'skipped', reason: 'paused' } as const
   const paused = { type: 'strategy-paused', strategy, cause: 'operator', detail: '' } as const
+  const held = { type: 'strategy-held', strategy, terms: 'aa', detail: '' } as const
+  const lifted = { ...held, type: 'hold-lifted', cause: 'operator' } as const
   const memory = { seen: String(now) }
   return [
     opened(intentOf(now, strategy)),
@@ -95,6 +97,7 @@ function slotMoves(
     { type: 'slots-missed', strategy, firstSeconds: now, lastSeconds: now, count: undefined },
     ...(record.openSlots.length === 0 ? [ended(strategy, now)] : []),
     record.paused === undefined ? paused : { type: 'strategy-resumed', strategy },
+    record.held === undefined ? held : lifted,
     ...record.openSlots
       .filter(({ slotSeconds }) => !busy.has(slotSeconds))
       .map(

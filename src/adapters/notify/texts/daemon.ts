@@ -66,6 +66,18 @@ function resumedText({ strategy, detail }: Observed<'pause'>): Text {
   return { subject: 'Trading goes on', lines }
 }
 
+export function holdText({ strategy, held, detail }: Observed<'hold'>): Text {
+  if (!held) return { subject: `${strategy} goes on`, lines: sentence(detail) }
+  return {
+    subject: `${strategy} waits for your approval`,
+    lines: [
+      ...sentence(detail),
+      'It opens no slots until then; the other strategies go on.',
+      `\`tranched approve ${strategy}\` lets it trade. If it is a mistake, correct its file.`,
+    ],
+  }
+}
+
 export function missedText(event: Observed<'slot-closed'>, { timezone }: TextContext): Text {
   const { strategy, slotSeconds, lastSeconds, count, detail } = event
   const first = localTime(slotSeconds * 1_000, timezone)

@@ -12,6 +12,11 @@ export function stateMetrics(make: Make) {
       help: '1 while the strategy opens no slots, until it is resumed.',
       labelNames: ['strategy'],
     }),
+    held: make.gauge({
+      name: 'tranched_held',
+      help: '1 while the strategy waits for an approval and opens no slots.',
+      labelNames: ['strategy'],
+    }),
     strategiesStale: make.gauge({
       name: 'tranched_strategies_stale',
       help: 'Files that were refused when they were read again; the old ones hold.',

@@ -2,6 +2,7 @@ import type { ControlRequest } from '../../../adapters/control/control-socket.ts
 import type { JournalKey } from '../../../adapters/keys/journal-key.ts'
 import { reasonText } from '../../../domain/reason-words.ts'
 import type { Settings } from '../../../domain/settings.ts'
+import { type Approved, approve } from '../../../engine/approvals.ts'
 import { type Controlled, type InFlight, pause, resume } from '../../../engine/control.ts'
 import type { Triggered } from '../../../engine/trigger.ts'
 import { isAnchored } from '../../compose/anchors.ts'
@@ -12,13 +13,13 @@ import { readJournalKey } from '../../compose/wallets.ts'
 import type { ReloadResult } from '../../daemon/reload.ts'
 import { instantText } from '../../describe.ts'
 import { EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
-import type { PauseData, ReloadData, TriggerData } from '../../json/operate.ts'
+import type { ApproveData, PauseData, ReloadData, TriggerData } from '../../json/operate.ts'
 import { type ConfigOptions, reportProblems, settingsForReading } from '../../load.ts'
 import { refuseUnnamed, type TargetOptions, targetOf } from '../../target.ts'
 
 /**
- * `tranched pause|resume|trigger|reload`: asks the running daemon over its socket. Without one, a pause and its end are
- * written into the journal directly, so that they hold at the next start.
+ * `tranched pause|resume|approve|trigger|reload`: asks the running daemon over its socket. Without one, a pause, its end and an
+ * approval are written into the journal directly, so that they hold at the next start.
  */
 export async function control(
   request: ControlRequest,
@@ -58,13 +59,13 @@ const PAST: Readonly<Record<string, string>> = {
 
 /** With no daemon running, the journal is this process's to write. */
 function onFiles(
-  { command, strategy }: ControlRequest,
+  { command, strategy, name = '' }: ControlRequest,
   on: {
     readonly settings: Settings
     readonly key: JournalKey | undefined
     readonly io: Io
   },
-): Promise<Controlled> {
+): Promise<Controlled | Approved> {
   const { settings, key, io } = on
   const { stateDir: dir, mode } = settings
   // Whoever appends hears of it; thrown here, it would be nobody's.
@@ -80,6 +81,7 @@ function onFiles(
       for (const warning of warnings) io.stderr.write(`${warning}\n`)
       const ports = { journal, haltFile: openHalt(dir) }
       try {
+        if (command === 'approve') return await approve(ports, name)
         return await (command === 'pause' ? pause : resume)(ports, strategy)
       } finally {
         await close()
@@ -93,9 +95,12 @@ function refuse(detail: string, options: ConfigOptions, io: Io): ExitCode {
 }
 
 function tell(request: ControlRequest, result: unknown, options: ConfigOptions, io: Io): ExitCode {
-  const told = result as (Controlled | Triggered | ReloadResult) & { readonly ok: boolean }
+  const told = result as (Controlled | Approved | Triggered | ReloadResult) & {
+    readonly ok: boolean
+  }
   if (!told.ok) return refuse('detail' in told ? told.detail : 'refused', options, io)
-  if (options.json) printData(request, told, io)
+  if ('approved' in told) tellApproved(told, options, io)
+  else if (options.json) printData(request, told, io)
   else io.stdout.write(`${textOf(request, told)}\n`)
   return EXIT.done
 }
@@ -118,6 +123,27 @@ function printData(
     const inFlight = result.inFlight.map(inFlightData)
     printJson<PauseData>(io, { ok: true, changed, inFlight, problems: [] })
   }
+}
+
+/** What was approved, and what waits. */
+export function tellApproved(
+  { approved, waiting }: Omit<Extract<Approved, { ok: true }>, 'ok'>,
+  options: ConfigOptions,
+  io: Io,
+): void {
+  if (options.json) {
+    const list = waiting.map(({ sinceMs, ...each }) => ({
+      ...each,
+      at: new Date(sinceMs).toISOString(),
+    }))
+    printJson<ApproveData>(io, { ok: true, approved, waiting: list, problems: [] })
+    return
+  }
+  const lines = waiting.map(({ name, sinceMs, detail }) => {
+    return `${name} waits since ${new Date(sinceMs).toISOString()}: ${detail}; \`tranched approve ${name}\` lets it go on`
+  })
+  if (approved.length > 0) lines.unshift(`approved ${approved.join(', ')}`)
+  io.stdout.write(`${lines.length === 0 ? 'nothing waits for approval' : lines.join('\n')}\n`)
 }
 
 export function inFlightData({

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { approvalsIn, approve } from '../../../src/engine/approvals.ts'
+import type { Journal } from '../../../src/ports.ts'
+import { scheduled } from '../../support/state/journal-story.ts'
+
+const held = (strategy: string, detail: string): JournalEvent => ({
+  ...{ type: 'strategy-held', strategy },
+  ...{ terms: `terms of ${strategy}`, detail },
+})
+
+/** A journal in memory that holds two strategies, the second of them first. */
+function journalWithHolds(): { journal: Journal; state: DaemonState; events: JournalEvent[] } {
+  const state = emptyState()
+  const events: JournalEvent[] = []
+  for (const name of ['dip', 'stop']) applyEvent(state, scheduled(name), 0)
+  applyEvent(state, held('stop', 'it would sell at once'), 1_000)
+  applyEvent(state, held('dip', 'it would buy at once'), 2_000)
+  const append: Journal['append'] = async (...appended) => {
+    for (const event of appended) applyEvent(state, event, 3_000)
+    events.push(...appended)
+  }
+  return { journal: { state, append } as Journal, state, events }
+}
+
+test('what waits for an approval is listed, the oldest first', () => {
+  expect(approvalsIn(journalWithHolds().state)).toEqual([
+    { kind: 'strategy', name: 'stop', sinceMs: 1_000, detail: 'it would sell at once' },
+    { kind: 'strategy', name: 'dip', sinceMs: 2_000, detail: 'it would buy at once' },
+  ])
+})
+
+test('an approval is journaled for the terms that were held, and the others still wait', async () => {
+  const { journal, state, events } = journalWithHolds()
+  expect(await approve({ journal }, 'dip')).toMatchObject({
+    ...{ ok: true, approved: ['dip'] },
+    waiting: [{ name: 'stop' }],
+  })
+  expect(events).toEqual([
+    {
+      ...{ type: 'hold-lifted', strategy: 'dip', terms: 'terms of dip' },
+      ...{ cause: 'operator', detail: 'approved by the operator' },
+    },
+  ])
+  expect(state.strategies.get('dip')?.held).toBeUndefined()
+})
+
+test('a name that waits for nothing is refused with what does', async () => {
+  const { journal, events } = journalWithHolds()
+  const details = await Promise.all(
+    ['stopp', 'weekly'].map(async (name) => approve({ journal }, name)),
+  )
+  expect(details).toEqual([
+    { ok: false, detail: 'stopp waits for no approval; did you mean stop?' },
+    { ok: false, detail: 'weekly waits for no approval; these do: stop, dip' },
+  ])
+  await approve({ journal }, 'dip')
+  await approve({ journal }, 'stop')
+  expect(await approve({ journal }, 'dip')).toEqual({
+    ok: false,
+    detail: 'dip waits for no approval; nothing does',
+  })
+  expect(events).toHaveLength(2)
+})
