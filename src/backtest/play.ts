@@ -315,7 +315,7 @@ export class Play {
     } as const
     if (alongside.length === 0) this.world.applyUnseen(closed)
     else this.world.apply(closed, ...alongside)
-    for (const event of alongside) ears.paused(event)
+    for (const event of alongside) if (event.type === 'strategy-paused') ears.paused(event)
     ears.skipped(strategy, { count: 1, first: slotSeconds, last: slotSeconds }, skip)
     if (!this.#input.leaps) return
     const lull = lullOf(this.world, line, skip)

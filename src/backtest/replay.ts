@@ -71,10 +71,10 @@ export async function replay(
   return { slots, differences, others }
 }
 
-/** A slot that opens, or is closed without having been open: the others end by their orders. */
+/** A slot that opens, or is closed without having been open: the others end by their orders. What waits for an operator is his to decide. */
 function isDecision(event: JournalRecord['event'], state: DaemonState): event is Decided {
   if (event.type === 'slot-opened') return true
-  if (event.type !== 'slot-closed') return false
+  if (event.type !== 'slot-closed' || event.reason === 'needs-approval') return false
   const open = state.strategies.get(event.strategy)?.openSlots ?? []
   return open.every(({ slotSeconds }) => slotSeconds !== event.slotSeconds)
 }

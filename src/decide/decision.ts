@@ -84,7 +84,11 @@ export function unreadable({ token, native }: Asset): Skip {
   return skip('balance-unreadable', `the balance of ${symbol} could not be read`)
 }
 
-export function priceOf(view: MarketView, sell: Token, buy: Token): PairPriceAnswer {
+export function priceOf(
+  view: Pick<MarketView, 'prices'>,
+  sell: Token,
+  buy: Token,
+): PairPriceAnswer {
   const missing = { ok: false, reason: 'price-missing', pair: undefined } as const
   return view.prices.get(pairKey(sell, buy)) ?? missing
 }

@@ -64,6 +64,12 @@ type Occurrence =
   | { readonly type: 'daemon-stopping'; readonly cause: string; readonly openIntents: number }
   | { readonly type: 'daemon-stopped'; readonly openIntents: number }
   | {
+      /** A strategy's file names a price that looks like a mistake; nothing waits for it. */
+      readonly type: 'implausible'
+      readonly strategy: string
+      readonly detail: string
+    }
+  | {
       /** What the calendar says of a strategy now. */
       readonly type: 'next-slot'
       readonly strategy: string

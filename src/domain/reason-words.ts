@@ -119,6 +119,7 @@ export const REASONS: Readonly<Record<Reason, readonly [means: string, change: s
   'limit-account-total': ["the account's total cap is full", "raise the config's limits.total"],
   // Why a slot was skipped.
   paused: ['it is paused', '`tranched resume` with its name'],
+  'needs-approval': ['it waits for your approval', '`tranched approve` with its name'],
   'price-outside-bounds': [
     'the price is outside its bounds',
     'the price has to come back, or price.min and price.max have to change',

@@ -21,6 +21,7 @@ export type LimitReason = (typeof LIMIT_REASONS)[number]
 export const SKIP_REASONS = [
   'paused',
   'halted',
+  'needs-approval',
   'price-outside-bounds',
   'price-missing',
   'price-invalid',

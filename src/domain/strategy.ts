@@ -104,6 +104,8 @@ export type ThresholdStrategy = TradeBase & {
   readonly rearmBps: number
   /** Each rung fires at most once ever. */
   readonly once: boolean
+  /** It may trade at its first slot, and its levels may be far off the price: nothing waits for an approval. */
+  readonly fireAtOnce: boolean
   /** The strategy whose purchases are sold; gains and losses are measured from their average cost. */
   readonly entryOf?: string | undefined
 }

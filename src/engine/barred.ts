@@ -2,17 +2,20 @@ import { type Skip, skip } from '../decide/decision.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import type { Strategy } from '../domain/strategy.ts'
+import { heldNow, heldText } from './hold.ts'
 
 type Question = {
   readonly state: DaemonState
   readonly strategy: Strategy
   readonly account: AccountLimits
   readonly nowMs: number
+  /** Of the strategy's file; undefined where nothing is held for an approval. */
+  readonly terms?: string | undefined
 }
 
-/** What bars a slot before its strategy is even asked: a halt, a pause, too much in flight, a cooldown. */
+/** What bars a slot before its strategy is even asked: a halt, a pause, an approval that is due, too much in flight, a cooldown. */
 export function barredFrom(question: Question): Skip | undefined {
-  return stopped(question) ?? crowded(question) ?? cooling(question)
+  return stopped(question) ?? held(question) ?? crowded(question) ?? cooling(question)
 }
 
 function stopped({ state, strategy }: Question): Skip | undefined {
@@ -21,6 +24,11 @@ function stopped({ state, strategy }: Question): Skip | undefined {
   const paused = state.strategies.get(strategy.name)?.paused
   if (paused === undefined) return undefined
   return skip('paused', `${paused.detail}; \`tranched resume ${strategy.name}\` ends it`)
+}
+
+function held({ state, strategy, terms }: Question): Skip | undefined {
+  const hold = heldNow(state, strategy, terms)
+  return hold && skip('needs-approval', heldText(strategy.name, hold.detail))
 }
 
 function crowded({ state, strategy, account }: Question): Skip | undefined {

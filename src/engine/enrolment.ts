@@ -167,10 +167,12 @@ export class Enrolment {
         continue
       }
       this.#waiting.delete(name)
-      const last = journal.state.strategies.get(name)?.lastSlotSeconds ?? 0
+      const record = journal.state.strategies.get(name)
+      const last = record?.lastSlotSeconds ?? 0
       const fromSeconds = Math.max(last, Math.floor(sightedAtMs(seen, time.nowMs) / 1000))
       const event = { type: 'strategy-scheduled', strategy: name, scheduleKey: key } as const
-      entered.push({ ...event, fromSeconds })
+      const first = record === undefined ? { isFirst: true } : {}
+      entered.push({ ...event, fromSeconds, ...first })
     }
     const waits = `the slots of ${left.join(', ')} do not count before clocks agree`
     if (why !== undefined)

@@ -22,6 +22,7 @@ import { termsOf } from '../execute/authority/terms.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { ChainView, Modules } from '../ports.ts'
 import { barredFrom } from './barred.ts'
+import { type FirstLook, firstLook, termsOfPrices } from './hold.ts'
 import { inputsOf, scheduleOf, type ViewContext, viewOf } from './view.ts'
 import { freesInTimeMs, isScheduled, waitMs } from './waiting.ts'
 
@@ -47,8 +48,8 @@ export type Taken = {
 export type Considered = {
   readonly decision: Decision
   readonly inputs?: DecisionInputs
-  readonly alongside: readonly EventOf<'strategy-paused'>[]
-}
+  readonly alongside: readonly (EventOf<'strategy-paused'> | FirstLook['alongside'][number])[]
+} & Pick<FirstLook, 'terms' | 'warning'>
 
 /** What a strategy's module has to be asked before anything can be decided. */
 export type Question = {
@@ -65,6 +66,8 @@ export type ConsiderInput = ViewContext & {
   readonly slotSeconds: SlotSeconds
   readonly view: ChainView | undefined
   readonly nowMs: number
+  /** Of the strategy's file. Without them nothing is held for an approval. */
+  readonly terms?: string | undefined
 }
 
 /**
@@ -133,11 +136,15 @@ function considerInput(input: SlotInput): ConsiderInput {
     state: ports.journal.state,
     owner: ports.signer.address,
     caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
+    terms: termsOfPrices(strategy, ports.modules.versionOf),
   }
 }
 
 function record(input: SlotInput, considered: Considered): Promise<Taken> {
-  const { decision } = considered
+  const { decision, warning: detail } = considered
+  const { context, strategy } = input
+  if (detail !== undefined)
+    context.ports.observe({ type: 'implausible', strategy: strategy.name, detail })
   return decision.tag === 'trade'
     ? openSlot(input, considered, decision)
     : skipSlot(input, considered, decision)
@@ -188,8 +195,8 @@ type Seen = {
 
 /** The market as a strategy that swaps sees it; a decision at once for what is barred, blind or a call. */
 function lookAt(input: ConsiderInput): Considered | Seen {
-  const { state, strategy, slotSeconds, view, nowMs, account } = input
-  const barred = barredFrom({ state, strategy, account, nowMs })
+  const { state, strategy, slotSeconds, view, nowMs, account, terms } = input
+  const barred = barredFrom({ state, strategy, account, nowMs, terms })
   if (barred !== undefined) return { decision: barred, alongside: [] }
   if (!readsMarket(strategy)) {
     const decision = decideCall(strategy, { slotSeconds, caller: input.caller })
@@ -219,8 +226,10 @@ function considerSwap(
     } as const
     return { decision: skip('drawdown', detail), alongside: [paused] }
   }
+  const { skip: held, ...looked } = firstLook(input, strategy, market)
+  if (held !== undefined) return { decision: held, ...looked }
   const decision = admitted(input, decideSwap(strategy, market))
-  return { decision: remembering(decision, market.memory, drawdown.memory), alongside: [] }
+  return { decision: remembering(decision, market.memory, drawdown.memory), ...looked }
 }
 
 /** Keeps the drawdown's own entries in whatever the strategy remembers. */
@@ -232,28 +241,32 @@ function remembering(decision: Decision, before: StrategyMemory, also: StrategyM
 
 async function openSlot(
   input: SlotInput,
-  { inputs }: Considered,
+  { inputs, alongside, terms: firstTerms }: Considered,
   { intents, memory, memoryOnFill }: Extract<Decision, { tag: 'trade' }>,
 ): Promise<Taken> {
   const { context, strategy, slotSeconds } = input
   const { journal, modules } = context.ports
   const terms = termsOf(strategy, modules.versionOf)
-  await journal.append({
-    type: 'slot-opened',
-    strategy: strategy.name,
-    slotSeconds,
-    intents: intents.map((intent) => ({ ...intent, terms })),
-    inputs,
-    decidedAtMs: input.nowMs,
-    memory: changed(input, memory),
-    memoryOnFill,
-  })
+  await journal.append(
+    {
+      type: 'slot-opened',
+      strategy: strategy.name,
+      slotSeconds,
+      intents: intents.map((intent) => ({ ...intent, terms })),
+      inputs,
+      decidedAtMs: input.nowMs,
+      terms: firstTerms,
+      memory: changed(input, memory),
+      memoryOnFill,
+    },
+    ...alongside,
+  )
   return { intents: intents.map((intent) => intent.id) }
 }
 
 async function skipSlot(
   input: SlotInput,
-  { inputs, alongside }: Considered,
+  { inputs, alongside, terms }: Considered,
   { reason, detail, memory }: Skip,
 ): Promise<Taken> {
   const { context, strategy, slotSeconds } = input
@@ -267,6 +280,7 @@ async function skipSlot(
       detail,
       inputs,
       decidedAtMs: input.nowMs,
+      terms,
       memory: changed(input, memory),
     },
     ...alongside,

@@ -1,11 +1,12 @@
 import { strangerText } from '../domain/nearest.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
-import { makesCalls } from '../domain/strategy.ts'
+import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import { hearServiceClock, trustedNow } from '../execute/ask.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { Asking } from './asking.ts'
 import { headOf, headsOf } from './enrolment.ts'
+import { heldNow, termsOfPrices } from './hold.ts'
 import { comparedHead, readMarket } from './market.ts'
 import type { Taken } from './slot.ts'
 import { isEntered, type Upcoming } from './upcoming.ts'
@@ -31,7 +32,7 @@ export async function trigger(
   const { clock, gasless, journal } = context.ports
   const strategy = upcoming.strategies.find((each) => each.name === name)
   if (strategy === undefined) return refused(notEnabledText(context, upcoming, name))
-  const stopped = stoppedText(context, name)
+  const stopped = stoppedText(context, strategy)
   if (stopped !== undefined) return refused(stopped)
   const isCall = makesCalls(strategy)
   const view = await readMarket(context, marketOf(wantedBy([strategy]), context.pricePath))
@@ -68,12 +69,17 @@ function notEnabledText({ ports }: OrderContext, { strategies }: Upcoming, name:
       )
 }
 
-/** Why nothing would be decided: a pause or a halt, and what ends it. */
-function stoppedText(context: OrderContext, name: string): string | undefined {
+/** Why nothing would be decided: a halt, a pause or an approval that is due, and what ends it. */
+function stoppedText(context: OrderContext, strategy: Strategy): string | undefined {
+  const { name } = strategy
+  const { journal, modules } = context.ports
   const halted = haltedNow(context)
   if (halted !== undefined)
     return `everything is halted (${halted.detail}): \`tranched resume\` lifts it`
-  const paused = context.ports.journal.state.strategies.get(name)?.paused
-  if (paused === undefined) return undefined
-  return `${name} is paused (${paused.detail}): \`tranched resume ${name}\` ends it`
+  const paused = journal.state.strategies.get(name)?.paused
+  if (paused !== undefined)
+    return `${name} is paused (${paused.detail}): \`tranched resume ${name}\` ends it`
+  const held = heldNow(journal.state, strategy, termsOfPrices(strategy, modules.versionOf))
+  if (held === undefined) return undefined
+  return `${name} waits for your approval (${held.detail}): \`tranched approve ${name}\` gives it`
 }

@@ -12,6 +12,7 @@ import type {
   AggregatorSettings,
   FinalityRule,
   GaslessSettings,
+  Mode,
 } from '../domain/settings.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import type { Address, Hex } from '../domain/units.ts'
@@ -74,6 +75,8 @@ export type WorldOptions = {
   readonly policy?: Partial<ExecutionPolicy>
   /** The modules of custom strategies, by the strategy's name. */
   readonly modules?: Readonly<Record<string, SimulatedModule>>
+  /** Default: sandbox. */
+  readonly mode?: Mode
   /** The state has an anchor, as in `mode: live`. */
   readonly isAnchored?: boolean
   /** Paces requests to the service as the live adapters do; without it nobody waits but for `queueDelayMs`. */
@@ -162,6 +165,7 @@ export class World {
   readonly rule: FinalityRule
   readonly #idleFeeds: readonly PriceFeed[]
   readonly #isAnchored: boolean
+  readonly #mode: Mode
   readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
   #run: Run | undefined
   /** Daemons that run beside it: overtaken on the same machine, or over a copy of its directory on another. */
@@ -203,6 +207,7 @@ export class World {
     this.#pace = options.pace
     this.rule = { ...RULE, ...options.rule }
     this.#isAnchored = options.isAnchored === true
+    this.#mode = options.mode ?? 'sandbox'
     this.watch = new Watch({ disk: this.disk, ledger, clock })
     this.aggregation = new Aggregation({
       settings: { ...AGGREGATOR, ...options.aggregator },
@@ -309,7 +314,7 @@ export class World {
     }
     run.state = ports.journal.state
     const done = runDaemon({
-      mode: 'sandbox',
+      mode: this.#mode,
       wallet: 'trader',
       context: this.#contextOf(ports, run, strategies),
       tokens: [USDC, WETH],
@@ -568,7 +573,7 @@ export class World {
       gasless: this.gasless,
       account: run.account,
       strategies,
-      mode: 'sandbox',
+      mode: this.#mode,
       pricePath: PRICE_PATHS,
       hashPermit: this.#hashPermit,
       wallet: {

@@ -66,6 +66,7 @@ export function aThreshold(
     rungs,
     rearmBps: 300,
     once: false,
+    fireAtOnce: false,
     ...changes,
   }
 }

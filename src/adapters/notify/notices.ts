@@ -228,6 +228,7 @@ const NOTICERS: Noticers = {
   'slot-opened': SILENT,
   'slot-waiting': SILENT,
   'next-slot': SILENT,
+  implausible: SILENT,
   unsold: SILENT,
   'quote-verified': SILENT,
   'authorization-recorded': SILENT,

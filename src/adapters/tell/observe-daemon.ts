@@ -89,6 +89,10 @@ export const DAEMON = {
     log[held ? 'warn' : 'info'](holdSentence(event).text, { event: type, strategy, held, detail })
   },
 
+  implausible({ type, strategy, detail }, { log }) {
+    log.warn(`${strategy} looks like a mistake: ${detail}`, { event: type, strategy, detail })
+  },
+
   'files-stale'({ type, files, detail }, { log, metrics }) {
     metrics.strategiesStale.set(files)
     if (files > 0)

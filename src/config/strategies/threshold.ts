@@ -80,6 +80,9 @@ export const thresholdSchema = section({
     .prefault('1%')
     .describe('How far the price must come back before a level may fire again'),
   once: flag.prefault('false').describe('Each level fires at most once, ever'),
+  fireAtOnce: flag
+    .prefault('false')
+    .describe('It may trade at its first slot: in live mode no approval is waited for'),
 })
 
 type ThresholdInput = z.output<typeof thresholdSchema>
@@ -129,6 +132,7 @@ export function buildThreshold(
     rungs,
     rearmBps: input.rearm,
     once: input.once,
+    fireAtOnce: input.fireAtOnce,
     ...(input.entryOf === undefined ? {} : { entryOf: input.entryOf }),
   }
 }

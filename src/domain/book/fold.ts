@@ -86,9 +86,12 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       strategyOf(state, event.strategy).held = { atMs, terms, detail }
       return
     }
-    case 'hold-lifted':
-      strategyOf(state, event.strategy).held = undefined
+    case 'hold-lifted': {
+      const record = strategyOf(state, event.strategy)
+      record.held = undefined
+      record.terms = event.terms
       return
+    }
     case 'halted':
       state.halted = { atMs, cause: event.cause, detail: event.detail }
       return

@@ -177,6 +177,8 @@ export type JournalEvent =
       readonly strategy: string
       readonly scheduleKey: string
       readonly fromSeconds: number
+      /** The journal did not know it before; older records do not say. */
+      readonly isFirst?: boolean | undefined
     }
   | {
       readonly type: 'slot-opened'
@@ -186,6 +188,8 @@ export type JournalEvent =
       readonly inputs?: DecisionInputs | undefined
       /** The time by which it was decided; older records have none. */
       readonly decidedAtMs?: number | undefined
+      /** Terms of the strategy's file, where this decision is the first by them. */
+      readonly terms?: string | undefined
       /** Replaces what the strategy remembers, at once. */
       readonly memory?: StrategyMemory | undefined
       /** Replaces what it remembers if the slot ends filled. */
@@ -201,6 +205,7 @@ export type JournalEvent =
       readonly inputs?: DecisionInputs | undefined
       /** As of one that was opened, where it was skipped at once. */
       readonly decidedAtMs?: number | undefined
+      readonly terms?: string | undefined
       readonly memory?: StrategyMemory | undefined
     }
   | {

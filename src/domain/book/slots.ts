@@ -11,6 +11,9 @@ import { bookOf } from './venues.ts'
 /** The schedule key of a strategy that is known to the journal but not attended. */
 export const NOT_SCHEDULED = 'none'
 
+/** The terms of a strategy that has decided nothing yet. */
+export const UNJUDGED = 'none'
+
 export function scheduleStrategy(state: DaemonState, event: EventOf<'strategy-scheduled'>): void {
   const known = state.strategies.get(event.strategy)
   if (known !== undefined) {
@@ -30,6 +33,7 @@ export function scheduleStrategy(state: DaemonState, event: EventOf<'strategy-sc
     lastSlotSeconds: event.fromSeconds,
     openSlots: [],
     memory: NO_MEMORY,
+    terms: event.isFirst === true ? UNJUDGED : undefined,
     paused: undefined,
     resumedAtMs: undefined,
     failureStreak: 0,
@@ -58,6 +62,7 @@ export function openSlot(state: DaemonState, event: EventOf<'slot-opened'>, atMs
   const { slotSeconds, memory, memoryOnFill } = event
   record.openSlots.push({ slotSeconds, memoryOnFill, ended: undefined })
   if (memory !== undefined) record.memory = memory
+  if (event.terms !== undefined) record.terms = event.terms
   const base = {
     state: 'planned',
     attempt: 1,
@@ -84,6 +89,7 @@ export function closeSlot(state: DaemonState, event: EventOf<'slot-closed'>): vo
   if (opened === undefined) advanceSlot(record, event.slotSeconds)
   const memory = isExecuted(event.outcome, opened) ? opened?.memoryOnFill : event.memory
   if (memory !== undefined) record.memory = memory
+  if (event.terms !== undefined) record.terms = event.terms
   countFailures(state, record, event.outcome)
 }
 

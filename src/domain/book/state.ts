@@ -86,6 +86,8 @@ export type StrategyRecord = {
   openSlots: OpenSlot[]
   memory: StrategyMemory
   paused: Pause | undefined
+  /** Of its file, by which it last decided or may trade; `UNJUDGED` before the first decision, undefined where records are older. */
+  terms?: string | undefined
   /** Undefined where nothing waits for approval, and in older snapshots. */
   held?: Hold | undefined
   /** When a pause last ended; limits that paused it count from there. */

@@ -14,7 +14,7 @@ export const CHANGED_TERMS =
  * What shapes no order: whose it is, when it may begin, and how much of all is allowed, which the signer asks for by itself.
  * A module's version tells it from any other, so that its place is not asked.
  */
-const NO_TERMS: ReadonlySet<string> = new Set<keyof CustomStrategy | 'label'>([
+const NO_TERMS: ReadonlySet<string> = new Set<keyof CustomStrategy | 'label' | 'fireAtOnce'>([
   'name',
   'file',
   'enabled',
@@ -22,6 +22,7 @@ const NO_TERMS: ReadonlySet<string> = new Set<keyof CustomStrategy | 'label'>([
   'limits',
   'label',
   'module',
+  'fireAtOnce',
 ])
 
 /** Files are read into new strategies, which never change. */

@@ -103,6 +103,7 @@ export function aThreshold(changes: Partial<ThresholdStrategy> = {}): ThresholdS
     rungs: [below(2_000)],
     rearmBps: 500,
     once: false,
+    fireAtOnce: false,
     ...changes,
   }
 }

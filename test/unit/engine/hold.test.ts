@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import type { JournalEvent } from '../../../src/domain/book/journal.ts'
+import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { firstLook, implausibleText } from '../../../src/engine/hold.ts'
+import { scheduled } from '../../support/state/journal-story.ts'
+import { aMarket, aThreshold, below, feedAt } from '../decide/decide-fixture.ts'
+
+const STRATEGY = aThreshold({ rungs: [below(2_600)] })
+const MARKET = aMarket({ prices: feedAt(2_500) })
+
+function stateOf(...events: readonly JournalEvent[]): DaemonState {
+  const state = emptyState()
+  for (const event of events) applyEvent(state, event, 0)
+  return state
+}
+
+test('a strategy that an older version decided for is not new: its terms are taken as they are', () => {
+  const state = stateOf(scheduled('stop'))
+  expect(firstLook({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)).toEqual({
+    ...{ terms: 'aa', alongside: [] },
+  })
+  const fresh = stateOf({ ...scheduled('stop'), isFirst: true } as JournalEvent)
+  const look = firstLook({ state: fresh, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
+  expect(look.skip?.reason).toBe('needs-approval')
+})
+
+test('terms that were approved before they were changed and changed back are held no more', () => {
+  const held = { type: 'strategy-held', strategy: 'stop', detail: '' } as const
+  const state = stateOf(
+    { ...scheduled('stop'), isFirst: true } as JournalEvent,
+    { type: 'hold-lifted', strategy: 'stop', terms: 'aa', cause: 'operator', detail: '' },
+    { ...held, terms: 'bb' },
+  )
+  const look = firstLook({ state, mode: 'live', terms: 'aa' }, STRATEGY, MARKET)
+  expect(look).toMatchObject({ alongside: [{ type: 'hold-lifted', terms: 'aa', cause: 'file' }] })
+  expect(look.skip).toBeUndefined()
+})
+
+test('without terms nothing is held: a backtest and a replay decide as ever', () => {
+  const state = stateOf({ ...scheduled('stop'), isFirst: true } as JournalEvent)
+  expect(firstLook({ state, mode: 'live' }, STRATEGY, MARKET)).toEqual({ alongside: [] })
+})
+
+test('many levels that would fire make one line of three, and the number of the others', () => {
+  const fires = ['a', 'b', 'c', 'd', 'e']
+  expect(implausibleText({ fires, far: [], isPartial: false })).toBe('a; b; c; 2 more')
+})
