@@ -1,7 +1,7 @@
 import type { DaemonState } from '../domain/book/state.ts'
 import { createPricePaths } from '../domain/price.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Address } from '../domain/units.ts'
+import { type Address, ZERO_ADDRESS } from '../domain/units.ts'
 import { marketOf, type Wanted } from '../engine/view.ts'
 import type { ChainView } from '../ports.ts'
 import { withClock } from './compose/clock.ts'
@@ -24,11 +24,32 @@ export async function readMarketNow(
   const owner =
     state.bound?.owner ?? (await readWalletAddress(settings, settings.gasless.wallet, io))
   if (owner === undefined) return { ok: false, why: "the wallet's address is not known" }
+  return readView(settings, wanted, owner)
+}
+
+/** The same of prices alone, which belong to no wallet. */
+export function readPricesNow(
+  settings: Settings,
+  pairs: Wanted['pairs'],
+  msMax: number,
+): Promise<Market> {
+  return readView(settings, { tokens: [], pairs }, ZERO_ADDRESS, msMax)
+}
+
+async function readView(
+  settings: Settings,
+  wanted: Wanted,
+  owner: Address,
+  msMax?: number,
+): Promise<Market> {
   return withClock(async (clock) => {
     const chain = composeChain({ settings, clock, observe: () => undefined })
     try {
       const asked = marketOf(wanted, createPricePaths(settings.prices.values()))
-      const reply = await chain.view({ owner, ...asked })
+      const reading = chain.view({ owner, ...asked })
+      const late = msMax === undefined ? [] : [clock.sleep(msMax)]
+      const reply = await Promise.race([reading, ...late])
+      if (typeof reply !== 'object') return { ok: false, why: 'no answer for a while' }
       return reply.ok
         ? { ok: true, view: reply.value, owner }
         : { ok: false, why: unreadText(settings, reply.fault.message) }

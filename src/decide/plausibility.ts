@@ -31,11 +31,14 @@ type Bound = {
 
 type PriceView = Pick<MarketView, 'prices' | 'memory' | 'entry'>
 
-/** Kinds whose files bound a price. */
+/** A strategy whose file may name prices: levels, or bounds of what it pays. */
 export type BoundedStrategy = Extract<SwapStrategy, { readonly price: unknown }>
 
+/** Whether a strategy's file names any price. */
 export function isBounded(strategy: Strategy): strategy is BoundedStrategy {
-  return 'price' in strategy
+  if (!('price' in strategy)) return false
+  const { min, max } = strategy.price
+  return strategy.kind === 'threshold' || min !== undefined || max !== undefined
 }
 
 /** Holds every price of a strategy's file against the feeds. What has no known price is not judged. */

@@ -76,6 +76,7 @@ type Occurrence =
       readonly nextSlotSeconds: number | undefined
       readonly lastFillAtMs: number | undefined
       readonly paused: boolean
+      readonly held: boolean
     }
   | {
       /** What a program of slices that is over has not sold by now, base units. */

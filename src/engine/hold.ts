@@ -5,7 +5,8 @@ import type { DaemonState, Hold } from '../domain/book/state.ts'
 import type { Mode } from '../domain/settings.ts'
 import type { Strategy, SwapStrategy } from '../domain/strategy.ts'
 import { termsOf } from '../execute/authority/terms.ts'
-import type { Modules } from '../ports.ts'
+import type { ChainView, Modules } from '../ports.ts'
+import { type ViewContext, viewOf } from './view.ts'
 
 /** What is said of a first look at a strategy's terms, beside the decision itself. */
 export type FirstLook = {
@@ -77,10 +78,20 @@ export function implausibleText({ fires, far }: Implausible): string | undefined
   return [...all.slice(0, SHOWN_MAX), ...more].join('; ')
 }
 
-/** Whether no decision was recorded by these terms, as far as the journal tells. */
-export function isFirstLook(state: DaemonState, { name }: Strategy, terms: string): boolean {
-  const record = state.strategies.get(name)
-  return record === undefined || (record.terms !== undefined && record.terms !== terms)
+/** What looks like a mistake by a block that was just read, for whoever only looks; undefined where nothing does. */
+export function implausibleNow(
+  strategy: Strategy,
+  context: ViewContext & Pick<Asked, 'terms'>,
+  chain: ChainView,
+): string | undefined {
+  if (!isBounded(strategy) || mayFireAtOnce(strategy)) return undefined
+  const found = implausibleIn(strategy, viewOf(context, chain, { strategy, slotSeconds: 0 }))
+  const record = context.state.strategies.get(strategy.name)
+  const isNew =
+    record === undefined || (record.terms !== undefined && record.terms !== context.terms)
+  // Once a strategy has decided, a level that the price has reached is what it waited for.
+  const text = implausibleText(isNew ? found : { ...found, fires: [] })
+  return text && `it looks like a mistake: ${text}`
 }
 
 /** The hold of a strategy's terms; undefined where they are others than those held, or the file lets them fire. */

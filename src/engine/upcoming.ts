@@ -80,6 +80,7 @@ export class Upcoming {
       nextSlotSeconds: slot,
       lastFillAtMs: record?.lastFillAtMs,
       paused: record?.paused !== undefined,
+      held: record?.held !== undefined,
     })
   }
 

@@ -5,7 +5,8 @@ import { run } from '../support/process/cli.ts'
 import { shell } from '../support/process/shell.ts'
 
 const ENV = {
-  BASE_RPC_URL: 'https://rpc.example',
+  // Nobody listens there: `validate` would ask it for prices.
+  BASE_RPC_URL: 'http://127.0.0.1:9',
   GASLESS_URL: 'https://swap.example',
   GASLESS_SPENDER: `0x${'12'.repeat(20)}`,
 }

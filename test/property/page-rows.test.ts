@@ -167,6 +167,7 @@ function observationOf(each: Extract<Move, { tag: 'next' | 'waits' }>): Observat
       nextSlotSeconds: each.slot,
       lastFillAtMs: undefined,
       paused: false,
+      held: false,
     }
   return { type: 'slot-waiting', strategy, slotSeconds: each.slot, reason: 'cooldown', detail: '' }
 }

@@ -59,6 +59,7 @@ function dayOf(strategy: string): Observation[] {
       nextSlotSeconds: slotSeconds,
       lastFillAtMs: undefined,
       paused: false,
+      held: false,
     },
     { type: 'slot-opened', strategy, slotSeconds, latenessMs: 12, intents: 1 },
     {

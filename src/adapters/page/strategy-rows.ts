@@ -1,4 +1,4 @@
-import type { OpenSlot, StrategyRecord } from '../../domain/book/state.ts'
+import type { Hold, OpenSlot, StrategyRecord } from '../../domain/book/state.ts'
 import type { StrategyRow, StrategyState } from './model.ts'
 import type { EndedSlot, StrategySight } from './sightings.ts'
 
@@ -30,12 +30,24 @@ export function strategyRow(name: string, { words, record, sight }: StrategyPart
     schedule: words?.schedule ?? '',
     nextSlotSeconds: next ?? null,
     paused: pausedOf(record),
-    waits: next !== undefined && sight?.waits?.slotSeconds === next ? sight.waits.why : null,
+    waits: isAttended ? waitsFor(name, record?.held, sight) : null,
     lastSlot: lastSlotOf(record, sight?.lastSlot),
     lastSkip: lastSkipOf(sight?.lastSkip),
     fills: record?.fills ?? 0,
     lastFillAtMs: record?.lastFillAtMs ?? null,
   }
+}
+
+/** An approval, or what keeps the slot that is due. */
+function waitsFor(
+  name: string,
+  held: Hold | undefined,
+  sight: StrategySight | undefined,
+): string | null {
+  if (held !== undefined)
+    return `for your approval: ${held.detail}; \`tranched approve ${name}\` lets it trade`
+  const next = sight?.nextSlotSeconds
+  return next !== undefined && sight?.waits?.slotSeconds === next ? sight.waits.why : null
 }
 
 function stateOf(

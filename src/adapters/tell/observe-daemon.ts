@@ -105,7 +105,7 @@ export const DAEMON = {
   },
 
   'next-slot'(event, { log, metrics }) {
-    const { type, strategy, nextSlotSeconds, lastFillAtMs, paused } = event
+    const { type, strategy, nextSlotSeconds, lastFillAtMs, paused, held } = event
     const next = nextSlotSeconds === undefined ? 'never' : instantText(nextSlotSeconds)
     log.debug(`scheduled ${strategy}, next slot ${next}`, {
       event: type,
@@ -114,6 +114,7 @@ export const DAEMON = {
     })
     const { nextSlot, lastFill } = metrics
     metrics.paused.set({ strategy }, paused ? 1 : 0)
+    metrics.held.set({ strategy }, held ? 1 : 0)
     if (nextSlotSeconds === undefined) nextSlot.remove({ strategy })
     else nextSlot.set({ strategy }, nextSlotSeconds)
     if (lastFillAtMs !== undefined) lastFill.set({ strategy }, lastFillAtMs / 1_000)

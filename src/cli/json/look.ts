@@ -61,6 +61,14 @@ export const validate = done({
       message: text().describe('what its schedule may not mean'),
     }),
   ).describe('schedules that are worth a look'),
+  prices: list(
+    z.strictObject({
+      strategy: text().describe('name of the strategy'),
+      message: text().describe('the bound and the price'),
+    }),
+  ).describe(
+    'prices of strategy files that look like a mistake by the feeds of now; empty where no node answered',
+  ),
 })
 export type ValidateData = z.output<typeof validate>
 
@@ -115,6 +123,13 @@ const standing = z.strictObject({
   does: text().nullable().describe('in words; null where its file cannot be read'),
   fills: count().describe('fills so far'),
   paused: pause('null where it is not paused'),
+  held: z
+    .strictObject({
+      at: time().describe('since when'),
+      detail: text().describe('why, with the bound and the price'),
+    })
+    .nullable()
+    .describe('what waits for your approval; null where nothing does'),
   failureStreak: count().describe('slots in a row that ended failed, refused or expired'),
   spent: list(amount()).describe('in total, by token; of tokens that the config names'),
   day: list(
@@ -218,6 +233,7 @@ export const ps = done({
       wallet: address().nullable().describe('that trades; null before the state has one'),
       halted: text().nullable().describe('why it is halted; null where it is not'),
       paused: list(text()).describe('strategies that are paused'),
+      held: list(text()).describe('strategies that wait for your approval'),
       fault: text().nullable().describe('why its state cannot be read; null where it can'),
     }),
   ).describe('that run, and whose state this user may read; the one that has run longest first'),

@@ -43,7 +43,9 @@ const strategyPlan = z.strictObject({
       boundBy: text().describe('key of the file that bounds it, or `nothing`'),
     }),
   ).describe('the most that it may spend in a day'),
-  warnings: list(text()).describe('what keeps it from doing what its file says'),
+  warnings: list(text()).describe(
+    'what looks like a mistake by the prices of now, and what keeps it from doing what its file says',
+  ),
   notes: list(text()).describe('what is worth to know'),
 })
 

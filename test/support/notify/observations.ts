@@ -132,6 +132,14 @@ export const TOLD: Readonly<Record<string, Observation>> = {
     ...{ type: 'pause', strategy: 'weekly-eth', paused: true, cause: 'drawdown' },
     detail: 'its value fell by 12 % from its peak',
   },
+  'a hold until an approval': {
+    ...{ type: 'hold', strategy: 'weekly-eth', held: true },
+    detail: 'below 2600 fires at once: WETH/USDC is 2500',
+  },
+  'the end of a hold': {
+    ...{ type: 'hold', strategy: 'weekly-eth', held: false },
+    detail: 'approved by the operator',
+  },
   'the end of a halt': {
     ...{ type: 'pause', strategy: undefined, paused: false, cause: 'operator', detail: 'resumed' },
   },

@@ -75,6 +75,42 @@ async function warningsOf(strategy: Strategy, stage?: Stage): Promise<readonly s
   return (await planned([strategy], stage)).plans.flatMap(({ warnings }) => warnings)
 }
 
+describe('a rule that looks like a mistake', () => {
+  const FIRES = 'it looks like a mistake: stop fires at once: WETH/USDC is 2500'
+  const atOnce = { type: 'below', level: usdcPerWeth(2_600_00n) } as const
+  const rule = aThreshold([{ id: 'stop', trigger: atOnce, size: ALL }], { name: 'stop-loss' })
+
+  test('is warned of before a daemon has seen it, and would be held', async () => {
+    const { plans } = await planned([rule], { state: stateKnowing(rule, { isFirst: true }) })
+    expect(plans[0]?.warnings[0]).toBe(FIRES)
+    expect(plans[0]?.now.does).toMatch(/^skip: needs-approval, stop fires at once/)
+    expect((await warningsOf(rule))[0]).toBe(FIRES)
+  })
+
+  test('is not warned of where the file says that it is meant, or where it has decided before', async () => {
+    const meant = { ...rule, fireAtOnce: true }
+    expect((await warningsOf(meant)).join()).not.toContain('mistake')
+    const state = stateKnowing(rule, {})
+    expect((await warningsOf(rule, { state })).join()).not.toContain('mistake')
+  })
+
+  test('is warned of at any time where a bound is far off the price, of a DCA too', async () => {
+    const price = { min: undefined, max: usdcPerWeth(26_000_00n) }
+    const dca = aStrategy({ price })
+    const far =
+      'it looks like a mistake: price.max 26000 lies more than tenfold above the price: WETH/USDC is 2500'
+    expect(await warningsOf(dca)).toContain(far)
+    expect(await warningsOf(dca, { state: stateKnowing(dca, {}) })).toContain(far)
+  })
+
+  function stateKnowing({ name }: Strategy, first: { readonly isFirst?: true }): DaemonState {
+    const state = emptyState()
+    const scheduled = { type: 'strategy-scheduled', strategy: name, ...first } as const
+    applyEvent(state, { ...scheduled, scheduleKey: 'any', fromSeconds: 1 }, 0)
+    return state
+  }
+})
+
 describe('a stop that a cap keeps from selling', () => {
   test('is warned of although it is not due, by each cap that is in its way and with its key', async () => {
     const limits = {

@@ -144,6 +144,20 @@ test('a pause names its strategy, a halt none, and either ends with a word', () 
   ])
 })
 
+test('a hold is told with why, and its end with who lifted it', () => {
+  const terms = { strategy: STRATEGY, terms: 'aa' }
+  expect(
+    told(
+      scheduled(),
+      { type: 'strategy-held', ...terms, detail: 'it fires at once' },
+      { type: 'hold-lifted', ...terms, cause: 'operator', detail: 'approved by the operator' },
+    ).slice(1),
+  ).toEqual([
+    { type: 'hold', strategy: STRATEGY, held: true, detail: 'it fires at once' },
+    { type: 'hold', strategy: STRATEGY, held: false, detail: 'approved by the operator' },
+  ])
+})
+
 test('a transaction is recorded first, then replaced under its own id, then ended with its purpose', () => {
   const transaction: TransactionRecord = {
     id: `${intent.id}:wrap`,

@@ -113,7 +113,7 @@ function unfilledLines(input: DigestInput): readonly string[] {
 }
 
 function stoppedLines({ standing, strategies, timezone }: DigestInput): readonly string[] {
-  const { halted, paused } = standing
+  const { halted, paused, held } = standing
   const since = (atMs: number): string => localTime(atMs, timezone)
   return [
     ...(halted === undefined
@@ -124,6 +124,11 @@ function stoppedLines({ standing, strategies, timezone }: DigestInput): readonly
     ...bounded(
       paused.filter(([name]) => hearsOf({ strategies }, name)),
       ([name, { atMs, detail }]) => `${name} is paused since ${since(atMs)}: ${said(detail)}`,
+    ),
+    ...bounded(
+      held.filter(([name]) => hearsOf({ strategies }, name)),
+      ([name, { atMs, detail }]) =>
+        `${name} waits for your approval since ${since(atMs)}: ${said(detail)}`,
     ),
   ]
 }

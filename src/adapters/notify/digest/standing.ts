@@ -1,5 +1,5 @@
 import { type CapUse, capsOf } from '../../../domain/book/caps.ts'
-import type { DaemonState, Pause } from '../../../domain/book/state.ts'
+import type { DaemonState, Hold, Pause } from '../../../domain/book/state.ts'
 import type { Standing as ProfitStanding } from '../../../domain/ledger/standing.ts'
 import type { Observation } from '../../../domain/observation.ts'
 import type { AccountLimits } from '../../../domain/settings.ts'
@@ -15,6 +15,8 @@ export type Balance = { readonly token: string; readonly amount: bigint; readonl
 export type Standing = {
   readonly halted: Pause | undefined
   readonly paused: readonly (readonly [string, Pause])[]
+  /** Strategies that wait for an approval. */
+  readonly held: readonly (readonly [string, Hold])[]
   /** Orders without an end, by their strategy, and since when. */
   readonly open: readonly { readonly strategy: string; readonly sinceMs: number }[]
   /** By wallet, as last read. */
@@ -80,6 +82,9 @@ export function createOnlooker(): Onlooker {
         halted: state.halted,
         paused: [...state.strategies].flatMap(([name, { paused }]) =>
           paused === undefined ? [] : [[name, paused] as const],
+        ),
+        held: [...state.strategies].flatMap(([name, { held }]) =>
+          held === undefined ? [] : [[name, held] as const],
         ),
         open: [...state.intents.values()].map(({ intent, openedAtMs }) => ({
           ...{ strategy: intent.strategy, sinceMs: openedAtMs },

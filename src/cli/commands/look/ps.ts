@@ -1,4 +1,5 @@
 import { emptyState } from '../../../domain/book/fields.ts'
+import type { StrategyRecord } from '../../../domain/book/state.ts'
 import { haltOf, type RunningDaemon, readState, runningDaemons } from '../../compose/state.ts'
 import { durationText } from '../../describe.ts'
 import { columnsOf, EXIT, type ExitCode, type Io, printFailure, printJson } from '../../io.ts'
@@ -33,9 +34,18 @@ async function rowOf({ stateDir, config, mode, pid, startedAtMs }: RunningDaemon
     startedAt: new Date(startedAtMs).toISOString(),
     wallet: bound?.owner ?? null,
     halted: halted?.detail ?? haltFile ?? null,
-    paused: [...strategies].flatMap(([name, { paused }]) => (paused === undefined ? [] : [name])),
+    paused: namesOf(strategies, ({ paused }) => paused),
+    held: namesOf(strategies, ({ held }) => held),
     fault: found.fault,
   }
+}
+
+/** Strategies of which something is so. */
+function namesOf(
+  strategies: ReadonlyMap<string, StrategyRecord>,
+  what: (record: StrategyRecord) => unknown,
+): readonly string[] {
+  return [...strategies].flatMap(([name, record]) => (what(record) === undefined ? [] : [name]))
 }
 
 /** A state that cannot be read hides no daemon. */
@@ -66,8 +76,12 @@ function textOf(
   return tableLines(columns, daemons, width).join('\n')
 }
 
-function statusText({ halted, paused, fault }: Row): string {
+function statusText({ halted, paused, held, fault }: Row): string {
   if (halted !== null) return 'HALTED'
   if (fault !== null) return 'state unreadable'
-  return paused.length === 0 ? '' : `${paused.length} paused`
+  const parts = [
+    ...(paused.length === 0 ? [] : [`${paused.length} paused`]),
+    ...(held.length === 0 ? [] : [`${held.length} held`]),
+  ]
+  return parts.join(', ')
 }

@@ -4,7 +4,7 @@ import type { Problem } from '../../../config/yaml/problem.ts'
 import { programKey, unsoldOf } from '../../../decide/twap.ts'
 import { DAY_MS, usedInWindow } from '../../../domain/book/limits.ts'
 import { purchaseOf } from '../../../domain/book/purchases.ts'
-import type { OpenIntent, Pause, StrategyRecord } from '../../../domain/book/state.ts'
+import type { Hold, OpenIntent, Pause, StrategyRecord } from '../../../domain/book/state.ts'
 import { deadlineOf } from '../../../domain/book/venues.ts'
 import { nextSlot } from '../../../domain/schedule/calendar.ts'
 import type { Settings } from '../../../domain/settings.ts'
@@ -77,6 +77,10 @@ function pauseReport(pause: Pause | undefined): StatusReport['halted'] {
   return { at: new Date(atMs).toISOString(), cause, detail }
 }
 
+function holdReport({ atMs, detail }: Hold): NonNullable<StrategyReport['held']> {
+  return { at: new Date(atMs).toISOString(), detail }
+}
+
 function openReport(open: OpenIntent): StatusReport['openIntents'][number] {
   const { settled } = open
   const deadline = deadlineOf(open)
@@ -109,6 +113,7 @@ function strategyReport(
     does: strategy === undefined ? null : describeStrategy(strategy),
     fills: record?.fills ?? 0,
     paused: pauseReport(record?.paused),
+    held: record?.held === undefined ? null : holdReport(record.held),
     failureStreak: record?.failureStreak ?? 0,
     spent: amounts(record?.spent ?? new Map(), input.settings),
     day: dayReport(name, strategy, input),

@@ -1,5 +1,6 @@
 import { reasonText } from '../../../domain/reason-words.ts'
 import { briefDecimal } from '../../../domain/units.ts'
+import { heldText } from '../../../engine/hold.ts'
 import { shortText } from '../../amount-data.ts'
 import { askDaemon } from '../../compose/control.ts'
 import { lastSlotsIn } from '../../compose/lately.ts'
@@ -118,21 +119,23 @@ function dayText({ day }: StrategyReport): string {
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 
-function nextText({ enabled, paused, nextSlotAt }: StrategyReport, nowMs: number): string {
+function nextText({ enabled, paused, held, nextSlotAt }: StrategyReport, nowMs: number): string {
   if (enabled === null) return 'unknown'
   if (!enabled) return 'disabled'
   if (paused !== null) return 'PAUSED'
+  if (held !== null) return 'HELD'
   if (nextSlotAt === null) return 'no slot'
   return `in ${durationText(Date.parse(nextSlotAt) - nowMs)}`
 }
 
 /** What does not fit into a row. */
 function noteLines(
-  { name, paused, unsold, entry }: StrategyReport,
+  { name, paused, held, unsold, entry }: StrategyReport,
   ago: (at: string) => string,
 ): readonly string[] {
   const notes: string[] = []
   if (paused !== null) notes.push(`${name}: PAUSED ${ago(paused.at)} ago: ${paused.detail}`)
+  if (held !== null) notes.push(`${name}: HELD ${ago(held.at)} ago: ${heldText(name, held.detail)}`)
   if (unsold !== null) notes.push(`${name}: NOT SOLD ${shortText(unsold)}, it is over`)
   if (entry !== null) notes.push(`${name}: ${entryText(entry)}`)
   return notes

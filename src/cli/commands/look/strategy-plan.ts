@@ -10,6 +10,7 @@ import { readsMarket, type Strategy } from '../../../domain/strategy.ts'
 import type { Asset, Token } from '../../../domain/token.ts'
 import { type Address, minOf, type Ratio, ZERO_ADDRESS } from '../../../domain/units.ts'
 import { capWarnings } from '../../../engine/cap-warnings.ts'
+import { implausibleNow, termsOfPrices } from '../../../engine/hold.ts'
 import { considerAsking } from '../../../engine/slot.ts'
 import { scheduleAhead } from '../../../engine/slots-ahead.ts'
 import { capsOf, worstCases } from '../../../engine/spend.ts'
@@ -72,9 +73,25 @@ export async function planOf(strategy: Strategy, input: PlanInput) {
     }),
     /** Whether it waits for a price, so that what it sells follows from no clock. */
     waitsForPrice: strategy.kind === 'threshold',
-    warnings: capWarnings(strategy, { account, priceOf, state, nowMs, free }),
+    warnings: [
+      ...implausibleIn(strategy, input),
+      ...capWarnings(strategy, { account, priceOf, state, nowMs, free }),
+    ],
     notes: [...beginning(strategy, schedule, state), ...scheduleWarnings(schedule, nowSeconds)],
   }
+}
+
+/** Bounds that look like a mistake by the price of now, before a daemon takes them for meant. */
+function implausibleIn(strategy: Strategy, input: PlanInput): readonly string[] {
+  const { settings, state, market, modules } = input
+  if (!market.ok) return []
+  const terms = termsOfPrices(strategy, modules.versionOf)
+  const context = { ...contextOf(settings, state), owner: market.owner, terms }
+  return [implausibleNow(strategy, context, market.view) ?? []].flat()
+}
+
+function contextOf({ mode, prices, limits }: PlanInput['settings'], state: DaemonState) {
+  return { mode, pricePath: createPricePaths(prices.values()), account: limits, state }
 }
 
 /** A program whose slices count from when it is first seen, and which nobody has seen yet. */
@@ -94,16 +111,14 @@ async function decisionNow(strategy: Strategy, input: PlanInput) {
   const { settings, state, market, nowMs, modules } = input
   if (readsMarket(strategy) && !market.ok) return { does: `unknown: ${market.why}`, sells: [] }
   const slot = {
-    mode: settings.mode,
-    pricePath: createPricePaths(settings.prices.values()),
-    account: settings.limits,
-    state,
+    ...contextOf(settings, state),
     owner: market.ok ? market.owner : ZERO_ADDRESS,
     caller: ZERO_ADDRESS,
     strategy,
     slotSeconds: Math.floor(nowMs / 1000),
     view: market.ok ? market.view : undefined,
     nowMs,
+    terms: termsOfPrices(strategy, modules.versionOf),
   }
   const { decision } = await considerAsking(slot, modules)
   const at = { ...slot, schedule: scheduleAhead(state, strategy, slot.slotSeconds) }

@@ -2,12 +2,19 @@ import { relative } from 'node:path'
 import { peekMode } from '../../../config/settings/load.ts'
 import { unmatchedStrategies } from '../../../config/settings/notify.ts'
 import { type Problem, problemOf } from '../../../config/yaml/problem.ts'
+import { isBounded } from '../../../decide/plausibility.ts'
+import { emptyState } from '../../../domain/book/fields.ts'
+import type { DaemonState } from '../../../domain/book/state.ts'
 import { receiversOf } from '../../../domain/notify.ts'
+import { createPricePaths } from '../../../domain/price.ts'
 import { scheduleWarnings } from '../../../domain/schedule/calendar.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Strategy } from '../../../domain/strategy.ts'
+import { implausibleNow, termsOfPrices } from '../../../engine/hold.ts'
+import { wantedBy } from '../../../engine/view.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { withModules } from '../../compose/modules.ts'
+import { readState } from '../../compose/state.ts'
 import { keyProblems } from '../../compose/wallets.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../../io.ts'
 import type { ValidateData } from '../../json/look.ts'
@@ -20,13 +27,18 @@ import {
   reportProblems,
   settingsForReading,
 } from '../../load.ts'
+import { readPricesNow } from '../../market.ts'
+
+/** A node that hangs must not hold up a check of files. */
+const ANSWER_MS_MAX = 3_000
 
 export type ValidateOptions = ConfigOptions & {
   /** False leaves the keys out. */
   readonly keys?: boolean
 }
 
-/** `tranched validate`: reads everything a run would read and says all that is wrong with it. Touches nothing. */
+/** `tranched validate`: reads everything a run would read and says all that is wrong with it, by the feeds too where a node
+ * answers. Changes nothing. */
 export async function validate(
   options: ValidateOptions,
   io: Io,
@@ -44,6 +56,7 @@ export async function validate(
   const { settings, strategies } = loaded
   const warnings = [...loaded.warnings, ...unheardOf(loaded)]
   const schedules = strategies.flatMap((strategy) => scheduleNotes(strategy, nowSeconds))
+  const prices = await priceNotes(loaded)
   if (options.json) {
     printJson<ValidateData>(io, {
       ok: true,
@@ -60,12 +73,14 @@ export async function validate(
       })),
       warnings: problemsData(warnings),
       schedules,
+      prices,
       problems: [],
     })
     return EXIT.done
   }
   if (warnings.length > 0) io.stderr.write(`${renderWarnings(warnings, io)}\n`)
-  for (const note of schedules) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
+  for (const note of [...schedules, ...prices])
+    io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
   const enabled = strategies.filter((strategy) => strategy.enabled).length
   const count = strategies.length === 1 ? '1 strategy' : `${strategies.length} strategies`
   for (const line of receiverLines(settings)) io.stdout.write(`${line}\n`)
@@ -73,6 +88,39 @@ export async function validate(
     `${options.config}: ok (mode ${settings.mode}, ${count} of ${relative('', settings.strategiesDir)}, ${enabled} enabled)\n`,
   )
   return EXIT.done
+}
+
+type Note = ValidateData['prices'][number]
+
+/** Prices of the files that look like a mistake by the feeds of now. None where no node answers, or the state cannot be read. */
+async function priceNotes({
+  settings,
+  strategies,
+}: Extract<Loaded, { ok: true }>): Promise<readonly Note[]> {
+  const named = strategies.filter(isBounded)
+  // A sandbox has prices only while it runs.
+  if (named.length === 0 || settings.mode === 'sandbox') return []
+  const state = await stateIn(settings.stateDir)
+  const market = await readPricesNow(settings, wantedBy(named).pairs, ANSWER_MS_MAX)
+  if (state === undefined || !market.ok) return []
+  const { mode, limits: account } = settings
+  const pricePath = createPricePaths(settings.prices.values())
+  const context = { mode, pricePath, account, state, owner: market.owner }
+  return named.flatMap((strategy) => {
+    // None of them has a module.
+    const terms = termsOfPrices(strategy, () => undefined)
+    const message = implausibleNow(strategy, { ...context, terms }, market.view)
+    return message === undefined ? [] : [{ strategy: strategy.name, message }]
+  })
+}
+
+/** Undefined where it cannot be read, of which `doctor` says more. */
+async function stateIn(stateDir: string): Promise<DaemonState | undefined> {
+  try {
+    return (await readState(stateDir))?.state ?? emptyState()
+  } catch {
+    return undefined
+  }
 }
 
 /** A sandbox makes its own. */

@@ -1,4 +1,4 @@
-import type { DaemonState, Pause } from '../../../domain/book/state.ts'
+import type { DaemonState, Pause, StrategyRecord } from '../../../domain/book/state.ts'
 import type { Mode } from '../../../domain/settings.ts'
 import { formatAmount } from '../../../domain/units.ts'
 import { type InFlight, inFlightOf } from '../../../engine/control.ts'
@@ -50,7 +50,7 @@ export function haltedText(halted: Pause, nowMs: number): string {
 }
 
 /** Since when something is stopped, and why. */
-export function sinceText({ atMs, detail }: Pause, nowMs: number): string {
+export function sinceText({ atMs, detail }: Pick<Pause, 'atMs' | 'detail'>, nowMs: number): string {
   return `${durationText(nowMs - atMs)} ago: ${shortened(detail)}`
 }
 
@@ -87,25 +87,37 @@ function strategyLines(sight: RemoteSight, nowMs: number): readonly string[] {
   const { state, strategies, nextSlotOf } = sight
   const rows = strategies.map((name) => ({
     name,
-    paused: state.strategies.get(name)?.paused,
+    stopped: stopOf(state.strategies.get(name)),
     next: nextSlotOf(name) ?? Number.POSITIVE_INFINITY,
   }))
-  const paused = rows.filter((row) => row.paused !== undefined)
-  const others = rows.filter((row) => row.paused === undefined)
+  const stopped = rows.filter((row) => row.stopped !== undefined)
+  const others = rows.filter((row) => row.stopped === undefined)
   others.sort((a, b) => (a.next === b.next ? 0 : a.next - b.next))
-  const shown = [...paused, ...others].slice(0, STRATEGIES_SHOWN)
+  const shown = [...stopped, ...others].slice(0, STRATEGIES_SHOWN)
   const left = rows.length - shown.length
   const many = rows.length === 1 ? '1 strategy' : `${rows.length} strategies`
   return [
-    `${many}, ${paused.length} paused`,
-    ...shown.map(({ name, paused: pause, next }) => {
-      if (pause !== undefined) return `${name}: PAUSED ${sinceText(pause, nowMs)}`
+    `${many}, ${stoppedText(stopped.map((row) => row.stopped?.word))}`,
+    ...shown.map(({ name, stopped: stop, next }) => {
+      if (stop !== undefined) return `${name}: ${stop.word} ${sinceText(stop, nowMs)}`
       if (!Number.isFinite(next)) return `${name}: no slot to come`
       const inMs = next * 1_000 - nowMs
       return inMs <= 0 ? `${name}: due now` : `${name}: next in ${durationText(inMs)}`
     }),
     ...(left > 0 ? [`and ${left} more`] : []),
   ]
+}
+
+/** A pause, or a hold that waits for an approval. */
+function stopOf(record: StrategyRecord | undefined) {
+  if (record?.paused !== undefined) return { word: 'PAUSED', ...record.paused }
+  return record?.held && { word: 'HELD', ...record.held }
+}
+
+function stoppedText(words: readonly (string | undefined)[]): string {
+  const held = words.filter((word) => word === 'HELD').length
+  const paused = `${words.length - held} paused`
+  return held === 0 ? paused : `${paused}, ${held} held for approval`
 }
 
 /** One line that leaves room for others. */

@@ -160,6 +160,10 @@ test('a day is summed up at its time: fills, what did not fill and why, what is 
     ...{ type: 'strategy-paused', strategy: 'dip', cause: 'failure-streak' },
     detail: 'three in a row',
   })
+  w.record({
+    ...{ type: 'strategy-held', strategy: 'dip', terms: 'aa' },
+    detail: 'below 2600 fires at once',
+  })
   await w.until(at(7, 3))
   const open = intentOf(3_000)
   w.record(opened(open), exposed(open))
@@ -172,6 +176,7 @@ test('a day is summed up at its time: fills, what did not fill and why, what is 
       'dip: 10 missed',
       'weekly-eth: 3 skipped (the price is outside its bounds)',
       'dip is paused since Tue 6 Jan, 14:00: three in a row',
+      'dip waits for your approval since Tue 6 Jan, 14:00: below 2600 fires at once',
       '1 order open, the oldest for 4 h: `tranched status`',
       'Wallet trader: 250.1 USDC',
       'GasTank: 0.04 ETH, enough for about 12 days',

@@ -83,7 +83,7 @@ describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
     const touch = (index: number): void =>
       page.saw({
         ...{ type: 'next-slot', strategy: strategyName(index), nextSlotSeconds: 1_900_000_000 },
-        ...{ lastFillAtMs: undefined, paused: false },
+        ...{ lastFillAtMs: undefined, paused: false, held: false },
       })
     touch(5)
     await page.refresh()

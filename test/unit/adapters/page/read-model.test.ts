@@ -173,5 +173,12 @@ function brokenClock(): () => number {
 }
 
 function nextSlot(strategy: string, nextSlotSeconds: number | undefined): Observation {
-  return { type: 'next-slot', strategy, nextSlotSeconds, lastFillAtMs: undefined, paused: false }
+  return {
+    type: 'next-slot',
+    strategy,
+    nextSlotSeconds,
+    lastFillAtMs: undefined,
+    paused: false,
+    held: false,
+  }
 }

@@ -41,7 +41,14 @@ function row(
 
 function nextSlot(nextSlotSeconds: number | undefined): Observation {
   const strategy = 'hourly'
-  return { type: 'next-slot', strategy, nextSlotSeconds, lastFillAtMs: undefined, paused: false }
+  return {
+    type: 'next-slot',
+    strategy,
+    nextSlotSeconds,
+    lastFillAtMs: undefined,
+    paused: false,
+    held: false,
+  }
 }
 
 function waiting(slotSeconds: number, detail: string): Observation {
@@ -90,6 +97,15 @@ describe('its state', () => {
       state: 'paused',
       paused: { sinceMs: 5, cause: 'operator', detail: 'asked to' },
     })
+  })
+
+  test('waits while an approval is due, whatever its next slot waits for', () => {
+    const held = { atMs: 5, terms: 'aa', detail: 'below 2600 fires at once' }
+    expect(row({ record: { held } })).toMatchObject({
+      state: 'active',
+      waits: 'for your approval: below 2600 fires at once; `tranched approve hourly` lets it trade',
+    })
+    expect(row({ record: { held }, words: { ...WORDS, enabled: false } }).waits).toBeNull()
   })
 
   test('is disabled or removed as its file says, and then nothing is ahead', () => {

@@ -186,6 +186,7 @@ test('a strategy without a next slot has no next-slot series', async () => {
     strategy: 'weekly-eth',
     lastFillAtMs: undefined,
     paused: false,
+    held: false,
   } as const
   observe({ ...scheduled, nextSlotSeconds: SLOT })
   observe({ ...scheduled, nextSlotSeconds: undefined })
@@ -199,6 +200,7 @@ test('a schedule tells when its next slot is due and when it last filled, also a
     strategy: 'weekly-eth',
     nextSlotSeconds: SLOT + 60,
     paused: false,
+    held: false,
     lastFillAtMs: SLOT * 1_000,
   })
   const text = await metrics.render()

@@ -61,6 +61,20 @@ test('with a thousand strategies the ones that are stopped and the soonest are s
   expect(lines.at(-1)).toBe('and 990 more')
 })
 
+test('what waits for an approval is shown before what is due, with why', () => {
+  const state = stateWith(['due', 'dip', 'off'])
+  const detail = 'below 2600 fires at once: WETH/USDC is 2500'
+  applyEvent(state, { type: 'strategy-held', strategy: 'dip', terms: 'aa', detail }, NOW)
+  const paused = { type: 'strategy-paused', strategy: 'off', cause: 'operator' } as const
+  applyEvent(state, { ...paused, detail: 'asked to' }, NOW)
+  const lines = statusText(sightOf(state), NOW + 1).split('\n')
+  const first = lines.indexOf('3 strategies, 1 paused, 1 held for approval')
+  expect(lines.slice(first + 1, first + 3)).toEqual([
+    `dip: HELD 0s ago: ${detail}`,
+    'off: PAUSED 0s ago: asked to',
+  ])
+})
+
 test('orders in flight are told with their deadline, and how many are past it', () => {
   const intent = anIntent()
   const state = stateWith([intent.strategy])
