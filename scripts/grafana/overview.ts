@@ -201,6 +201,7 @@ function strategies() {
         unit: 'bool_yes_no',
         steps: GOOD_AT_0,
       },
+      { name: 'Held', expr: by(of('tranched_held')), unit: 'bool_yes_no', steps: GOOD_AT_0 },
     ],
   })
 }
