@@ -116,12 +116,16 @@ export function bookOnPaper(
   return journal.append({ type: 'paper-filled', intentId: intent.id, attempt, ...booked })
 }
 
-/** Time of a block that was read no earlier than the one of a proof; undefined where the node that was read is behind. */
+/**
+ * Time of a block that was read no earlier than the one of a proof, Unix seconds; undefined where the node that was read is
+ * behind. `marginSeconds`: by how much the clock that caps are judged by may be ahead of the chain without anyone noticing.
+ */
 export function executedBy(
   view: Sight,
   { blockNumber }: Pick<Sight, 'blockNumber'>,
+  marginSeconds = 0,
 ): number | undefined {
-  return view.blockNumber < blockNumber ? undefined : view.blockTimeSeconds
+  return view.blockNumber < blockNumber ? undefined : view.blockTimeSeconds + marginSeconds
 }
 
 /** Journals that an authorization can never execute from now on, or that its fate cannot be found. */

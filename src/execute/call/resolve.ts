@@ -1,6 +1,7 @@
 import { callClaim, isOutrun } from '../../domain/book/calls.ts'
 import type { OpenCall } from '../../domain/book/state.ts'
 import type { CallRecord, TrustlessCall } from '../../domain/call.ts'
+import { CHAIN_LAG_MS_MAX } from '../../domain/policy.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, CallChain, CallTrace, Sight } from '../../ports.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
@@ -14,6 +15,8 @@ import { directId } from './submit.ts'
 
 /** A used nonce without a transaction that can be found counts as cancelled only this long after the deadline. */
 const CANCELLED_AFTER_SECONDS = 120
+/** No service's clock confirms the machine's when a call is signed: it may be ahead of the chain by as much. */
+const LAG_SECONDS = CHAIN_LAG_MS_MAX / 1000
 /** A reorganisation may put an execution into a block below the head that its call was recorded at. */
 const REORG_BLOCKS = 64n
 
@@ -205,7 +208,7 @@ export async function proveIn(
       costs,
     },
     blockTimeSeconds: view.blockTimeSeconds,
-    executedBySeconds: executedBy(view, trace),
+    executedBySeconds: executedBy(view, trace, LAG_SECONDS),
   })
   if (open.ended !== undefined && via === 'aggregated') {
     const detail = `the service said ${open.ended.status}, and the chain shows it executed in ${trace.hash}`

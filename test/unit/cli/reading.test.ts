@@ -219,6 +219,18 @@ test('a reason that has no room beside its slot stands below it, all of it', asy
     expect(line.length <= 60 || !line.trim().includes(' '), line).toBe(true)
 })
 
+test('why of a slot that is still owed, or was none, says where to look', async () => {
+  const { config } = await aPlace(EVENTS)
+  const owed = await printed((io) => why(`${STRATEGY}:1999999999`, { config }, io, NOW_MS))
+  expect(owed.stderr).toBe(
+    'why: the journal has nothing about slot weekly-eth:1999999999: it is still to come, or waits; `tranched plan weekly-eth` shows what it would do now\n',
+  )
+  const none = await printed((io) => why(`${STRATEGY}:7`, { config }, io, NOW_MS))
+  expect(none.stderr).toContain(
+    'slot weekly-eth:7: `tranched history --strategy weekly-eth` names its slots',
+  )
+})
+
 test('why keeps to the columns of a terminal, and has lines of any length for a pipe', async () => {
   const { config } = await aPlace(EVENTS)
   const narrow = await printed((io) => why(STRATEGY, { config }, io, NOW_MS), 70)

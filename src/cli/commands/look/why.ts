@@ -44,22 +44,25 @@ export async function why(
     const strategy = match[1] ?? ''
     const stranger = unknownStrategy(strategy, reading)
     if (stranger !== undefined) return say(stranger)
-    const slotSeconds =
-      match[2] === undefined
-        ? reading.view.state.strategies.get(strategy)?.lastSlotSeconds
-        : Number.parseInt(match[2], 10)
+    const lastSeconds = reading.view.state.strategies.get(strategy)?.lastSlotSeconds
+    const slotSeconds = match[2] === undefined ? lastSeconds : Number.parseInt(match[2], 10)
     if (slotSeconds === undefined) return say(`${strategy} has had no slot yet`)
     const slot = { strategy, slotSeconds }
     const told: Told[] = []
     for await (const each of toldIn(reading, io))
       if (isAbout(each.fact ?? each.record.event, slot)) told.push(each)
-    if (told.length === 0)
-      return say(
-        `the journal has nothing about slot ${strategy}:${slotSeconds}; \`tranched history --strategy ${strategy}\` names its slots`,
-      )
+    if (told.length === 0) return say(nothingText(slot, lastSeconds))
     show(slot, told, { reading, options, io, nowMs })
     return EXIT.done
   })
+}
+
+function nothingText({ strategy, slotSeconds }: Slot, lastSeconds = slotSeconds): string {
+  const hint =
+    slotSeconds > lastSeconds
+      ? `it is still to come, or waits; \`tranched plan ${strategy}\` shows what it would do now`
+      : `\`tranched history --strategy ${strategy}\` names its slots`
+  return `the journal has nothing about slot ${strategy}:${slotSeconds}: ${hint}`
 }
 
 type On = {
