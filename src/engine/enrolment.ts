@@ -1,5 +1,6 @@
 import type { JournalEvent } from '../domain/book/journal.ts'
-import { NOT_SCHEDULED } from '../domain/book/slots.ts'
+import { NOT_SCHEDULED, UNJUDGED } from '../domain/book/slots.ts'
+import type { StrategyRecord } from '../domain/book/state.ts'
 import { believedMs, type Sighting, sightedAtMs, trustedTime } from '../domain/policy.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
@@ -47,6 +48,13 @@ export function headsOf(
   { swaps, calls }: Heads,
 ): Heads {
   return { swaps, calls: aggregator === undefined ? swaps : calls }
+}
+
+/** Nothing waits for a strategy that trades no more. Its terms are judged anew when it comes back. */
+function holdOfGone(strategy: string, { held, terms }: StrategyRecord): readonly JournalEvent[] {
+  if (held === undefined) return []
+  const detail = 'its file is gone or disabled'
+  return [{ type: 'hold-lifted', strategy, terms: terms ?? UNJUDGED, cause: 'file', detail }]
 }
 
 /** A strategy that is new, or whose schedule is, and when both clocks first saw it so. */
@@ -104,12 +112,15 @@ export class Enrolment {
     const nowSeconds = Math.floor(believedMs(clock.now(), swaps) / 1000)
     await this.#enter(
       heads,
-      gone.map(([strategy, { lastSlotSeconds }]) => ({
-        type: 'strategy-scheduled',
-        strategy,
-        scheduleKey: NOT_SCHEDULED,
-        fromSeconds: Math.max(nowSeconds, lastSlotSeconds),
-      })),
+      gone.flatMap(([strategy, record]) => [
+        {
+          type: 'strategy-scheduled',
+          strategy,
+          scheduleKey: NOT_SCHEDULED,
+          fromSeconds: Math.max(nowSeconds, record.lastSlotSeconds),
+        },
+        ...holdOfGone(strategy, record),
+      ]),
     )
   }
 

@@ -189,6 +189,24 @@ describe('what a journal has decided is decided again from what it recorded', ()
       expect(reasons).toContain(reason)
   })
 
+  test('what waited for an approval is not decided again, and what came after it is', async () => {
+    const trigger = { type: 'below', level: usdcPerWeth(260_000n) } as const
+    const rule = aThreshold([{ id: 'stop', trigger, size: part(2) }], { name: 'stop' })
+    const schedule = aSchedule('*/5 * * * *', { overlap: 'skip' })
+    const world = new World({ seed: 'held', mode: 'live', strategies: [{ ...rule, schedule }] })
+    world.start()
+    await world.runFor(HOUR)
+    await answered(world, world.control.approve('stop'))
+    await world.runFor(HOUR)
+    const reasons = world.disk
+      .events()
+      .map((each) => (each.type === 'slot-closed' ? each.reason : ''))
+    expect(reasons).toContain('needs-approval')
+    const { slots, differences } = await replayed(world, {})
+    expect(differences).toEqual([])
+    expect(slots.get('stop')).toBeGreaterThan(5)
+  })
+
   test('decisions count by the time at which they were made, not by that of their record', async () => {
     const world = new World({
       seed: 'late',

@@ -232,7 +232,7 @@ export type JournalEvent =
   | {
       readonly type: 'hold-lifted'
       readonly strategy: string
-      /** The terms that may trade from now on. */
+      /** The terms that may trade from now on: where its file is gone, those of before the hold. */
       readonly terms: string
       /** An operator approved them, or the file changed. */
       readonly cause: 'operator' | 'file'

@@ -178,6 +178,20 @@ describe('a live threshold that would trade at its first slot', () => {
   })
 })
 
+test('a hold ends when the file goes, and the same file is held again when it comes back', async () => {
+  const world = live('file gone', FIRES_AT_ONCE)
+  await world.runFor(2 * MINUTE)
+  await answered(world, world.control.reload({ strategies: [], account: ACCOUNT }))
+  expect(holds(world).slice(1)).toMatchObject([
+    { type: 'hold-lifted', cause: 'file', detail: 'its file is gone or disabled' },
+  ])
+  await reload(world, FIRES_AT_ONCE)
+  await world.runFor(2 * MINUTE)
+  expect(holds(world).slice(2)).toMatchObject([{ type: 'strategy-held' }])
+  expect(sold(world)).toBe(false)
+  expectSound(world)
+})
+
 describe('a live threshold', () => {
   test('fires without an approval when its price comes later, also across a restart', async () => {
     const world = live('later', aThreshold())
