@@ -1,6 +1,7 @@
 import type { JournalEvent, JournalRecord } from './domain/book/journal.ts'
 import type { DaemonState } from './domain/book/state.ts'
 import type { AnsweredDomain, DelegationDraft } from './domain/call.ts'
+import type { CodeSight } from './domain/contract.ts'
 import type { IntentId } from './domain/intent.ts'
 import type { ModuleReply, ModuleView } from './domain/module.ts'
 import type { GaslessRoute, Observation } from './domain/observation.ts'
@@ -96,6 +97,11 @@ export type BlockSight = {
 /** Which nodes may be asked what is final: one whose newest block is later than this (Unix seconds) is not believed. */
 export type FinalQuery = { readonly latestSeconds: number }
 
+export type CodeQuery = {
+  readonly contracts: readonly Address[]
+  readonly at: 'newest' | 'final'
+}
+
 export type FinalCount = Sight & {
   readonly transactionCount: number
   /** Time of the newest block, Unix seconds. */
@@ -131,6 +137,15 @@ export type FinalChain = {
       readonly hashes: readonly Hex[]
     },
   ): Promise<AgreedReply<NonceFate | undefined>>
+}
+
+/** Code of contracts, by as many nodes as `agree` says. */
+export type CodeChain = {
+  /**
+   * What runs at contracts, at the newest block or at the newest final one. Nodes are asked until as many as have to agree say the
+   * same of each, or all have been: a contract that none could read is absent.
+   */
+  code(query: FinalQuery & CodeQuery): Promise<ChainReply<ReadonlyMap<Address, CodeSight>>>
 }
 
 /** A transaction's outcome in the block that holds it. */
@@ -248,73 +263,75 @@ export type Payment = Pick<Transfer, 'token' | 'amount' | 'logIndex'> & {
   readonly blockNumber: bigint
 }
 
-export type Chain = FinalChain & {
-  /** Which chain the node serves, and the time of its newest block. */
-  identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex; blockTimeSeconds: number }>>
-  /** One batched request. */
-  view(query: ViewQuery): Promise<ChainReply<ChainView>>
-  /**
-   * Nonce bit, head, whether the owner has code and, when named, a transaction's receipt: one batched request. Of what the receipt
-   * says as many nodes are asked as have to agree.
-   */
-  permit(query: {
-    readonly owner: Address
-    readonly nonce: bigint
-    readonly txHash?: Hex
-  }): Promise<ChainReply<PermitView>>
-  /** Whether a nonce is used at the newest final block. */
-  finalPermit(
-    query: FinalQuery & { readonly owner: Address; readonly nonce: bigint },
-  ): Promise<AgreedReply<Sight & { readonly nonceUsed: boolean }>>
-  /**
-   * What left the owner since a block, and whether the owner invalidated a nonce. Transfers of nothing are no transfers:
-   * anybody can make them. All of it or `unavailable`, never cut short. What is not in it may still have happened: a node
-   * has state before it has logs.
-   */
-  outgoing(query: {
-    readonly owner: Address
-    readonly token: Address
-    readonly nonce: bigint
-    readonly fromBlock: bigint
-    /** A node that has not reached this block is not asked. */
-    readonly atLeastBlock: bigint
-    /** Unix seconds after which none counts. */
-    readonly untilSeconds: number
-  }): Promise<ChainReply<Outgoing>>
-  /**
-   * What a wallet paid of these tokens in a range of blocks, both included; transfers of nothing, and burns, are no payments.
-   * Found if one of as many nodes as `agree` says shows it. The newest blocks are searched first, and `fromBlock` says how far
-   * back the search came: a node may take too many requests for a long range.
-   */
-  payments(query: {
-    readonly owner: Address
-    readonly tokens: readonly Address[]
-    readonly fromBlock: bigint
-    readonly toBlock: bigint
-  }): Promise<ChainReply<{ readonly payments: readonly Payment[]; readonly fromBlock: bigint }>>
-  /**
-   * Nonce (of the latest block), gas with a margin and within what any chain allows, and fees for a call: of several nodes' fee
-   * histories the middle, the lower of two. `baseFeePerGas` is what the next block asks for at the least.
-   */
-  draft(call: {
-    readonly from: Address
-    readonly to: Address
-    readonly data: Hex
-    readonly value: bigint
-  }): Promise<ChainReply<TransactionDraft & { readonly baseFeePerGas: bigint }>>
-  /** Sends raw bytes. A node that knows them already counts as success. */
-  broadcast(raw: Hex): Promise<ChainReply<Hex>>
-  /** First known receipt among the hashes, and the account's nonce at the latest block. */
-  transaction(query: { readonly from: Address; readonly hashes: readonly Hex[] }): Promise<
-    ChainReply<{
-      readonly receipt: Receipt | undefined
-      readonly latestNonce: number
-    }>
-  >
-}
+export type Chain = FinalChain &
+  CodeChain & {
+    /** Which chain the node serves, and the time of its newest block. */
+    identity(): Promise<ChainReply<{ chainId: number; genesisHash: Hex; blockTimeSeconds: number }>>
+    /** One batched request. */
+    view(query: ViewQuery): Promise<ChainReply<ChainView>>
+    /**
+     * Nonce bit, head, whether the owner has code and, when named, a transaction's receipt: one batched request. Of what the receipt
+     * says as many nodes are asked as have to agree.
+     */
+    permit(query: {
+      readonly owner: Address
+      readonly nonce: bigint
+      readonly txHash?: Hex
+    }): Promise<ChainReply<PermitView>>
+    /** Whether a nonce is used at the newest final block. */
+    finalPermit(
+      query: FinalQuery & { readonly owner: Address; readonly nonce: bigint },
+    ): Promise<AgreedReply<Sight & { readonly nonceUsed: boolean }>>
+    /**
+     * What left the owner since a block, and whether the owner invalidated a nonce. Transfers of nothing are no transfers:
+     * anybody can make them. All of it or `unavailable`, never cut short. What is not in it may still have happened: a node
+     * has state before it has logs.
+     */
+    outgoing(query: {
+      readonly owner: Address
+      readonly token: Address
+      readonly nonce: bigint
+      readonly fromBlock: bigint
+      /** A node that has not reached this block is not asked. */
+      readonly atLeastBlock: bigint
+      /** Unix seconds after which none counts. */
+      readonly untilSeconds: number
+    }): Promise<ChainReply<Outgoing>>
+    /**
+     * What a wallet paid of these tokens in a range of blocks, both included; transfers of nothing, and burns, are no payments.
+     * Found if one of as many nodes as `agree` says shows it. The newest blocks are searched first, and `fromBlock` says how far
+     * back the search came: a node may take too many requests for a long range.
+     */
+    payments(query: {
+      readonly owner: Address
+      readonly tokens: readonly Address[]
+      readonly fromBlock: bigint
+      readonly toBlock: bigint
+    }): Promise<ChainReply<{ readonly payments: readonly Payment[]; readonly fromBlock: bigint }>>
+    /**
+     * Nonce (of the latest block), gas with a margin and within what any chain allows, and fees for a call: of several nodes' fee
+     * histories the middle, the lower of two. `baseFeePerGas` is what the next block asks for at the least.
+     */
+    draft(call: {
+      readonly from: Address
+      readonly to: Address
+      readonly data: Hex
+      readonly value: bigint
+    }): Promise<ChainReply<TransactionDraft & { readonly baseFeePerGas: bigint }>>
+    /** Sends raw bytes. A node that knows them already counts as success. */
+    broadcast(raw: Hex): Promise<ChainReply<Hex>>
+    /** First known receipt among the hashes, and the account's nonce at the latest block. */
+    transaction(query: { readonly from: Address; readonly hashes: readonly Hex[] }): Promise<
+      ChainReply<{
+        readonly receipt: Receipt | undefined
+        readonly latestNonce: number
+      }>
+    >
+  }
 
 /** The chain that the aggregation service works on: what calls need beside the rest. */
 export type CallChain = FinalChain &
+  CodeChain &
   Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> & {
     /** An account's code and `nestedNonce` at the newest final block; no nonce where its code does not answer. */
     finalAccount(

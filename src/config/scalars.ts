@@ -4,7 +4,7 @@ import { DURATION, durationMs } from '../domain/duration.ts'
 import { isoMicros } from '../domain/iso-time.ts'
 import { nearest } from '../domain/nearest.ts'
 import { isTimezone } from '../domain/schedule/timezone.ts'
-import { type Address, parseAddress, parseAmount, parseRatio } from '../domain/units.ts'
+import { type Address, type Hex, parseAddress, parseAmount, parseRatio } from '../domain/units.ts'
 
 /** What a scalar's text means, or why it means nothing. Messages never repeat the text: it may be a secret. */
 export type Reading<Value> =
@@ -295,6 +295,17 @@ export const address = scalar<Address>({
       ? meant(value)
       : refused('the checksum of this address is wrong: a digit may be mistyped')
   },
+})
+
+/** Key of a map by address. */
+export const addressKey = z.string().regex(/^0x[0-9a-fA-F]{40}$/, '0x and 40 hex digits')
+
+/** keccak256 of a contract's code. */
+export const codeHash = scalar<Hex>({
+  expected: '0x and 64 hex digits: the keccak256 of the code, as the log names it when first seen',
+  json: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$' },
+  read: (text) =>
+    /^0x[0-9a-f]{64}$/i.test(text) ? meant(text.toLowerCase() as Hex) : refused('this is no hash'),
 })
 
 export const webAddress = scalar({

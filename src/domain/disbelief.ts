@@ -10,12 +10,13 @@
  * - `nodes-disagree`: nodes of one chain that say different things
  * - `reorganised`: a fill, or a transaction of the wallet, that a reorganisation took back
  * - `tokens`: other decimals of a token than the config's
+ * - `code`: other code of a contract than is on record, or none, and no final block that shows it
  * - `clock`: the service's clock, which alone keeps an order from being dead
  */
 export const DISBELIEVED = {
   gasless: ['filled', 'transaction', 'ended', 'submit', 'tokens', 'clock'],
   aggregator: ['receipt', 'ended', 'submit', 'login'],
-  rpc: ['nodes-disagree', 'reorganised'],
+  rpc: ['nodes-disagree', 'reorganised', 'code'],
 } as const
 
 export type Disbelief = {

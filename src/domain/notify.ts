@@ -55,13 +55,14 @@ export const NOTIFY_EVENTS = {
     within: 'halted',
   },
   approval: {
-    tells: 'A strategy opens no slots until you approve what it would do.',
+    tells:
+      'A strategy opens no slots, or nothing is signed with a contract whose code has changed, until you approve.',
     severity: 'warning',
     isUsual: true,
     within: 'halted',
   },
   resumed: {
-    tells: 'A halt, a pause or a hold is over.',
+    tells: 'A halt, a pause or a hold is over, or the new code of a contract is accepted.',
     severity: 'info',
     isUsual: true,
   },

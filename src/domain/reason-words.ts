@@ -48,6 +48,10 @@ export const REASONS: Readonly<Record<Reason, readonly [means: string, change: s
     'the node is behind the chain',
     'the nodes under chains.*.rpcUrls have to keep up; name a second one',
   ],
+  'code-unconfirmed': [
+    'the code of a contract could not be confirmed',
+    'the nodes under chains.*.rpcUrls have to show the code that is on record; a change that lasts takes `tranched approve`',
+  ],
   'clock-skew': ['the clocks disagree', 'the clock of this machine has to be right (NTP)'],
   'insufficient-balance': [
     'the wallet does not hold enough',
@@ -277,6 +281,10 @@ export const REASONS: Readonly<Record<Reason, readonly [means: string, change: s
   'proposer-mismatch': [
     'the account runs another proposer than your config says',
     'aggregator.contracts has to name the proposer of the account, or `tranched delegation set`',
+  ],
+  'code-changed': [
+    'the code of a contract that it depends on has changed',
+    'find out why, then `tranched approve` with the name of the contract',
   ],
 }
 

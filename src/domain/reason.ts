@@ -79,6 +79,7 @@ export const REFUSAL_REASONS = [
   'not-delegated',
   'foreign-delegation',
   'proposer-mismatch',
+  'code-changed',
 ] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
@@ -97,6 +98,7 @@ export const FAILURE_REASONS = [
   'settled',
   'chain-unavailable',
   'chain-stale',
+  'code-unconfirmed',
   'clock-skew',
   'insufficient-balance',
   'balance-unreadable',
@@ -116,6 +118,11 @@ export type FailureReason = (typeof FAILURE_REASONS)[number]
 
 /** Why a signer makes no signature. A cap, a halt or a changed file skips the slot. */
 export type BarReason = FailureReason | RefusalReason | 'strategy-changed'
+
+/** Whether what keeps a signer from signing may be over in a moment by itself. */
+export function isPassing(reason: BarReason): boolean {
+  return reason === 'chain-unavailable' || reason === 'code-unconfirmed'
+}
 
 const REFUSALS: ReadonlySet<string> = new Set(REFUSAL_REASONS)
 const FAILURES: ReadonlySet<string> = new Set(FAILURE_REASONS)

@@ -3,7 +3,7 @@ import type { NotifySettings } from './notify.ts'
 import type { PriceFeed } from './price.ts'
 import type { SpendingCaps } from './strategy.ts'
 import type { Pair, Token } from './token.ts'
-import type { Address } from './units.ts'
+import type { Address, Hex } from './units.ts'
 
 export type Mode = 'sandbox' | 'dry-run' | 'live'
 
@@ -31,6 +31,8 @@ export type ChainSettings = FinalityRule & {
   readonly rpcUrls: readonly string[]
   /** Address of a block explorer, for links. */
   readonly explorer: string | undefined
+  /** Hashes that the code of contracts has to have: of a proxy, that of its implementation. */
+  readonly code: ReadonlyMap<Address, Hex>
   readonly gas: GasLimits
 }
 

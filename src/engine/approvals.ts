@@ -1,11 +1,13 @@
 import type { JournalEvent } from '../domain/book/journal.ts'
 import type { DaemonState } from '../domain/book/state.ts'
+import { type ContractCode, codeText, NO_CODE, pinText, workingHash } from '../domain/contract.ts'
 import { nearest } from '../domain/nearest.ts'
+import { type Address, type Hex, parseAddress } from '../domain/units.ts'
 import type { Ports } from '../ports.ts'
 
 /** Something that nothing is signed for until an operator approves it. */
 export type Approval = {
-  readonly kind: 'strategy'
+  readonly kind: 'strategy' | 'contract'
   /** What `tranched approve` takes. */
   readonly name: string
   readonly sinceMs: number
@@ -16,17 +18,27 @@ export type Approved =
   | {
       readonly ok: true
       readonly approved: readonly string[]
+      /** What each of them waited for. */
+      readonly details: readonly string[]
       /** What still waits. */
       readonly waiting: readonly Approval[]
     }
   | { readonly ok: false; readonly detail: string }
 
 /** An approval that is due, with the record that gives it. */
-type Pending = Approval & { readonly record: (detail: string) => JournalEvent }
+type Pending = Approval & {
+  readonly record: (detail: string) => JournalEvent
+  /** Of a contract: another name for it, and what its code is now. */
+  readonly changed?: {
+    readonly key: string
+    readonly address: Address
+    readonly code: ContractCode
+  }
+}
 
 /** Every kind of approval, each with its own function. */
 function pendingIn(state: DaemonState): readonly Pending[] {
-  return [...heldStrategies(state)]
+  return [...heldStrategies(state), ...changedContracts(state)]
 }
 
 function heldStrategies(state: DaemonState): readonly Pending[] {
@@ -41,6 +53,33 @@ function heldStrategies(state: DaemonState): readonly Pending[] {
   })
 }
 
+function changedContracts({ contracts }: DaemonState): readonly Pending[] {
+  return [...contracts].flatMap(([key, { changed, code: before, ...place }]) => {
+    if (changed === undefined) return []
+    const { name, address } = place
+    const { code, atMs: sinceMs } = changed
+    const detail = `${address} had ${codeText(before)} and has ${codeText(code)}`
+    const record = (): JournalEvent => ({
+      ...{ type: 'contract-code', ...place, code, status: 'accepted' },
+    })
+    return [{ kind: 'contract', name, sinceMs, detail, record, changed: { key, address, code } }]
+  })
+}
+
+/** Why an operator's word is not enough. */
+function unacceptable(
+  { name, changed }: Pending,
+  pins: ReadonlyMap<string, Hex>,
+): string | undefined {
+  if (changed === undefined) return undefined
+  const hash = workingHash(changed.code)
+  if (hash === NO_CODE) return `${name} has no code any more: name another in the config`
+  const pin = pins.get(changed.key)
+  return pin === undefined || pin === hash
+    ? undefined
+    : `${pinText(name, pin, hash)}: if the new code is right, change the pin and restart first`
+}
+
 /** What waits for an operator, oldest first. */
 export function approvalsIn(state: DaemonState): readonly Approval[] {
   return pendingIn(state)
@@ -48,15 +87,29 @@ export function approvalsIn(state: DaemonState): readonly Approval[] {
     .sort((one, other) => one.sinceMs - other.sinceMs)
 }
 
-/** Journals an operator's approval of what waits under a name. It holds across restarts. */
+/**
+ * Journals an operator's approval of what waits under a name, or a contract's address. It holds across restarts. `pins` as in
+ * `TrustedCode`: what the config pins, no command accepts.
+ */
 export async function approve(
   { journal }: Pick<Ports, 'journal'>,
   name: string,
+  pins: ReadonlyMap<string, Hex> = new Map(),
 ): Promise<Approved> {
-  const due = pendingIn(journal.state).filter((each) => each.name === name)
+  const address = parseAddress(name)
+  const due = pendingIn(journal.state).filter(
+    (each) => each.name === name || (address !== undefined && each.changed?.address === address),
+  )
   if (due.length === 0) return { ok: false, detail: strangerText(name, journal.state) }
+  const refused = due.flatMap((each) => unacceptable(each, pins) ?? [])
+  if (refused.length > 0) return { ok: false, detail: refused.join('; ') }
   await journal.append(...due.map(({ record }) => record('approved by the operator')))
-  return { ok: true, approved: [name], waiting: approvalsIn(journal.state) }
+  return {
+    ok: true,
+    approved: due.map((each) => each.name),
+    details: due.map(({ detail }) => detail),
+    waiting: approvalsIn(journal.state),
+  }
 }
 
 function strangerText(name: string, state: DaemonState): string {

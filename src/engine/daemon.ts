@@ -15,6 +15,7 @@ import { lookAt, type Settling, settleInTurn } from '../execute/settle/settle.ts
 import { followRecorded } from '../execute/transaction.ts'
 import { venueOf } from '../execute/venues.ts'
 import { type Approved, approve } from './approvals.ts'
+import { createCodeWatch } from './code-watch.ts'
 import { type Comparison, createComparison } from './comparison.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
@@ -112,6 +113,8 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
   const comparison = createComparison(attended, input.tokens)
   const { uncompared, comparedTo } = comparison
   const context: OrderContext = { ...attended, uncompared, comparedTo }
+  const code = createCodeWatch(context)
+  context.trusted.doubt = code.doubt
   const { clock, journal, observe } = context.ports
   const errands = createErrands(closing.signal)
   const close = (): void => closing.abort(input.shutdown.reason)
@@ -151,8 +154,10 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     await input.onBound?.()
     await noteHaltFile(context.ports)
     comparison.keep().catch(fail)
+    code.keep().catch(fail)
     // A chain that says nothing bars what is new, and not what is signed and has to be followed.
-    await within(context.ports, COMPARED_WITHIN_MS, comparison.traderCompared)
+    const known = Promise.all([comparison.traderCompared, code.read])
+    await within(context.ports, COMPARED_WITHIN_MS, known)
     const enrolment = new Enrolment(context, {
       begun: { clockMs: startedAtMs, chainMs: headSeconds * 1000 },
       onEntered: () => errands.run(async () => agenda.recount()).catch(unlessClosing),
@@ -195,7 +200,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
       pause: (strategy, by) => pause(context.ports, strategy, by),
       resume: (strategy, by) => resume(context.ports, strategy, by),
       halt: (by) => halt(context.ports, by),
-      approve: (name) => approve(context.ports, name),
+      approve: (name) => approve(context.ports, name, context.trusted.pins),
       look: (id, named) => lookAt(context, id, named),
       settle: (id, saying) => settleInTurn(context, id, saying),
       trigger: (strategy) => errands.run(() => agenda.trigger(strategy)).then(({ done }) => done),

@@ -3,8 +3,8 @@ import { DAY_MS } from '../domain/book/limits.ts'
 import { type Outgoing, runwaySeconds } from '../domain/book/runway.ts'
 import type { DaemonState } from '../domain/book/state.ts'
 import { delegateOf } from '../domain/call.ts'
+import { proposerOf } from '../domain/contract.ts'
 import { type CallStrategy, makesCalls, type Strategy } from '../domain/strategy.ts'
-import { proposerOf } from '../execute/authority/delegation.ts'
 import { PRIORITY_FEE_WEI } from '../execute/call/envelope.ts'
 import type { AggregatorContext } from '../execute/context.ts'
 import type { AccountView } from '../ports.ts'
@@ -153,7 +153,7 @@ export async function estimateCharges(
     }
     calls.set(name, gas * price)
   }
-  const isAwaited = delegateOf(view.code) !== proposerOf({ settings })
+  const isAwaited = delegateOf(view.code) !== proposerOf(settings)
   const before = delegationCharge(state, { chainId: wallet.chainId, account })
   const wei = isAwaited ? (before ?? DELEGATION_GAS * price) : undefined
   return { calls, delegation: { isAwaited, wei } }

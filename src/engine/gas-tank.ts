@@ -13,6 +13,7 @@ import {
 } from '../execute/account/deposit.ts'
 import { INDEXING_MS_MAX, noteIndexed, unseenDeposit } from '../execute/account/indexing.ts'
 import { trustedNow } from '../execute/ask.ts'
+import { codeBar } from '../execute/authority/code.ts'
 import { haltedNow } from '../execute/close.ts'
 import type { AggregatorContext, OrderContext } from '../execute/context.ts'
 import type { AccountView, AggregatorFault } from '../ports.ts'
@@ -197,6 +198,12 @@ async function topUpIfDue(
   const time = trustedNow(context, view)
   if (!time.ok) return 'waiting'
   const { nowMs } = time
+  const { settings, wallet } = aggregator
+  const addresses = [settings.contracts.gasTank]
+  const bar = codeBar(context.ports.journal.state, context.trusted, {
+    ...{ chainId: wallet.chainId, addresses },
+  })
+  if (bar !== undefined) return bar.reason === 'code-changed' ? { barred: bar.detail } : 'waiting'
   const seen = { tank, available, unknownSinceMs, nowMs }
   if (isDepositing(context.ports.journal.state, aggregator)) return 'waiting'
   return (

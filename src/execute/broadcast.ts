@@ -3,6 +3,7 @@ import { openTransaction } from '../domain/book/orders.ts'
 import type { OpenTransaction } from '../domain/book/state.ts'
 import { gasInDay } from '../domain/book/transactions.ts'
 import { unfitGas, withinGasLimits } from '../domain/gas.ts'
+import { isPassing } from '../domain/reason.ts'
 import { maxOf, mulDivUp } from '../domain/units.ts'
 import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from '../ports.ts'
 import { type Sending, type Tries, tellRetry } from './fate.ts'
@@ -46,7 +47,7 @@ export async function sendAgain(sending: Sending, id: string, tries: Tries): Pro
 }
 
 /**
- * A dearer one, or one that clears the nonce of what the signer does not sign again; neither under a halt, nor where it may
+ * A dearer one, or one that clears the nonce of what the signer does not sign again; neither for what passes, nor where it may
  * not do better. By a quarter, or up to what the chain asks for by now, as far as the limits on gas allow. Its gas is estimated anew:
  * with too little no block takes it at any fee.
  */
@@ -55,7 +56,8 @@ async function newVersion(
   open: OpenTransaction,
   { tries, signed }: { readonly tries: Tries; readonly signed: Signature<unknown> },
 ): Promise<TransactionRecord | undefined> {
-  if (!mayDoBetter(tries) || (!signed.ok && signed.reason === 'halted')) return undefined
+  const mayBeSignedAgain = !signed.ok && (signed.reason === 'halted' || isPassing(signed.reason))
+  if (!mayDoBetter(tries) || mayBeSignedAgain) return undefined
   const { record, hashes, cancelling: cancels } = open
   const version = signed.ok ? record : cancelling(record)
   const asked = await askedNow(sending, version)

@@ -1,4 +1,5 @@
 import type { VenueName } from '../domain/book/venues.ts'
+import type { TrustedCode } from '../domain/contract.ts'
 import type { GasLimits } from '../domain/gas.ts'
 import type { Permit } from '../domain/permit.ts'
 import type { ExecutionPolicy } from '../domain/policy.ts'
@@ -45,6 +46,8 @@ export type OrderContext = {
   readonly comparedTo: (venue: VenueName) => bigint | undefined
   /** Why no order of a token may be signed now; undefined where nothing is known against it. */
   readonly tokenTrouble: (token: Address) => string | undefined
+  /** Contracts that signatures depend on; the signer is given the same. */
+  readonly trusted: TrustedCode
   /** Aborted when the daemon begins to drain: nothing new is signed. */
   readonly closing: AbortSignal
   /** Aborted when the drain is over: whatever waits stops waiting, and the journal keeps the rest. */

@@ -1,9 +1,9 @@
 import type { OpenIntent } from '../domain/book/state.ts'
 import { backoffMs } from '../domain/policy.ts'
-import type { FailureReason } from '../domain/reason.ts'
+import { type FailureReason, isFailureReason, isPassing } from '../domain/reason.ts'
 import type { Chain } from '../ports.ts'
 import { askChainOnce, trustedNow } from './ask.ts'
-import { type Closing, mayNotStart } from './close.ts'
+import { barredBy, type Closing, mayNotStart, type Refusal } from './close.ts'
 import type { OrderContext } from './context.ts'
 
 /** What keeps an intent from being signed now, and may be over in a while. */
@@ -37,6 +37,13 @@ export function trouble(
   more: Pick<Trouble, 'pauseMs' | 'again'> = {},
 ): Trouble {
   return { tag: 'trouble', reason, detail, ...more }
+}
+
+/** What comes of a signature that the signer did not make: what is not certain yet is waited for. */
+export function unsigned({ reason, detail }: Refusal): Closing | Trouble {
+  return isFailureReason(reason) && isPassing(reason)
+    ? trouble(reason, detail)
+    : barredBy({ ok: false, reason, detail })
 }
 
 /** How the tries of an intent are made. */

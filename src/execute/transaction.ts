@@ -3,6 +3,7 @@ import type { DaemonState } from '../domain/book/state.ts'
 import { nextNonceAtLeast } from '../domain/book/transactions.ts'
 import { unfitGas } from '../domain/gas.ts'
 import type { IntentId } from '../domain/intent.ts'
+import { isPassing } from '../domain/reason.ts'
 import type { Address, Hex } from '../domain/units.ts'
 import type { ChainReply, TransactionDraft } from '../ports.ts'
 import { askChain } from './ask.ts'
@@ -292,6 +293,7 @@ async function begin(sending: Sending, id: string): Promise<TransactionOutcome |
   if (signed.ok) return undefined
   await journal.append({ type: 'transaction-ended', id, ...NEVER_SIGNED })
   if (signed.reason === 'halted') return notWhileHalted(purpose)
+  if (isPassing(signed.reason)) return { tag: 'unsent', why: 'unavailable', detail: signed.detail }
   return { tag: 'barred', closing: barredBy(signed) }
 }
 

@@ -1,6 +1,7 @@
 import { judgeAnchor } from '../domain/book/anchor.ts'
 import { emptyState } from '../domain/book/fields.ts'
 import type { DaemonState } from '../domain/book/state.ts'
+import { type TrustedCode, trustedContracts } from '../domain/contract.ts'
 import { StateLockedError, WrongStateError } from '../domain/errors.ts'
 import type { GaslessRoute, Observation, Route } from '../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../domain/policy.ts'
@@ -111,6 +112,8 @@ type Run = {
   files: readonly OperatorFiles[]
   /** The account's limits as the daemon holds them: a reload changes them in place. */
   readonly account: AccountLimits
+  /** As the daemon and its signer have it. */
+  readonly trusted: TrustedCode
   readonly shutdown: AbortController
   state: DaemonState
   control: DaemonControl | undefined
@@ -208,7 +211,9 @@ export class World {
     this.rule = { ...RULE, ...options.rule }
     this.#isAnchored = options.isAnchored === true
     this.#mode = options.mode ?? 'sandbox'
-    this.watch = new Watch({ disk: this.disk, ledger, clock })
+    const { finality } = this.rule
+    const depth = typeof finality === 'number' ? finality : 0
+    this.watch = new Watch({ disk: this.disk, ledger, clock, depth })
     this.aggregation = new Aggregation({
       settings: { ...AGGREGATOR, ...options.aggregator },
       rule: this.rule,
@@ -295,6 +300,7 @@ export class World {
     this.#filesEver.push(files)
     const run: Run = {
       ...{ process, disk, shutdown, files: [files], account: { ...this.account } },
+      trusted: this.#trusted(),
       state: emptyState(),
       control: undefined,
       fault: undefined,
@@ -519,11 +525,27 @@ export class World {
     return { disk, files, isHaltFileThere: this.haltFile !== undefined }
   }
 
-  #filesOf({ account }: Run, strategies: ReadonlyMap<string, Strategy>): Files {
+  #trusted(): TrustedCode {
+    const { gasless, aggregation } = this
+    const contracts = trustedContracts({
+      chains: new Map([
+        [gasless.chain, { chainId: SIMULATED_CHAIN_ID }],
+        [aggregation.settings.chain, { chainId: CALL_CHAIN_ID }],
+      ]),
+      ...{ gasless, aggregator: aggregation.settings },
+      tokens: new Map([USDC, WETH].map((token) => [token.symbol, token])),
+      prices: new Map([WETH_USDC, ...this.#idleFeeds].map((feed) => [feed.pair, feed])),
+    })
+    return { contracts, pins: new Map(), doubt: () => undefined }
+  }
+
+  #filesOf({ account, trusted }: Run, strategies: ReadonlyMap<string, Strategy>): Files {
     const { gasless, aggregation } = this
     return {
       ...{ chainId: SIMULATED_CHAIN_ID, gasless, account, strategies },
       versionOf: ({ name }) => this.modules.get(name)?.toString(),
+      pricePath: PRICE_PATHS,
+      trusted,
       gas: new Map([
         [SIMULATED_CHAIN_ID, GAS],
         [CALL_CHAIN_ID, CALL_GAS],
@@ -575,6 +597,7 @@ export class World {
       strategies,
       mode: this.#mode,
       pricePath: PRICE_PATHS,
+      trusted: run.trusted,
       hashPermit: this.#hashPermit,
       wallet: {
         chain: ports.chain,

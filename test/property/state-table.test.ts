@@ -97,6 +97,7 @@ const EVENTS: Record<JournalEvent['type'], true> = {
   'transaction-reopened': true,
   'transactions-final': true,
   'deposit-indexed': true,
+  'contract-code': true,
   'call-signed': true,
   'transaction-signed': true,
 }

@@ -1,4 +1,5 @@
 import { emptyState } from '../../src/domain/book/fields.ts'
+import type { TrustedCode } from '../../src/domain/contract.ts'
 import type { GasLimits } from '../../src/domain/gas.ts'
 import type { Files } from '../../src/execute/authority/judge.ts'
 import { createSigner } from '../../src/execute/authority/signer.ts'
@@ -17,6 +18,13 @@ export const AMPLE_GAS_EVERYWHERE: Files['gas'] = new Map(
   [1, 8453, 31_337, 11_155_111].map((chainId) => [chainId, AMPLE_GAS]),
 )
 
+/** No contract is watched. */
+export const NO_DOUBTS: TrustedCode = {
+  contracts: [],
+  pins: new Map(),
+  doubt: () => undefined,
+}
+
 /** Files that name nothing: whatever is signed by them needs no order. */
 export const NO_FILES: Files = {
   chainId: 8453,
@@ -24,6 +32,8 @@ export const NO_FILES: Files = {
   account: ACCOUNT,
   strategies: new Map(),
   versionOf: () => undefined,
+  pricePath: () => undefined,
+  trusted: NO_DOUBTS,
   gas: AMPLE_GAS_EVERYWHERE,
   aggregator: undefined,
 }

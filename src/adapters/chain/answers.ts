@@ -49,6 +49,8 @@ const ANSWERS = {
       logIndex: count,
     }),
   ),
+  /** Some nodes leave out the zeros in front. */
+  eth_getStorageAt: quantity,
   eth_getTransactionByHash: z
     .looseObject({ hash, from: address, to: address.nullish(), input: bytes })
     .nullable(),

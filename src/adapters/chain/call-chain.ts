@@ -4,6 +4,7 @@ import type { FinalityRule } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, CallChain, CallTrace, ChainReply, Clock, Sight } from '../../ports.ts'
 import { ACCOUNT_SIZE, readAccount, readNestedNonce } from './account.ts'
+import { createCodeReader } from './contract-code.ts'
 import { type Assembly, agreedOn, createFinality, earliest, finalBlock } from './finality.ts'
 import { foundLogs, type Readers, readEach, readHead, transactionsOf } from './logs.ts'
 import { openNodes } from './nodes.ts'
@@ -41,6 +42,7 @@ export function createCallChain(options: CallChainOptions): CallChain & { close(
   return {
     ...createSending(nodes, chainId),
     ...createFinality(assembly),
+    code: createCodeReader(assembly),
     finalAccount: (query) => readFinalAccount(assembly, query),
     account: (query) =>
       nodes.read({ route: 'account', size: ACCOUNT_SIZE }, async (node) => ({

@@ -17,6 +17,7 @@ import type {
   TransactionTrace,
   ViewQuery,
 } from '../../ports.ts'
+import { createCodeReader } from './contract-code.ts'
 import { type Assembly, agreedOn, createFinality, earliest, finalBlock } from './finality.ts'
 import {
   createReadEncoder,
@@ -68,6 +69,7 @@ export function createChain(options: ChainOptions): Chain & { close(): Promise<v
   return {
     ...createSending(nodes, chainId),
     ...createFinality(assembly),
+    code: createCodeReader(assembly),
     view: (query) =>
       nodes.read({ route: 'view', size: 2 }, async (node) => ({
         ok: true,

@@ -2,6 +2,7 @@ import type { NotifyEvent } from '../../domain/notify.ts'
 import type { Observation } from '../../domain/observation.ts'
 import type { Observed } from '../tell/observers.ts'
 import {
+  codeSentence,
   disbelievedSentence,
   executedSentence,
   failedSentence,
@@ -21,6 +22,7 @@ import {
 } from '../tell/sentences.ts'
 import {
   archiveText,
+  codeNotice,
   filesRefusedText,
   holdText,
   missedText,
@@ -131,6 +133,12 @@ const NOTICERS: Noticers = {
     const { strategy, held } = event
     const told = { strategy, sentence: holdSentence(event), text: holdText(event) }
     return [{ event: held ? 'approval' : 'resumed', ...told }]
+  },
+  'contract-code'(event) {
+    const { status } = event
+    if (status === 'seen') return []
+    const told = { sentence: codeSentence(event), text: codeNotice(event) }
+    return [{ event: status === 'changed' ? 'approval' : 'resumed', ...told }]
   },
   'slot-closed'(event, context) {
     const { strategy, outcome, reason } = event

@@ -1,6 +1,7 @@
 import { formatAmount } from '../../domain/units.ts'
 import { seconds, type Tellers } from './observers.ts'
 import {
+  codeSentence,
   disbelievedSentence,
   fundsUnknownSentence,
   gasTankLowSentence,
@@ -199,6 +200,12 @@ export const SERVICES = {
   'deposit-indexed'({ type, amount }, { log }) {
     const deposited = formatAmount(amount, ETHER_DECIMALS)
     log.info(`the service has the deposit of ${deposited} ETH`, { event: type, amount: deposited })
+  },
+
+  /** The code of a contract that signatures depend on. */
+  'contract-code'(event, { log }) {
+    const { text, details } = codeSentence(event)
+    log[event.status === 'changed' ? 'error' : 'info'](text, { event: event.type, ...details })
   },
 } satisfies Partial<Tellers>
 

@@ -1,6 +1,7 @@
 import { briefText } from '../../domain/amount-text.ts'
 import { costWords, savedOf } from '../../domain/book/costs.ts'
 import type { Moved } from '../../domain/book/orders.ts'
+import { codeText } from '../../domain/contract.ts'
 import { formatAmount } from '../../domain/units.ts'
 import { instantText, type Observed } from './observers.ts'
 
@@ -78,6 +79,18 @@ export function pauseSentence(event: Observed<'pause'>): Sentence {
 export function holdSentence({ strategy, held, detail }: Observed<'hold'>): Sentence {
   const text = held ? `held ${strategy}: ${detail}` : `released ${strategy}: ${detail}`
   return { text, details: { detail } }
+}
+
+export function codeSentence(event: Observed<'contract-code'>): Sentence {
+  const { name, address, status, code, before } = event
+  const details = { contract: name, address, status, code: codeText(code) }
+  if (status === 'seen') return { text: `first saw ${name}: ${codeText(code)}`, details }
+  const was = before === undefined ? '' : `, before ${codeText(before)}`
+  const text =
+    status === 'accepted'
+      ? `an operator accepted the code of ${name}: ${codeText(code)}${was}`
+      : `the code of ${name} (${address}) changed: ${codeText(code)}${was}. Nothing that depends on it is signed before \`tranched approve ${name}\``
+  return { text, details }
 }
 
 export function programSentence(event: Observed<'program-ended'>): Sentence {

@@ -7,6 +7,7 @@ import { createGaslessHttp } from '../../adapters/gasless/http.ts'
 import { createPacer } from '../../adapters/pace/pacer.ts'
 import { createQueue } from '../../adapters/pace/queue.ts'
 import { AGGREGATOR_SHARES, GASLESS_SHARES } from '../../adapters/pace/route-shares.ts'
+import { trustedCode } from '../../domain/contract.ts'
 import { InvariantError } from '../../domain/errors.ts'
 import type { Observation } from '../../domain/observation.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../../domain/policy.ts'
@@ -72,10 +73,9 @@ export function compose(input: ComposeInput): Composed {
   const { chainId, finality, agree, gas } = chainOf(settings, gasless.chain)
   const rule = { finality, agree }
   const service = composeGasless(input)
-  const pricePath = createPricePaths(settings.prices.values())
-  const { chain, prices } = hearPrices(composeChain(input), clock, pricePath)
   const strategies = new Map(input.strategies.map((each) => [each.name, each]))
   const files = filesOf(settings, { strategies, versionOf: modules.versionOf })
+  const { chain, prices } = hearPrices(composeChain(input), clock, files.pricePath)
   const { hash: hashPermit } = createPermitHasher({ chainId, permit2: gasless.permit2 })
   const judging = { journal, guard, clock, files, prices }
   const signer = createSigner({ key: input.trader, hashPermit, ...judging })
@@ -101,7 +101,8 @@ export function compose(input: ComposeInput): Composed {
     account: files.account,
     strategies,
     mode: settings.mode,
-    pricePath,
+    pricePath: files.pricePath,
+    trusted: files.trusted,
     hashPermit,
     wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },
     aggregator: aggregator?.context,
@@ -228,6 +229,8 @@ export function filesOf(
     account,
     strategies,
     versionOf,
+    pricePath: createPricePaths(settings.prices.values()),
+    trusted: trustedCode(settings),
     gas: new Map([...settings.chains.values()].map(({ chainId, gas }) => [chainId, gas])),
     aggregator: aggregator && {
       settings: aggregator,

@@ -1,6 +1,6 @@
+import { proposerOf } from '../../domain/contract.ts'
 import { changeDelegation } from '../../execute/account/delegate.ts'
 import { makeDeposit, waitForIndexing } from '../../execute/account/deposit.ts'
-import { proposerOf } from '../../execute/authority/delegation.ts'
 import type { AggregatorContext, SendingContext } from '../../execute/context.ts'
 
 /** Ether that the rehearsal puts into its GasTank: enough for a day of calls, and little enough to be topped up. */
@@ -27,7 +27,7 @@ export async function readySandboxAccount(readying: Readying): Promise<void> {
   const indexed = made.ok ? await waitForIndexing(aggregator, made.deposit, progress) : made
   tell(`the sandbox's call account: ${indexed.ok ? 'its deposit is indexed' : indexed.message}`)
   if (!indexed.ok) return
-  const delegate = proposerOf(aggregator)
+  const delegate = proposerOf(aggregator.settings)
   const { chainId, signer } = aggregator.wallet
   const { tag, message, charged } = await changeDelegation({
     ...progress,

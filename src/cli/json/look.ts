@@ -183,6 +183,13 @@ export const status = done({
   wallet: text().nullable().describe('address that trades; null before the state is bound to one'),
   halted: pause('null where the journal has no halt'),
   haltFile: text().nullable().describe('what the file HALT says; null where there is none'),
+  changedContracts: list(
+    z.strictObject({
+      name: text().describe('as `approve` takes it'),
+      at: time().describe('when the change was recorded'),
+      detail: text().describe('the address, its old and its new code'),
+    }),
+  ).describe('contracts with other code than they had: nothing that depends on them is signed'),
   openIntents: list(openIntent).describe('orders that are not over'),
   strategies: list(standing).describe('of the files; of the state where they cannot be read'),
 })

@@ -61,9 +61,12 @@ export type PauseData = z.output<typeof pause>
 
 export const approve = done({
   approved: list(text()).describe('names that were approved; empty where none was given'),
+  details: list(text()).describe(
+    'what each of them waited for, in words; of a contract its old and its new code',
+  ),
   waiting: list(
     z.strictObject({
-      kind: z.enum(['strategy']).describe('what the name is of'),
+      kind: z.enum(['strategy', 'contract']).describe('what the name is of'),
       name: text().describe('as `approve` takes it'),
       at: time().describe('since when it waits'),
       detail: text().describe('why, in words'),

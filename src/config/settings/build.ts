@@ -1,10 +1,11 @@
 import { dirname, resolve } from 'node:path'
+import { contractKey, trustedContracts } from '../../domain/contract.ts'
 import { defaultGasLimits, type GasLimits } from '../../domain/gas.ts'
 import type { PriceFeed } from '../../domain/price.ts'
 import type { Settings, WalletSource } from '../../domain/settings.ts'
 import type { Caps } from '../../domain/strategy.ts'
 import { ETHER, NATIVE_TOKEN, type Pair, type Token } from '../../domain/token.ts'
-import { type Address, type BaseUnits, parseAmount } from '../../domain/units.ts'
+import { type Address, type BaseUnits, type Hex, parseAmount } from '../../domain/units.ts'
 import type { Fault } from '../yaml/document.ts'
 import type { Path } from '../yaml/problem.ts'
 import { anchorsOf } from './anchors.ts'
@@ -56,6 +57,7 @@ export function buildSettings(
       ...chain,
       name,
       explorer: chain.explorer,
+      code: pinsOf(chain),
       gas: gasLimitsOf(chain),
     })),
     gasless: buildGasless(input),
@@ -77,6 +79,7 @@ export function buildSettings(
     control: { telegram: input.control.telegram },
     notify: buildNotify(input, report),
   }
+  checkPins(input, settings, report)
   return { settings, faults: faults.all() }
 }
 
@@ -96,6 +99,26 @@ function gasLimitsOf({ chainId, gas }: SettingsInput['chains'][string]): GasLimi
     perTransaction: gas.perTransaction ?? usual.perTransaction,
     perDay: gas.perDay ?? usual.perDay,
   }
+}
+
+function pinsOf({ code }: SettingsInput['chains'][string]): ReadonlyMap<Address, Hex> {
+  return new Map(
+    Object.entries(code).map(([address, hash]) => [address.toLowerCase() as Address, hash]),
+  )
+}
+
+/** A pin of what nothing depends on guards nothing: most likely its address is mistyped. */
+function checkPins(input: SettingsInput, settings: Settings, report: (fault: Fault) => void): void {
+  const keys = new Set(trustedContracts(settings).map(contractKey))
+  for (const [name, { chainId, code }] of Object.entries(input.chains))
+    for (const address of Object.keys(code))
+      if (!keys.has(contractKey({ chainId, address: address.toLowerCase() as Address })))
+        report({
+          path: ['chains', name, 'code', address],
+          at: 'key',
+          message: 'no contract of this config has this address on this chain',
+          expected: 'the address of a token, feed, spender, target or other contract of the config',
+        })
 }
 
 function withAbsolutePaths(wallet: WalletSource, absolute: (path: string) => string): WalletSource {

@@ -2,8 +2,10 @@ import * as z from 'zod'
 import type { Finality, WalletSource } from '../../domain/settings.ts'
 import {
   address,
+  addressKey,
   basisPoints,
   botToken,
+  codeHash,
   duration,
   ether,
   filePath,
@@ -92,6 +94,12 @@ const chain = section({
     .prefault('1')
     .describe('Nodes of rpcUrls that must say the same of a death or a fill'),
   explorer: webAddress.optional().describe('Address of a block explorer, for links'),
+  code: z
+    .record(addressKey, codeHash, { error: 'a map of address: hash' })
+    .prefault({})
+    .describe(
+      'Pins: hashes that contracts must have, by address; of a proxy, that of its implementation',
+    ),
   gas: section({
     maxFeePerGas: gasPrice.optional().describe('Most that a transaction offers for each gas'),
     maxPriorityFeePerGas: gasPrice.optional().describe('Most of it that is a tip'),

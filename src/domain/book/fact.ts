@@ -1,3 +1,4 @@
+import type { ContractCode } from '../contract.ts'
 import type { IntentId, Outcome } from '../intent.ts'
 import type { FailureReason, RefusalReason } from '../reason.ts'
 import type { Mode } from '../settings.ts'
@@ -237,3 +238,7 @@ export type Fact =
       readonly type: 'deposit-indexed'
       readonly amount: bigint
     }
+  | (EventOf<'contract-code'> & {
+      /** What it had before; undefined where it was first seen. */
+      readonly before: ContractCode | undefined
+    })

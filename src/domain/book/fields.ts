@@ -64,6 +64,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   gasCharges: map(),
   claimedTransfers: map(),
   unfinal: map(),
+  contracts: map(),
 }
 
 export const STATE_FIELDS = Object.keys(FIELDS) as readonly StateField[]

@@ -1,6 +1,7 @@
 import { assertNever, InvariantError } from '../errors.ts'
 import { openCall, proveCall, recordCall } from './calls.ts'
 import { noteDelegationCharge } from './charges.ts'
+import { noteCode } from './contracts.ts'
 import { markIndexed } from './deposits.ts'
 import { bookPaperFill, endAuthorization, reopenFill, settleByWord } from './ends.ts'
 import { mergeUsed } from './exposures.ts'
@@ -189,6 +190,9 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       return
     case 'deposit-indexed':
       markIndexed(state, event)
+      return
+    case 'contract-code':
+      noteCode(state, event, atMs)
       return
     default:
       assertNever(event)

@@ -1,4 +1,5 @@
 import type { CallRecord, DelegationDraft } from '../call.ts'
+import type { ContractCode, TrustedContract } from '../contract.ts'
 import type { Intent, IntentId, Outcome } from '../intent.ts'
 import type { PermitRecord } from '../permit.ts'
 import type { FailureReason, RefusalReason, SkipReason } from '../reason.ts'
@@ -409,6 +410,15 @@ export type JournalEvent =
       /** Of its transaction. */
       readonly id: string
     }
+  | (TrustedContract & {
+      /**
+       * The code of a contract that signatures depend on, at a final block: as it was first seen; another than before; or what an
+       * operator has accepted of that (rule T13).
+       */
+      readonly type: 'contract-code'
+      readonly code: ContractCode
+      readonly status: 'seen' | 'changed' | 'accepted'
+    })
 
 export type EventOf<Type extends JournalEvent['type']> = Extract<JournalEvent, { type: Type }>
 

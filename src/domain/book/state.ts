@@ -1,4 +1,5 @@
 import type { CallRecord, DelegationDraft } from '../call.ts'
+import type { ContractCode, TrustedContract } from '../contract.ts'
 import type { CallIntent, IntentId, Outcome, SwapIntent } from '../intent.ts'
 import type { OrderState } from '../order.ts'
 import type { PermitRecord } from '../permit.ts'
@@ -169,6 +170,14 @@ export type WalletSight = {
 /** The highest nonce of an account's own transactions that is used up, and when that was journaled. */
 export type MinedNonce = { readonly nonce: number; readonly atMs: number }
 
+/** A contract that signatures depend on, with the code that it may have (rule T13). */
+export type KnownContract = TrustedContract & {
+  /** First seen, or accepted last. */
+  readonly code: ContractCode
+  /** What it has instead since then, at a final block: nothing is signed with it before an operator accepts that. */
+  readonly changed: { readonly code: ContractCode; readonly atMs: number } | undefined
+}
+
 /** A fill or an execution that a reorganisation may still take back. */
 export type UnfinalFill = {
   /** As it was right after the proof: what is open again if its block goes. */
@@ -237,6 +246,8 @@ export type DaemonState = ExposureBook & {
    * until the wallet was compared with its chain, and for some hours (`forgetClaims`).
    */
   readonly claimedTransfers: Map<string, number>
+  /** Contracts that signatures depend on, by chain and address. */
+  readonly contracts: Map<string, KnownContract>
   /** Proven and not final yet, by client order id. */
   readonly unfinal: Map<string, UnfinalFill>
 }

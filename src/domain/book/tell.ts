@@ -1,3 +1,4 @@
+import { contractKey } from '../contract.ts'
 import { InvariantError } from '../errors.ts'
 import { clientOrderId } from '../intent.ts'
 import { againstFeedBps } from '../price.ts'
@@ -200,6 +201,10 @@ const TELLINGS: {
   'deposit-indexed': ({ type, id }, { state }) => ({
     type,
     amount: minedDeposit(state, id).amount,
+  }),
+  'contract-code': (event, { state }) => ({
+    ...event,
+    before: state.contracts.get(contractKey(event))?.code,
   }),
 }
 

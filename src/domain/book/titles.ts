@@ -60,7 +60,14 @@ const TITLES: { readonly [Type in Fact['type']]: (fact: FactOf<Type>) => string 
     `own transaction (${purpose}) ${status}${fee === undefined ? '' : `, it cost ${etherWords(fee)}`}`,
   'transactions-final': ({ blockNumber }) => `own transactions final by block ${blockNumber}`,
   'deposit-indexed': ({ amount }) => `deposit of ${etherWords(amount)} seen by the service`,
+  'contract-code': ({ name, status }) => `code of ${name} ${CODES[status]}`,
 }
+
+const CODES = {
+  seen: 'first seen',
+  changed: 'changed',
+  accepted: 'accepted by an operator',
+} as const
 
 const CAUSES = {
   operator: 'an operator',

@@ -1,4 +1,5 @@
 import { delegateOf } from '../../domain/call.ts'
+import { proposerOf } from '../../domain/contract.ts'
 import type { AggregatorSettings } from '../../domain/settings.ts'
 import { type Address, ZERO_ADDRESS } from '../../domain/units.ts'
 import type { AccountView } from '../../ports.ts'
@@ -17,12 +18,6 @@ export function nameOfDelegate(
   return delegate === contracts.trustedProposer ? 'trusted' : undefined
 }
 
-/** The code that the operator's config puts behind the account. */
-export function proposerOf({ settings }: Pick<AggregatorContext, 'settings'>): Address {
-  const { proposer, contracts } = settings
-  return proposer === 'trustless' ? contracts.trustlessProposer : contracts.trustedProposer
-}
-
 /** Why nothing may be submitted for the account: only the operator's own proposer may stand behind it (rule A4). */
 export function delegationRefusal(
   aggregator: AggregatorContext,
@@ -30,7 +25,7 @@ export function delegationRefusal(
 ): Closing | undefined {
   if (view.code === '0x')
     return refusal('not-delegated', 'run `tranched delegation set` for the account')
-  if (delegateOf(view.code) === proposerOf(aggregator)) return undefined
+  if (delegateOf(view.code) === proposerOf(aggregator.settings)) return undefined
   const { proposer } = aggregator.settings
   return refusal('foreign-delegation', `the account's code is not the ${proposer} proposer's`)
 }

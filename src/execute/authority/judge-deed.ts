@@ -10,6 +10,7 @@ import {
   assetsOfIntent,
   check,
   checkCall,
+  checkCode,
   checkFallback,
   checkGas,
   checkHalt,
@@ -110,6 +111,7 @@ function checkApproval(
   // A right is taken away whatever the files trade, and under a halt as well.
   if (amount === 0n) return
   checkHalt(parts)
+  checkCode(parts, record.chainId, [permit2, token])
   if (isReopened) return
   const isTraded = [...files.strategies.keys()].some((name) =>
     assetsOfIntent(files, name).has(token),
@@ -132,7 +134,10 @@ function checkWrapping(
   const { chainId } = parts.files
   check(record.chainId === chainId, 'owner-mismatch', `it is on chain ${record.chainId}`)
   // An unwrapping only finishes an order, and moves what the wallet holds into another form of the same.
-  if (deed.type === 'wrap') checkHalt(parts)
+  if (deed.type === 'wrap') {
+    checkHalt(parts)
+    checkCode(parts, chainId, [deed.token])
+  }
   if (isReopened) return
   const open = orderOf(parts, record)
   check(open?.venue === 'gasless', 'not-on-record', 'its order is not open')
@@ -154,6 +159,7 @@ function checkDeposit(
   const isTank = gasTank === settings.contracts.gasTank && record.chainId === chainId
   check(isTank, 'target-not-allowed', `${gasTank} is not the GasTank`)
   check(account === parts.key.address, 'owner-mismatch', `it is for ${account}`)
+  checkCode(parts, chainId, [gasTank])
   if (record.isAsked !== false || isReopened) return
   const { topUp } = settings.gasTank
   const { state } = parts.journal

@@ -5,15 +5,19 @@ import { liveNonces } from '../../domain/book/swaps.ts'
 import { gasInDay } from '../../domain/book/transactions.ts'
 import { bookOf } from '../../domain/book/venues.ts'
 import type { CallRecord, DelegationDraft } from '../../domain/call.ts'
+import type { TrustedCode } from '../../domain/contract.ts'
 import { type GasLimits, type GasOffer, gasRefusal, unfitGas } from '../../domain/gas.ts'
 import type { IntentId } from '../../domain/intent.ts'
 import { hasLiveAuthorization } from '../../domain/order.ts'
 import type { Permit, PermitRecord } from '../../domain/permit.ts'
+import type { PricePath } from '../../domain/price.ts'
 import type { BarReason } from '../../domain/reason.ts'
 import type { AccountLimits, AggregatorSettings, GaslessSettings } from '../../domain/settings.ts'
 import { assetsOf, makesCalls, type Strategy } from '../../domain/strategy.ts'
+import type { Token } from '../../domain/token.ts'
 import { type Address, baseUnits, type Hex } from '../../domain/units.ts'
 import type { Clock, Guard, Journal, Key, Modules } from '../../ports.ts'
+import { callContracts, codeBar, permitContracts } from './code.ts'
 import { NO_DELEGATE, nameOfDelegate } from './delegation.ts'
 import type { HeardPrices } from './heard-prices.ts'
 import { CHANGED_TERMS, isByTerms } from './terms.ts'
@@ -29,6 +33,9 @@ export type Files = {
   readonly account: AccountLimits
   readonly strategies: ReadonlyMap<string, Strategy>
   readonly versionOf: Modules['versionOf']
+  /** See `OrderContext`. */
+  readonly pricePath: (sell: Token, buy: Token) => PricePath | undefined
+  readonly trusted: TrustedCode
   /** What gas may cost, by chain id. */
   readonly gas: ReadonlyMap<number, GasLimits>
   readonly aggregator:
@@ -164,6 +171,19 @@ export function checkPermit(
   )
   const isTaken = liveNonces(journal.state, intent).has(permit.nonce)
   check(!isTaken, 'nonce-live', 'another live permit of this wallet carries the same nonce')
+  const path = files.pricePath(intent.sell.token, intent.buy.token)
+  const used = { sell: permit.token, buy: permit.tokenOut, path, spender }
+  checkCode({ files, journal }, chainId, permitContracts(gasless, used))
+}
+
+/** Contracts have the code that they were first seen with, or that an operator has accepted since (rule T13). */
+export function checkCode(
+  { files, journal }: Pick<SignerParts, 'files' | 'journal'>,
+  chainId: number,
+  addresses: readonly Address[],
+): void {
+  const bar = codeBar(journal.state, files.trusted, { chainId, addresses })
+  check(bar === undefined, bar?.reason ?? 'code-changed', bar?.detail ?? '')
 }
 
 export function assetsOfIntent({ strategies }: Files, name: string): ReadonlySet<Address> {
@@ -227,6 +247,7 @@ export function checkCall(
     const isOver = parts.clock.now() > call.deadlineSeconds * 1000
     check(!isOver, 'too-late', 'its deadline has passed')
   }
+  checkCode(parts, chainId, callContracts(settings, call.target))
   checkCaps(parts, open, call.value)
   return settings
 }
@@ -278,4 +299,5 @@ export function checkDelegation(parts: SignerParts, draft: DelegationDraft): voi
   checkHalt(parts)
   const isNamed = nameOfDelegate(delegate, settings) !== undefined
   check(isNamed, 'foreign-delegation', `${delegate} is no proposer of the config`)
+  checkCode(parts, chainId, [delegate])
 }

@@ -10,6 +10,7 @@ import { type Address, baseUnits } from '../../domain/units.ts'
 import type { AccountView, ChainFault, ChainReply } from '../../ports.ts'
 import { availableOf } from '../account/deposit.ts'
 import { askChainOnce, soon, trustedNow } from '../ask.ts'
+import { callContracts, codeStep } from '../authority/code.ts'
 import { delegationRefusal } from '../authority/delegation.ts'
 import { bookOnPaper, capHit } from '../authorization.ts'
 import { type Closing, failure, mayNotStart, refusal } from '../close.ts'
@@ -45,10 +46,20 @@ export async function attemptCall(
     async tryOnce() {
       const uncompared = context.uncompared('aggregated')
       if (uncompared !== undefined) return trouble('chain-unavailable', uncompared)
+      const doubtful = codeRefusal(context, aggregator, open)
+      if (doubtful !== undefined) return doubtful
       const step = (await waitForTurn(context, open)) ?? (await tryCall(context, aggregator, open))
       return step.tag === 'recorded' ? sendCall(context, aggregator, open, step.call) : step
     },
   })
+}
+
+function codeRefusal(
+  context: OrderContext,
+  { settings, wallet: { chainId } }: AggregatorContext,
+  { intent }: OpenCall,
+) {
+  return codeStep(context, { chainId, addresses: callContracts(settings, intent.target) })
 }
 
 /** Waits until no other call of the account is live. */
@@ -220,7 +231,7 @@ async function record(
   if (behind !== undefined) return behind
   const { intent } = open
   const hit = capHit(context, open, { amount: intent.value, nowMs: time.nowMs })
-  const barred = hit ?? mayNotStart(context, open)
+  const barred = hit ?? mayNotStart(context, open) ?? codeRefusal(context, aggregator, open)
   if (barred !== undefined) return barred
   if (context.closing.aborted || isAccountBusy(context, open)) return BARRED
   await journal.append({ type: 'call-recorded', intentId: intent.id, call })

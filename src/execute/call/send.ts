@@ -5,9 +5,9 @@ import { backoffMs } from '../../domain/policy.ts'
 import type { Hex } from '../../domain/units.ts'
 import { LATE, within } from '../ask.ts'
 import { recordReply, type SubmitReply, withdraw } from '../authorization.ts'
-import { barredBy, mayNotStart } from '../close.ts'
+import { mayNotStart } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
-import type { Step } from '../patience.ts'
+import { type Step, unsigned } from '../patience.ts'
 import { submitCall } from './submit.ts'
 
 /** Has signed what is on record, when nothing has come to bar it meanwhile, and gives it to the service. */
@@ -26,7 +26,7 @@ export async function sendCall(
   const signed = aggregator.wallet.signer.onCall(open.intent.id, 'service')
   if (!signed.ok) {
     await withdraw(context, open, { attempt, reason: signed.reason })
-    return barredBy(signed)
+    return unsigned(signed)
   }
   const reply =
     (await rehearse(context, aggregator, { call, data: signed.value })) ??

@@ -5,13 +5,15 @@ import { clientOrderId, type SwapIntent } from '../../domain/intent.ts'
 import type { PermitRecord } from '../../domain/permit.ts'
 import { isFresh } from '../../domain/policy.ts'
 import type { Quote, Reply, ServiceOrder } from '../../domain/quote.ts'
+import type { Address } from '../../domain/units.ts'
 import type { Place, Turn } from '../../ports.ts'
 import { hearServiceClock } from '../ask.ts'
+import { codeStep, permitContracts } from '../authority/code.ts'
 import { bookOnPaper, capHit, recordReply, type SubmitReply, withdraw } from '../authorization.ts'
 import { barredBy, type Closing, failure, mayNotStart, type Refusal, refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { haltOnEvidence } from '../evidence.ts'
-import { clockDoubt, type Step, trouble, tryPatiently } from '../patience.ts'
+import { clockDoubt, type Step, trouble, tryPatiently, unsigned } from '../patience.ts'
 import { paidFor } from './paper.ts'
 import { ensureAllowance, isPrepared, isUnwrapping, wrapIfNative } from './prepare.ts'
 import {
@@ -76,6 +78,14 @@ function tokenRefusal(context: OrderContext, { sell, buy }: SwapIntent): Closing
   return detail === undefined ? undefined : refusal('token-mismatch', detail)
 }
 
+/** What it depends on has other code than it should, or none can tell; the spender counts as soon as a quote names it. */
+function codeRefusal(context: OrderContext, { sell, buy }: SwapIntent, spender?: Address) {
+  const { chainId, gasless, pricePath } = context
+  const path = pricePath(sell.token, buy.token)
+  const used = { sell: sell.token.address, buy: buy.token.address, path, spender }
+  return codeStep(context, { chainId, addresses: permitContracts(gasless, used) })
+}
+
 type Lining = { readonly place: Place; readonly nearMs: number }
 
 /** Our own transactions are made out of line: they may take minutes. */
@@ -83,6 +93,8 @@ async function tryOnce(context: OrderContext, open: OpenSwap, lining: Lining): P
   const { intent } = open
   const uncompared = context.uncompared('gasless')
   if (uncompared !== undefined) return trouble('chain-unavailable', uncompared)
+  const doubtful = codeRefusal(context, intent)
+  if (doubtful !== undefined) return doubtful
   const wrapped = await wrapIfNative(context, intent)
   if (!isPrepared(wrapped)) return wrapped
   const step = await tryInLine(context, open, lining)
@@ -170,6 +182,8 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   if (context.closing.aborted) return STOPPED
   const barred = mayNotStart(context, open) ?? tokenRefusal(context, intent)
   if (barred !== undefined) return barred
+  const doubtful = codeRefusal(context, intent, permit.spender)
+  if (doubtful !== undefined) return doubtful
   const time = timeOf(context, view)
   if (!time.ok) return trouble(time.reason, time.detail)
   if (!isFresh(quote, time.nowMs)) return STALE
@@ -199,7 +213,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   const signed = signer.permit(intent.id)
   if (!signed.ok) {
     await withdraw(context, open, { attempt, reason: signed.reason })
-    return unsigned(signed)
+    return notSigned(signed)
   }
   const { quoteId, clientOrderId: orderId } = record
   const reply = await gasless.submit({ quoteId, signature: signed.value, clientOrderId: orderId })
@@ -209,11 +223,10 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
 }
 
 /** The feeds may say something else to the signer than to the firewall a moment before: then another quote is asked for. */
-function unsigned(refused: Refusal): Step {
-  const otherwise = barredBy(refused)
+function notSigned(refused: Refusal): Step {
   const { reason } = refused
   const hasMoved = reason === 'price-deviation' || reason === 'price-stale'
-  return hasMoved ? { tag: 'again', otherwise } : otherwise
+  return hasMoved ? { tag: 'again', otherwise: barredBy(refused) } : unsigned(refused)
 }
 
 /** An order under our own id that we did not place, as far as we know. */

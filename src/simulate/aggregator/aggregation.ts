@@ -93,7 +93,9 @@ export class Aggregation {
       faults,
       ...contracts,
     })
-    this.watch = new CallWatch({ disk, ledger })
+    const { finality } = options.rule
+    const depth = typeof finality === 'number' ? finality : 0
+    this.watch = new CallWatch({ disk, ledger, chainId: CALL_CHAIN_ID, depth })
   }
 
   /** Ends all faults. */

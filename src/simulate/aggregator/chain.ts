@@ -4,7 +4,7 @@ import type { FinalityRule } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { AccountView, AgreedReply, CallChain, CallTrace, ChainReply } from '../../ports.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
-import { nonceVote, simulatedNodes } from '../chain/nodes.ts'
+import { type CodeFaults, nonceVote, simulatedNodes } from '../chain/nodes.ts'
 import { withOneLie } from '../lies.ts'
 import type { SimulatedProcess } from '../process.ts'
 import type { CallLedger } from './ledger.ts'
@@ -47,6 +47,7 @@ export type CallChainFaults = {
   noGas: boolean
   /** How likely one number of an answer that is not asked of several nodes is wrong. */
   lies: number
+  wrongCode: CodeFaults['wrongCode']
 }
 
 export function noCallChainFaults(): CallChainFaults {
@@ -65,6 +66,7 @@ export function noCallChainFaults(): CallChainFaults {
     behind: 0,
     noGas: false,
     lies: 0,
+    wrongCode: undefined,
   }
 }
 
@@ -97,6 +99,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
     )
   const value = <Value>(of: Value): ChainReply<Value> => ({ ok: true, value: of })
   const lying = random.fork('lies')
+  const reading = random.fork('code')
   /** What one node alone is believed to know of the present. */
   const lied = <Answer>(answer: Answer): Answer =>
     lying.chance(faults.lies) ? withOneLie(answer, lying) : answer
@@ -127,7 +130,7 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
       LATENCY_MS_MAX,
     )
   const assembly = simulatedNodes<CallChainFaults>({
-    ledger: { blockHash: (block) => ledger.blockHash(BigInt(block)) },
+    ledger: { codes: ledger.codes, blockHash: (block) => ledger.blockHash(BigInt(block)) },
     faults,
     others: options.others ?? [],
     rule: options.rule,
@@ -143,6 +146,12 @@ export function createSimulatedCallChain(options: CallNodeOptions): CallChain {
           genesisHash: fingerprint(`genesis ${chainId}`),
           blockTimeSeconds: ledger.timeSeconds + faults.aheadSeconds - faults.lagSeconds,
         }),
+      ),
+    code: (query) =>
+      process.ask(
+        () => (faults.down ? fault('unavailable', 'no answer') : assembly.code(query)),
+        LATENCY_MS_MAX,
+        reading,
       ),
     blocks: (query) => agreed(() => assembly.blocks(query)),
     finalCount: ({ latestSeconds }) =>

@@ -5,6 +5,7 @@ import type { AggregatorSettings } from '../../domain/settings.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import { hashCall } from '../../execute/call/data.ts'
 import type { CallTrace, TransactionDraft } from '../../ports.ts'
+import { Codes } from '../chain/codes.ts'
 import type { Ledger } from '../chain/ledger.ts'
 import { decodeTransaction, simulatedSignature } from '../signer.ts'
 
@@ -66,6 +67,7 @@ export class CallLedger {
   readonly reverting = new Set<Address>()
   /** Direct transactions are taken and never mined. */
   losesDirect = false
+  readonly codes = new Codes()
   readonly mined: CallTrace[] = []
   readonly executions: CallExecution[] = []
   readonly #options: CallLedgerOptions
@@ -135,6 +137,7 @@ export class CallLedger {
     }
     const kept = this.mined.filter(({ blockNumber }) => blockNumber <= fork)
     this.mined.splice(0, this.mined.length, ...kept)
+    this.codes.cut(Number(fork))
     this.#forks.push(fork)
     const { againAfterMs, losesOwn = false } = change
     if (againAfterMs === undefined) return

@@ -18,7 +18,7 @@ import { withOneLie } from '../lies.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { BLOCK_SECONDS, type Ledger, type MinedTransaction } from './ledger.ts'
 import type { Mempool } from './mempool.ts'
-import { nonceVote, simulatedNodes } from './nodes.ts'
+import { type CodeFaults, nonceVote, simulatedNodes } from './nodes.ts'
 
 const LATENCY_MS_MAX = 40
 const FEE_PER_GAS = 10n ** 7n
@@ -54,6 +54,7 @@ export type ChainFaults = {
   lies: number
   /** Feeds that use up the gas of any batched read that asks for one of them: nothing of it is answered. */
   breaking: readonly Address[]
+  wrongCode: CodeFaults['wrongCode']
 }
 
 export function noChainFaults(): ChainFaults {
@@ -72,6 +73,7 @@ export function noChainFaults(): ChainFaults {
     lies: 0,
     unreadable: { balances: [], allowances: [], feeds: [] },
     breaking: [],
+    wrongCode: undefined,
   }
 }
 
@@ -92,6 +94,8 @@ export type NodeOptions = {
 export function createSimulatedChain(options: NodeOptions): Chain {
   const { ledger, mempool, faults, random, process, chainId } = options
   const lying = random.fork('lies')
+  // What is read beside the orders does not change the luck of theirs.
+  const reading = random.fork('code')
 
   const visible = (node = faults): number =>
     ledger.block - Math.ceil(node.lagSeconds / BLOCK_SECONDS)
@@ -150,6 +154,12 @@ export function createSimulatedChain(options: NodeOptions): Chain {
           },
         }
       }),
+    code: (query) =>
+      process.ask(
+        () => (faults.down ? fault('unavailable', 'no answer') : assembly.code(query)),
+        LATENCY_MS_MAX + faults.slowMs,
+        reading,
+      ),
     blocks: (query) => askAll(() => assembly.blocks(query)),
     finalCount: ({ account, latestSeconds }) =>
       askAll(() =>

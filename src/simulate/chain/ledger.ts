@@ -4,6 +4,7 @@ import { fingerprint } from '../../domain/random.ts'
 import type { Address, Hex } from '../../domain/units.ts'
 import type { TransactionTrace, Transfer } from '../../ports.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
+import { Codes } from './codes.ts'
 
 export const BLOCK_SECONDS = 2
 const UNLIMITED = 2n ** 256n - 1n
@@ -70,6 +71,7 @@ type Call = (block: number) => readonly Omit<Transfer, 'logIndex'>[] | undefined
 export class Ledger {
   readonly transactions: MinedTransaction[] = []
   readonly invalidations: Invalidation[] = []
+  readonly codes = new Codes()
   /** Told when blocks are taken back: everything after the fork never was. */
   readonly onReorg: ((fork: number) => void)[] = []
   readonly #branches: Branch[] = []
@@ -127,6 +129,7 @@ export class Ledger {
     for (const line of this.#amounts.values()) line.cut(fork)
     for (const marks of [this.#nonces, this.#code])
       for (const [key, block] of marks) if (block > fork) (marks as Map<string, number>).delete(key)
+    this.codes.cut(fork)
     this.#branches.push({ fork })
     for (const tell of this.onReorg) tell(fork)
     const { againAfterMs } = change

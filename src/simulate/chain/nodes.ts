@@ -1,13 +1,27 @@
+import { type CodeSight, type ContractCode, codeSight } from '../../domain/contract.ts'
 import type { Observation } from '../../domain/observation.ts'
+import { fingerprint } from '../../domain/random.ts'
 import type { FinalityRule } from '../../domain/settings.ts'
-import type { AgreedReply, FinalChain, NonceFate, Receipt } from '../../ports.ts'
+import type { Address } from '../../domain/units.ts'
+import type { AgreedReply, CodeChain, FinalChain, NonceFate, Receipt } from '../../ports.ts'
+import type { Codes } from './codes.ts'
 import type { Ledger } from './ledger.ts'
+
+/** What is wrong with a node's word on code. */
+export type CodeFaults = {
+  readonly down: boolean
+  /** It shows contracts with the code that they had first, or with some that none has; or answers nothing of code. */
+  readonly wrongCode: 'first' | 'other' | 'unread' | undefined
+}
+
+/** No contract has it. */
+const OTHER_CODE: ContractCode = { hash: fingerprint('code of no contract') }
 
 /** How one node stands: its newest block, and the newest of it that is final. */
 type Standing<Node> = { readonly node: Node; readonly head: number; readonly final: number }
 
 export type SimulatedNodes<Node> = {
-  readonly ledger: Pick<Ledger, 'blockHash'>
+  readonly ledger: Pick<Ledger, 'blockHash'> & { readonly codes: Codes }
   /** What is wrong with the one that everything is asked of, and with those that have to agree with it. */
   readonly faults: Node
   readonly others?: readonly Node[]
@@ -21,12 +35,13 @@ export type SimulatedNodes<Node> = {
 const TAGGED = { safe: 32, finalized: 64 } as const
 
 /** What several nodes have to say alike, by the rule of the adapter over real ones. */
-export function simulatedNodes<Node extends { readonly down: boolean }>(
+export function simulatedNodes<Node extends CodeFaults>(
   nodes: SimulatedNodes<Node>,
 ): {
   readonly blocks: (
     query: Parameters<FinalChain['blocks']>[0],
   ) => Awaited<ReturnType<FinalChain['blocks']>>
+  readonly code: (query: Parameters<CodeChain['code']>[0]) => Awaited<ReturnType<CodeChain['code']>>
   readonly agreed: <Value>(
     latestSeconds: number,
     answer: (standing: Standing<Node>) => { readonly key: string; readonly value: Value },
@@ -43,7 +58,29 @@ export function simulatedNodes<Node extends { readonly down: boolean }>(
     })
   }
 
+  function shown({ node, head, final }: Standing<Node>, address: Address, at: 'newest' | 'final') {
+    if (node.wrongCode === 'other') return OTHER_CODE
+    const block = at === 'newest' ? head : final
+    return ledger.codes.at(address, node.wrongCode === 'first' ? 0 : block)
+  }
+
   return {
+    code({ contracts, at, latestSeconds }) {
+      const asked = believed(at === 'newest' ? Number.POSITIVE_INFINITY : latestSeconds).filter(
+        ({ node }) => node.wrongCode !== 'unread',
+      )
+      if (asked.length === 0)
+        return { ok: false, fault: { tag: 'unavailable', message: 'no node answers' } }
+      const sightOf = (address: Address): CodeSight => {
+        const answers: ContractCode[] = []
+        for (const standing of asked) {
+          answers.push(shown(standing, address, at))
+          if (codeSight(answers, rule.agree).agreed !== undefined) break
+        }
+        return codeSight(answers, rule.agree)
+      }
+      return { ok: true, value: new Map(contracts.map((each) => [each, sightOf(each)])) }
+    },
     agreed(latestSeconds, answer) {
       const votes = new Map<string, ReturnType<typeof answer>['value'][]>()
       for (const standing of believed(latestSeconds)) {

@@ -7,6 +7,7 @@ import type { TransactionDraft } from '../../ports.ts'
 import type { CallLedger } from '../aggregator/ledger.ts'
 import type { SimulatedDisk } from '../journal.ts'
 import { capsPassedNow, type Outflow } from './caps.ts'
+import { CodeJudge } from './code-judge.ts'
 import { HaltSight, type Standing } from './standing.ts'
 
 type RecordedCall = { readonly intentId: IntentId; readonly call: TrustlessCall }
@@ -27,9 +28,14 @@ export class CallWatch {
   readonly #disk: SimulatedDisk
   readonly #ledger: CallLedger
 
-  constructor(parts: { disk: SimulatedDisk; ledger: CallLedger }) {
+  readonly #code: CodeJudge
+
+  constructor(parts: { disk: SimulatedDisk; ledger: CallLedger; chainId: number; depth: number }) {
     this.#disk = parts.disk
     this.#ledger = parts.ledger
+    const { ledger, chainId, depth } = parts
+    const block = (): number => Number(ledger.block)
+    this.#code = new CodeJudge({ chainId, codes: ledger.codes, block, depth })
   }
 
   get signatures(): number {
@@ -59,6 +65,8 @@ export class CallWatch {
   sending(draft: TransactionDraft, standing: Standing): void {
     if (this.#halts.isHalted(standing))
       this.violations.push(`transaction ${draft.nonce} of the account was signed under a halt`)
+    for (const words of this.#code.wrongs(standing, [draft.to]))
+      this.violations.push(`transaction ${draft.nonce} of the account: ${words}`)
   }
 
   /** An operator goes on with what these lines tell: caps count nothing else of what was before. */
@@ -80,13 +88,16 @@ export class CallWatch {
     })
   }
 
-  #judgeFiles(own: RecordedCall, { files }: Standing): void {
+  #judgeFiles(own: RecordedCall, standing: Standing): void {
+    const { files } = standing
     const strategy = strategyOf(own)
     const isNamed = files.some((each) =>
       each.strategies.some(({ name, enabled }) => enabled && name === strategy),
     )
     if (!isNamed) this.violations.push(`${own.intentId} was signed, and its file is gone`)
-    const { value: amount, digest } = own.call
+    const { value: amount, digest, target } = own.call
+    for (const words of this.#code.wrongs(standing, [target]))
+      this.violations.push(`${own.intentId}: ${words}`)
     const asked = { strategy, token: NATIVE_TOKEN, amount, timeMs: Number.POSITIVE_INFINITY }
     const pending = this.#readCalls()
       .filter(({ call }) => call.digest !== digest && this.#signed.has(call.digest))

@@ -6,8 +6,10 @@ import type { TransactionDraft } from '../../ports.ts'
 import type { Ledger } from '../chain/ledger.ts'
 import { isUnwrapping } from '../chain/mempool.ts'
 import type { SimulatedDisk } from '../journal.ts'
+import { SIMULATED_CHAIN_ID, WETH_USDC } from '../stage.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import { capsPassedNow, type Outflow } from './caps.ts'
+import { CodeJudge } from './code-judge.ts'
 import { HaltSight, type Standing } from './standing.ts'
 
 export type RecordedPermit = { readonly intentId: IntentId; readonly permit: PermitRecord }
@@ -32,10 +34,16 @@ export class Watch {
   readonly #ledger: Ledger
   readonly #clock: VirtualClock
 
-  constructor(parts: { disk: SimulatedDisk; ledger: Ledger; clock: VirtualClock }) {
+  readonly #code: CodeJudge
+
+  constructor(parts: { disk: SimulatedDisk; ledger: Ledger; clock: VirtualClock; depth: number }) {
     this.#disk = parts.disk
     this.#ledger = parts.ledger
     this.#clock = parts.clock
+    const { ledger, depth } = parts
+    const { codes } = ledger
+    const block = (): number => ledger.block
+    this.#code = new CodeJudge({ chainId: SIMULATED_CHAIN_ID, codes, block, depth })
   }
 
   report(what: string): void {
@@ -75,6 +83,12 @@ export class Watch {
     if (own === undefined) this.report(`${digest} was signed before its record was on disk`)
     if (this.#halts.isHalted(standing)) this.report(`${own?.intentId} was signed under a halt`)
     if (own !== undefined) this.#judgeFiles(own, standing)
+    if (own !== undefined) {
+      const { permit2, spender, token, tokenOut } = own.permit
+      const used = [permit2, spender, token, tokenOut, WETH_USDC.feed]
+      for (const words of this.#code.wrongs(standing, used))
+        this.report(`${own.intentId}: ${words}`)
+    }
     if (this.#signed.has(digest)) return
     this.#signed.add(digest)
     if (own === undefined) return
@@ -90,6 +104,9 @@ export class Watch {
   sending(draft: TransactionDraft, standing: Standing): void {
     if (this.#halts.isHalted(standing) && !isUnwrapping(draft))
       this.report(`transaction ${draft.nonce} was signed under a halt`)
+    if (isUnwrapping(draft)) return
+    for (const words of this.#code.wrongs(standing, [draft.to]))
+      this.report(`transaction ${draft.nonce}: ${words}`)
   }
 
   #judgeFiles(own: RecordedPermit, { files }: Standing): void {

@@ -55,6 +55,7 @@ async function venue(key: Key, changes: Partial<AggregatorSettings> = {}) {
         finality: 1,
         agree: 1,
         explorer: undefined,
+        code: new Map(),
         gas: AMPLE_GAS,
       } as const,
     ],

@@ -17,7 +17,7 @@ import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { AGGREGATOR } from '../../../src/simulate/aggregator/aggregation.ts'
 import { ACCOUNT, GASLESS } from '../../../src/simulate/stage.ts'
 import { aSchedule, OPEN } from '../builders.ts'
-import { AMPLE_GAS, AMPLE_GAS_EVERYWHERE, signerWith } from '../signing.ts'
+import { AMPLE_GAS, AMPLE_GAS_EVERYWHERE, NO_DOUBTS, signerWith } from '../signing.ts'
 import { delegatedAccount, ETHER, newAccount, SEPOLIA, sepoliaClient } from './aggregator.ts'
 import { DEMO, PROPOSER } from './aggregator-abi.ts'
 import { unpaced } from './unpaced.ts'
@@ -146,7 +146,8 @@ export function callContext(options: CallContextOptions): OrderContext {
   const aggregator = { settings, chainId: SEPOLIA }
   const gas = AMPLE_GAS_EVERYWHERE
   const own = { strategies, versionOf: () => undefined, gas, aggregator }
-  const files = { chainId: SEPOLIA, gasless: GASLESS, account: ACCOUNT, ...own }
+  const beside = { pricePath: () => undefined, trusted: NO_DOUBTS }
+  const files = { chainId: SEPOLIA, gasless: GASLESS, account: ACCOUNT, ...own, ...beside }
   const signer = signerWith(key, { journal, files, clock: WALL_CLOCK })
   const wallet = {
     chain: lines.chain,
@@ -181,7 +182,7 @@ export function callContext(options: CallContextOptions): OrderContext {
     account: ACCOUNT,
     strategies,
     mode: 'sandbox',
-    pricePath: () => undefined,
+    ...beside,
     hashPermit: () => {
       throw new Error('no permit is made for a call')
     },

@@ -56,6 +56,7 @@ export class Mortal {
       simulate: (call) => this.#ask(() => chain.simulate(call)),
       trace: (hash) => this.#ask(() => chain.trace(hash)),
       callsWith: (query) => this.#ask(() => chain.callsWith(query)),
+      code: (query) => this.#ask(() => chain.code(query)),
       blocks: (query) => this.#ask(() => chain.blocks(query)),
       finalCount: (query) => this.#ask(() => chain.finalCount(query)),
       nonceFate: (query) => this.#ask(() => chain.nonceFate(query)),

@@ -40,6 +40,7 @@ function settingUp(state: DaemonState): readonly JournalEvent[] {
   )
   unknown.push({ type: 'loss-accepted', detail: '3 records' })
   unknown.push(comparedAt(state), delegationSigned(state), delegationCharged(state))
+  unknown.push(codeOf(state))
   if (state.stateId === undefined)
     unknown.push({ type: 'state-named', stateId: 'ab' }, { type: 'begun-anew', detail: 'asked to' })
   else if (state.anchored.size === 0)
@@ -56,6 +57,16 @@ function comparedAt({ sights }: DaemonState): JournalEvent {
     nestedNonce: 2n,
   }
   return { type: 'wallet-compared', chainId: 8453, wallet: OWNER, ...seen }
+}
+
+function codeOf({ contracts, sights }: DaemonState): JournalEvent {
+  const place = { chainId: 8453, address: GAS_TANK, name: 'aggregator.contracts.gasTank' }
+  const known = contracts.get(`8453:${GAS_TANK}`)
+  const fresh = { hash: bytes32(sights.size + 3), implementation: OWNER }
+  if (known === undefined) return { type: 'contract-code', ...place, code: fresh, status: 'seen' }
+  return known.changed === undefined
+    ? { type: 'contract-code', ...place, code: fresh, status: 'changed' }
+    : { type: 'contract-code', ...place, code: known.changed.code, status: 'accepted' }
 }
 
 function delegationSigned({ intents }: DaemonState): JournalEvent {

@@ -1,5 +1,8 @@
 import type { SeededRandom } from '../../../src/domain/random.ts'
+import type { Address } from '../../../src/domain/units.ts'
+import { CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
 import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
+import { PERMIT2, SPENDER, USDC, WETH, WETH_USDC } from '../../../src/simulate/stage.ts'
 import type { World } from '../../../src/simulate/world.ts'
 import { MINUTE } from '../builders.ts'
 
@@ -150,6 +153,33 @@ export function disturbCallService(world: World, random: SeededRandom): void {
   ledger.losesDirect = random.chance(0.1)
   const route = ROUTES[random.between(0, ROUTES.length - 1)] ?? ''
   world.queueDelaysMs = random.chance(0.1) ? { [route]: 400_000 } : {}
+}
+
+/**
+ * The code of a contract is swapped, and sometimes swapped back. A node that shows other code than there is, where another has to
+ * agree with it: it hides the swap, or makes one up. Gives the contract's address.
+ */
+export function disturbCode(world: World, random: SeededRandom): Address | undefined {
+  const { rule, chainFaults, otherNodes, aggregation, clock, ledger } = world
+  const isLying = rule.agree > 1 && random.chance(0.2)
+  const wrongCode = random.chance(0.5) ? 'first' : 'other'
+  for (const node of [chainFaults, aggregation.chainFaults])
+    node.wrongCode = isLying ? wrongCode : undefined
+  if (isLying) for (const node of [...otherNodes, ...aggregation.otherNodes]) node.down = false
+  if (!random.chance(0.06)) return undefined
+  const { gasTank, multicall, trustlessProposer } = aggregation.settings.contracts
+  const here = [PERMIT2, SPENDER, USDC.address, WETH.address, WETH_USDC.feed]
+  const there = [CALL_TARGET, gasTank, multicall, trustlessProposer]
+  const at = random.between(0, here.length + there.length - 1)
+  const address = [...here, ...there][at]
+  if (address === undefined) return undefined
+  const codes = at < here.length ? ledger.codes : aggregation.ledger.codes
+  codes.set(address, random.between(1, 1_000), ledger.block)
+  if (random.chance(0.4))
+    clock.schedule(clock.trueMs + random.between(1_000, 10 * MINUTE), () =>
+      codes.set(address, 0, ledger.block),
+    )
+  return address
 }
 
 /** One loops or takes its process down with it, one is late, one throws, one answers nonsense. */

@@ -2,6 +2,7 @@ import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { AccountLimits } from '../../../src/domain/settings.ts'
 import type { Strategy } from '../../../src/domain/strategy.ts'
 import { type BaseUnits, baseUnits } from '../../../src/domain/units.ts'
+import { approvalsIn } from '../../../src/engine/approvals.ts'
 import type { OperatorFiles } from '../../../src/engine/daemon.ts'
 import { noChainFaults } from '../../../src/simulate/chain/chain.ts'
 import { noServiceFaults } from '../../../src/simulate/gasless/faults.ts'
@@ -11,6 +12,7 @@ import { MINUTE } from '../builders.ts'
 import { sufferDamage } from './damage.ts'
 import {
   disturbCallService,
+  disturbCode,
   disturbModules,
   disturbNodes,
   disturbServices,
@@ -54,6 +56,7 @@ export class Troubles {
       disturbModules,
     ])
       disturbOne(this.#world, random)
+    this.#disturbCode(random.fork('code'))
     this.#recover(random)
     if (random.chance(0.5)) this.#atAnAwait(random)
     if (random.chance(0.3)) await this.#crash(random)
@@ -96,6 +99,17 @@ export class Troubles {
     this.happened.set(what, (this.happened.get(what) ?? 0) + 1)
   }
 
+  /** The code of a contract is swapped, perhaps for a while alone; an operator accepts it in time. */
+  #disturbCode(random: SeededRandom): void {
+    const world = this.#world
+    const swapped = disturbCode(world, random)
+    if (swapped === undefined) return
+    this.#note('code swapped')
+    world.clock.schedule(world.clock.trueMs + random.between(1, 20) * MINUTE, () =>
+      this.#control((control) => control.approve(swapped)),
+    )
+  }
+
   /** A supervisor starts what has ended; an operator resumes what is halted. */
   #recover(random: SeededRandom): void {
     const world = this.#world
@@ -113,6 +127,8 @@ export class Troubles {
   async #resume(): Promise<void> {
     await this.#world.runFor(30_000)
     this.#lift()
+    for (const { name } of approvalsIn(this.#world.state))
+      this.#control((control) => control.approve(name))
     await this.#world.runFor(10_000)
   }
 

@@ -465,3 +465,29 @@ describe('the aggregator section', () => {
     ])
   })
 })
+
+describe('chains.*.code', () => {
+  const chain = 'base: { chainId: 8453, rpcUrls: ["https://rpc.example"] }'
+  const pinned = (address: string, hash: string): string =>
+    edit(CONFIG, chain, chain.replace(' }', `, code: { "${address}": "${hash}" } }`))
+  const SPENDER = '0x00000000000000000000000000000000000000AA'
+  const HASH = `0x${'Ab'.repeat(32)}`
+
+  test('pins the code of contracts of the config', () => {
+    const pins = settingsOf(pinned(SPENDER, HASH)).chains.get('base')?.code
+    expect([...(pins ?? [])]).toEqual([[SPENDER.toLowerCase(), HASH.toLowerCase()]])
+  })
+
+  test.each([
+    [
+      'an address that nothing of the config has',
+      `0x${'00'.repeat(19)}ab`,
+      HASH,
+      'no contract of this config',
+    ],
+    ['what is no address', '0xaa', HASH, 'this is no usable name'],
+    ['what is no hash', SPENDER, '0xabcd', 'this is no hash'],
+  ])('refuses %s', (_, address, hash, words) => {
+    expect(briefly(pinned(address, hash)).join()).toContain(words)
+  })
+})

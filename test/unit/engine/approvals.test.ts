@@ -3,6 +3,8 @@ import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
 import type { DaemonState } from '../../../src/domain/book/state.ts'
+import { NO_CODE } from '../../../src/domain/contract.ts'
+import type { Hex } from '../../../src/domain/units.ts'
 import { approvalsIn, approve } from '../../../src/engine/approvals.ts'
 import type { Journal } from '../../../src/ports.ts'
 import { scheduled } from '../../support/state/journal-story.ts'
@@ -64,4 +66,46 @@ test('a name that waits for nothing is refused with what does', async () => {
     detail: 'dip waits for no approval; nothing does',
   })
   expect(events).toHaveLength(2)
+})
+
+const PLACE = {
+  chainId: 8453,
+  address: `0x${'5e'.repeat(20)}`,
+  name: 'gasless.spenders.0',
+} as const
+const [OLD, NEW] = [`0x${'01'.repeat(32)}`, `0x${'02'.repeat(32)}`] as const
+const codeOf = (status: 'seen' | 'changed', hash: Hex): JournalEvent => ({
+  ...{ type: 'contract-code', ...PLACE },
+  ...{ code: { hash }, status },
+})
+
+test('the new code of a contract waits, and is accepted by its name or its address', async () => {
+  for (const name of [PLACE.name, PLACE.address, PLACE.address.toUpperCase().replace('0X', '0x')]) {
+    const { journal, state, events } = journalWithHolds()
+    applyEvent(state, codeOf('seen', OLD), 0)
+    applyEvent(state, codeOf('changed', NEW), 500)
+    expect(approvalsIn(state)[0]).toMatchObject({ kind: 'contract', name: PLACE.name })
+    const answer = await approve({ journal }, name)
+    expect(answer).toMatchObject({ ok: true, approved: [PLACE.name] })
+    expect(JSON.stringify(answer)).toContain(`had code ${OLD} and has code ${NEW}`)
+    expect(events).toEqual([
+      { type: 'contract-code', ...PLACE, code: { hash: NEW }, status: 'accepted' },
+    ])
+    expect(state.contracts.get(`8453:${PLACE.address}`)).toMatchObject({
+      ...{ code: { hash: NEW }, changed: undefined },
+    })
+  }
+})
+
+test.each([
+  ['what the config pins otherwise', NEW, 'the pin', OLD],
+  ['an address without code', NO_CODE, 'no code', undefined],
+] as const)('%s is not accepted by a command', async (_, hash, words, pin) => {
+  const { journal, state, events } = journalWithHolds()
+  applyEvent(state, codeOf('seen', OLD), 0)
+  applyEvent(state, codeOf('changed', hash), 500)
+  const pins = new Map(pin === undefined ? [] : [[`8453:${PLACE.address}`, pin] as const])
+  const answer = await approve({ journal }, PLACE.name, pins)
+  expect(answer).toEqual({ ok: false, detail: expect.stringContaining(words) })
+  expect(events).toEqual([])
 })

@@ -3,6 +3,7 @@ import { createKey } from '../../../src/adapters/keys/key.ts'
 import { openJournal } from '../../../src/adapters/state/journal-file.ts'
 import type { JournalEvent, TransactionRecord } from '../../../src/domain/book/journal.ts'
 import type { Observation } from '../../../src/domain/observation.ts'
+import type { Hex } from '../../../src/domain/units.ts'
 import { keepGasTank } from '../../../src/engine/gas-tank.ts'
 import { followRecorded } from '../../../src/execute/transaction.ts'
 import { callContext } from '../../support/aggregator/call-venue.ts'
@@ -98,6 +99,21 @@ function earlier(from: `0x${string}`, availableBefore: bigint | undefined): Tran
     availableBefore,
   }
 }
+
+test('a GasTank whose code has changed gets no top-up, and that is told once', async () => {
+  const { keep, deposits, count, append, tools } = await rig()
+  const { gasTank: address } = tools.aggregator.settings.contracts
+  const place = { chainId: SEPOLIA, address, name: 'aggregator.contracts.gasTank' }
+  const code = (status: 'seen' | 'changed', hash: Hex): JournalEvent => ({
+    ...{ type: 'contract-code', ...place },
+    ...{ code: { hash }, status },
+  })
+  await append(code('seen', `0x${'01'.repeat(32)}`), code('changed', `0x${'02'.repeat(32)}`))
+  expect(barred(await keep(9 * MINUTE_MS))).toEqual([
+    expect.stringContaining('`tranched approve aggregator.contracts.gasTank`'),
+  ])
+  expect([await deposits(), await count('transaction-ended')]).toEqual([0, 0])
+})
 
 describe('a deposit that the service does not show', () => {
   test('bars the next top-up for as long as it takes, over restarts, and is told once', async () => {

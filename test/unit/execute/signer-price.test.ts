@@ -33,7 +33,7 @@ import {
   NOON_SECONDS,
   usdc,
 } from '../../support/builders.ts'
-import { AMPLE_GAS_EVERYWHERE } from '../../support/signing.ts'
+import { AMPLE_GAS_EVERYWHERE, NO_DOUBTS } from '../../support/signing.ts'
 
 /** Rule T1: whatever the records say, the signer judges a permit's price by the operator's files and what it heard of the feeds. */
 
@@ -96,6 +96,8 @@ async function stage(given: Case) {
       account: { ...ACCOUNT, ...UNCAPPED, maxDeviationBps: given.maxDeviationBps ?? 200 },
       strategies: new Map([[strategy.name, strategy]]),
       versionOf: () => undefined,
+      pricePath: prices.pathOf,
+      trusted: NO_DOUBTS,
       gas: AMPLE_GAS_EVERYWHERE,
       aggregator: undefined,
     },

@@ -34,7 +34,7 @@ import {
   ETH,
   NOON_SECONDS,
 } from '../../support/builders.ts'
-import { AMPLE_GAS_EVERYWHERE, signerWith } from '../../support/signing.ts'
+import { AMPLE_GAS_EVERYWHERE, NO_DOUBTS, signerWith } from '../../support/signing.ts'
 
 const NOW_MS = NOON_SECONDS * 1000
 const TRANSACTION: TransactionRecord = {
@@ -92,6 +92,8 @@ function signer(
       account: ACCOUNT,
       strategies: new Map([[strategy.name, strategy]]),
       versionOf: () => undefined,
+      pricePath: () => undefined,
+      trusted: NO_DOUBTS,
       gas,
       aggregator: undefined,
     },

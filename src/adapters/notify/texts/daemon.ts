@@ -1,3 +1,4 @@
+import { codeText } from '../../../domain/contract.ts'
 import { reasonText } from '../../../domain/reason-words.ts'
 import type { Observed } from '../../tell/observers.ts'
 import { said, sentence, type Text, type TextContext } from './text.ts'
@@ -74,6 +75,29 @@ export function holdText({ strategy, held, detail }: Observed<'hold'>): Text {
       ...sentence(detail),
       'It opens no slots until then; the other strategies go on.',
       `\`tranched approve ${strategy}\` lets it trade. If it is a mistake, correct its file.`,
+    ],
+  }
+}
+
+export function codeNotice({
+  name,
+  address,
+  status,
+  code,
+  before,
+}: Observed<'contract-code'>): Text {
+  const hashes = [
+    ...(before === undefined ? [] : [`Before: ${codeText(before)}.`]),
+    `Now: ${codeText(code)}.`,
+  ]
+  if (status !== 'changed') return { subject: `The new code of ${name} is accepted`, lines: hashes }
+  return {
+    subject: `The code of ${name} has changed`,
+    lines: [
+      `The contract at ${address} is not what it was when this daemon first saw it.`,
+      ...hashes,
+      'Nothing that depends on it is signed; what is signed is followed to its end.',
+      `Find out who changed it and why. \`tranched approve ${name}\` accepts the new code.`,
     ],
   }
 }

@@ -24,6 +24,7 @@ const DOUBTS: Doubts = {
   rpc: {
     'nodes-disagree': 'the nodes say different things',
     reorganised: 'the chain took a fill back',
+    code: 'a node shows other code of a contract than is on record',
   },
 }
 

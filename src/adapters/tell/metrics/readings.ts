@@ -85,6 +85,14 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
     ),
     createReadGauge(
       {
+        name: 'tranched_contracts_changed',
+        help: 'Contracts whose code has changed, with which nothing is signed until it is accepted.',
+        labelNames: [],
+      },
+      () => [[{}, [...state.contracts.values()].filter(({ changed }) => changed).length]],
+    ),
+    createReadGauge(
+      {
         name: 'tranched_barred',
         help: '1 while it keeps everything from being signed.',
         labelNames: ['what'],

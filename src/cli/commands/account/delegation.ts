@@ -5,6 +5,7 @@ import { emptyState } from '../../../domain/book/fields.ts'
 import { applyEvent } from '../../../domain/book/fold.ts'
 import type { DaemonState } from '../../../domain/book/state.ts'
 import { delegateOf, resolveVerifyingContract } from '../../../domain/call.ts'
+import { proposerOf } from '../../../domain/contract.ts'
 import { hasLiveAuthorization } from '../../../domain/order.ts'
 import { ETHER } from '../../../domain/token.ts'
 import type { Address } from '../../../domain/units.ts'
@@ -13,7 +14,7 @@ import {
   type DelegationChange,
   type DelegationOutcome,
 } from '../../../execute/account/delegate.ts'
-import { NO_DELEGATE, nameOfDelegate, proposerOf } from '../../../execute/authority/delegation.ts'
+import { NO_DELEGATE, nameOfDelegate } from '../../../execute/authority/delegation.ts'
 import type { AccountView, Clock, Guard, Journal } from '../../../ports.ts'
 import { amountData } from '../../amount-data.ts'
 import { type AggregatorTools, whileStopped, withAggregator } from '../../compose/aggregator.ts'
@@ -64,7 +65,7 @@ function reportOf(
     code: view.code,
     delegate: delegate ?? null,
     proposer: (delegate && nameOfDelegate(delegate, settings)) ?? null,
-    isAsConfigured: delegate === proposerOf(aggregator),
+    isAsConfigured: delegate === proposerOf(aggregator.settings),
     configured: settings.proposer,
     nestedNonce: view.nestedNonce?.toString() ?? null,
     domain: domain === undefined ? null : { ...domain, chainId: `${domain.chainId}` },
@@ -109,7 +110,11 @@ export function delegationSet(options: DelegationSetOptions, io: Io): Promise<Ex
       return printFailure(io, options, {
         message: `${tools.account} is also the wallet that trades through the gasless service: code delegated to it could empty it. Use a wallet of its own`,
       })
-    return change(proposerOf(tools.aggregator), tools, { options, io, command: 'delegation set' })
+    return change(proposerOf(tools.aggregator.settings), tools, {
+      options,
+      io,
+      command: 'delegation set',
+    })
   })
 }
 

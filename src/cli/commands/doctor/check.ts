@@ -58,6 +58,7 @@ const CHECKS = {
   aggregator: 'services',
   daemon: 'state',
   halt: 'state',
+  'contract-code': 'state',
   'state-owner': 'state',
   anchor: 'state',
   'state-proof': 'state',

@@ -12,6 +12,7 @@ import type { Strategy } from '../../../domain/strategy.ts'
 import { ETHER, type Token } from '../../../domain/token.ts'
 import type { Address } from '../../../domain/units.ts'
 import type { Word } from '../../../domain/word.ts'
+import { approvalsIn } from '../../../engine/approvals.ts'
 import { scheduleOf } from '../../../engine/view.ts'
 import { amountData } from '../../amount-data.ts'
 import { haltOf, holderOf } from '../../compose/state.ts'
@@ -66,6 +67,9 @@ export function reportOf(input: StatusInput): StatusReport {
     wallet: state.bound?.owner ?? null,
     halted: pauseReport(state.halted),
     haltFile: haltOf(stateDir) ?? null,
+    changedContracts: approvalsIn(state).flatMap(({ kind, name, sinceMs, detail }) =>
+      kind === 'contract' ? [{ name, at: new Date(sinceMs).toISOString(), detail }] : [],
+    ),
     openIntents: [...state.intents.values()].map(openReport),
     strategies: names.map((name) => strategyReport(name, files.get(name), input)),
   }

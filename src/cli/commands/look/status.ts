@@ -76,6 +76,10 @@ function linesOf(
     )
   else if (report.haltFile !== null)
     lines.push(`HALTED: ${report.haltFile}; \`tranched resume\` lifts it`)
+  for (const { name, at, detail } of report.changedContracts)
+    lines.push(
+      `CODE CHANGED ${ago(at)} ago, ${name}: ${detail}; \`tranched approve ${name}\` accepts it`,
+    )
   if (report.answers === false)
     lines.push('the daemon gives no answer: it is starting, stopping or hanging')
   const { staleFiles } = report

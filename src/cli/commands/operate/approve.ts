@@ -14,7 +14,7 @@ export function approve(name: string | undefined, given: TargetOptions, io: Io):
   if (!target.ok) return Promise.resolve(refuseUnnamed(target.message, given, io))
   const { options } = target
   return whileReading(options, io, async ({ view }) => {
-    tellApproved({ approved: [], waiting: approvalsIn(view.state) }, options, io)
+    tellApproved({ approved: [], details: [], waiting: approvalsIn(view.state) }, options, io)
     return EXIT.done
   })
 }

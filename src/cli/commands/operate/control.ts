@@ -1,5 +1,6 @@
 import type { ControlRequest } from '../../../adapters/control/control-socket.ts'
 import type { JournalKey } from '../../../adapters/keys/journal-key.ts'
+import { trustedCode } from '../../../domain/contract.ts'
 import { reasonText } from '../../../domain/reason-words.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { type Approved, approve } from '../../../engine/approvals.ts'
@@ -81,7 +82,7 @@ function onFiles(
       for (const warning of warnings) io.stderr.write(`${warning}\n`)
       const ports = { journal, haltFile: openHalt(dir) }
       try {
-        if (command === 'approve') return await approve(ports, name)
+        if (command === 'approve') return await approve(ports, name, trustedCode(settings).pins)
         return await (command === 'pause' ? pause : resume)(ports, strategy)
       } finally {
         await close()
@@ -127,7 +128,7 @@ function printData(
 
 /** What was approved, and what waits. */
 export function tellApproved(
-  { approved, waiting }: Omit<Extract<Approved, { ok: true }>, 'ok'>,
+  { approved, details, waiting }: Omit<Extract<Approved, { ok: true }>, 'ok'>,
   options: ConfigOptions,
   io: Io,
 ): void {
@@ -136,13 +137,13 @@ export function tellApproved(
       ...each,
       at: new Date(sinceMs).toISOString(),
     }))
-    printJson<ApproveData>(io, { ok: true, approved, waiting: list, problems: [] })
+    printJson<ApproveData>(io, { ok: true, approved, details, waiting: list, problems: [] })
     return
   }
   const lines = waiting.map(({ name, sinceMs, detail }) => {
     return `${name} waits since ${new Date(sinceMs).toISOString()}: ${detail}; \`tranched approve ${name}\` lets it go on`
   })
-  if (approved.length > 0) lines.unshift(`approved ${approved.join(', ')}`)
+  lines.unshift(...approved.map((name, n) => `approved ${name}: ${details[n]}`))
   io.stdout.write(`${lines.length === 0 ? 'nothing waits for approval' : lines.join('\n')}\n`)
 }
 

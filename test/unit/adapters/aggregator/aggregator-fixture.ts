@@ -116,6 +116,7 @@ export function fakeAggregator({ key }: { key: Key }) {
     simulate: unasked,
     trace: unasked,
     callsWith: unasked,
+    code: unasked,
     blocks: unasked,
     finalCount: unasked,
     nonceFate: unasked,

@@ -42,6 +42,7 @@ async function rig(replyTo: (method: keyof typeof results, asked: number) => Scr
         finality: 1,
         agree: 1,
         explorer: undefined,
+        code: new Map(),
         gas: AMPLE_GAS,
       } as const,
     ],

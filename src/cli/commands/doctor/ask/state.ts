@@ -3,6 +3,7 @@ import { emptyState } from '../../../../domain/book/fields.ts'
 import type { DaemonState } from '../../../../domain/book/state.ts'
 import type { Settings } from '../../../../domain/settings.ts'
 import type { Address, Hex } from '../../../../domain/units.ts'
+import { type Approval, approvalsIn } from '../../../../engine/approvals.ts'
 import { requireSame } from '../../../../engine/daemon.ts'
 import { openAnchors } from '../../../compose/anchors.ts'
 import { withClock } from '../../../compose/clock.ts'
@@ -11,7 +12,14 @@ import { haltOf, holderOf, isUsed, readState } from '../../../compose/state.ts'
 import { STATE_CARE } from '../../../compose/state-care.ts'
 import { look, lookAndJudge } from '../bounded.ts'
 import { type Check, unknown } from '../check.ts'
-import { judgeAnchor, judgeHalt, judgeHolder, judgeOwner, judgeProof } from '../judge/state.ts'
+import {
+  judgeAnchor,
+  judgeChangedCode,
+  judgeHalt,
+  judgeHolder,
+  judgeOwner,
+  judgeProof,
+} from '../judge/state.ts'
 
 /** A daemon that works answers at once. */
 const DAEMON_MS_MAX = 2_000
@@ -46,6 +54,7 @@ export async function lookAtState(input: StateInput): Promise<readonly Check[]> 
   const checks = [
     ...(await lookAtHolder(stateDir)),
     haltedBy(stateDir, state),
+    ...(state === undefined ? [] : judgeChangedCode(changedIn(state))),
     ...judgeBound(input),
     ...(await lookAtAnchors(input)),
   ]
@@ -70,6 +79,10 @@ function haltedBy(stateDir: string, state: DaemonState | undefined): Check {
   if (state === undefined && file === undefined)
     return unknown('halt', 'the state cannot be read, so it is not known what it says of a halt')
   return judgeHalt(state?.halted?.detail ?? file)
+}
+
+function changedIn(state: DaemonState): readonly Approval[] {
+  return approvalsIn(state).filter(({ kind }) => kind === 'contract')
 }
 
 function judgeBound({ settings, state, trader, genesisHash }: StateInput): readonly Check[] {

@@ -1,4 +1,5 @@
 import type { StateProof } from '../../../../adapters/state/care/state-proof.ts'
+import type { Approval } from '../../../../engine/approvals.ts'
 import { type Check, fault, fine, unknown, warning } from '../check.ts'
 
 /** Who holds a state directory, and whether a daemon there answers. */
@@ -38,6 +39,18 @@ export function judgeHolder({ holder, answers }: HolderFacts): Check {
 export function judgeHalt(halted: string | undefined): Check {
   if (halted === undefined) return fine('halt', 'nothing is halted')
   return warning('halt', `everything is halted: ${halted}`, 'once you know why, `tranched resume`')
+}
+
+/** Contracts whose code has changed, each in words. */
+export function judgeChangedCode(changed: readonly Approval[]): readonly Check[] {
+  if (changed.length === 0) return [fine('contract-code', 'no contract has code to be accepted')]
+  return changed.map(({ name, detail }) =>
+    fault(
+      'contract-code',
+      `nothing that depends on ${name} is signed: ${detail}`,
+      `find out why it changed, then \`tranched approve ${name}\``,
+    ),
+  )
 }
 
 /** `strange` says why the state belongs to another wallet, chain or mode. */
