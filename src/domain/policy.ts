@@ -25,6 +25,9 @@ export type ExecutionPolicy = {
    * seconds then, and a service that is gone for hours costs one batched read in three seconds.
    */
   readonly silenceMs: number
+  /** Of a signed call's lifetime the direct route has the last part: this share, and no more than so long, for it takes a few blocks. */
+  readonly directShare: number
+  readonly directMsMax: number
   /** How long a transaction of our own may stay unmined before its fee is raised. */
   readonly transactionPatienceMs: number
 }
@@ -39,6 +42,8 @@ export const DEFAULT_POLICY: ExecutionPolicy = {
   pollMsMax: 5_000,
   pollSlowAfterMs: 15_000,
   silenceMs: 3_000,
+  directShare: 1 / 3,
+  directMsMax: 120_000,
   transactionPatienceMs: 30_000,
 }
 

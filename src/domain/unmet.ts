@@ -76,7 +76,7 @@ function skippedUnder(
   return WINDOWS.flatMap((window) => {
     const cap = caps[window.cap].get(token.address)
     if (cap === undefined || cap < amount) return []
-    const allowed = Number(minOf(cap / amount, BigInt(SLOTS_MAX)))
+    const allowed = Number.parseInt(`${minOf(cap / amount, BigInt(SLOTS_MAX))}`, 10)
     if (!hasMoreWithin(schedule, { seconds: window.ms / 1000, allowed })) return []
     const each = briefText(amount, token)
     const many = allowed === 1 ? 'one slot' : `${allowed} slots`

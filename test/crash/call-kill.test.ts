@@ -38,7 +38,7 @@ type Story = {
   readonly stepsMin: number
 }
 
-const SOON = { mode: 'after-deadline', deadlineMs: 100 } as const
+const SOON = { mode: 'after-deadline', deadlineMs: 60_100 } as const
 const STORIES: readonly Story[] = [
   {
     name: 'a call that the service includes',

@@ -126,7 +126,7 @@ async function runAccount(
       lines: { ...lines, service: submissions(lines.service, () => lap) },
       journal,
       settings: aggregatorSettingsOf(sandbox(), {
-        fallback: { mode: 'after-deadline', deadlineMs: race.deadlineMs },
+        fallback: { mode: 'after-deadline', deadlineMs: 60_000 + race.deadlineMs },
       }),
       strategies: [strategy],
     })

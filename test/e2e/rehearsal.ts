@@ -65,7 +65,7 @@ export function everySecond(name: string, changes: object = {}): StrategyFiles {
       sell: 'USDC',
       buy: 'WETH',
       amount: '25',
-      limits: { perDay: '100000' },
+      limits: { perDay: '4000000' },
       ...changes,
     },
   }

@@ -7,7 +7,7 @@ import { type Resolution, recordDeath, recordReply, tellUnknown } from '../autho
 import { haltedNow, type Refusal } from '../close.ts'
 import type { AggregatorContext, OrderContext } from '../context.ts'
 import { createDoubts } from '../doubt.ts'
-import { attended } from '../follow.ts'
+import { attended, exposedAtMs } from '../follow.ts'
 import type { TransactionOutcome } from '../transaction.ts'
 import type { FollowSteps } from '../venue.ts'
 import { createExplainer } from './explain.ts'
@@ -17,8 +17,6 @@ import { directId, sendDirectly, submitCall } from './submit.ts'
 const NOT_OURS_WAIT_MS = 60_000
 /** Looks at the chain while the service says that a call has not landed, against those while it says nothing. */
 const WAITING_LOOKS_RARER = 5
-/** Of a signed call's lifetime the direct route has the last third, and no more than this: it takes a few blocks. */
-const DIRECT_ROOM_MS_MAX = 120_000
 /** About a block: what is mined by then is proven without another round. */
 const DIRECT_WAIT_MS = 12_000
 
@@ -258,6 +256,7 @@ function mayFallBack({ context, aggregator, open, call }: Following): boolean {
   if (haltedNow(context) !== undefined) return false
   if (open.ended?.status === 'rejected') return true
   if (mode === 'rejected-only' || call.trust === 'trusted') return false
-  const roomMs = Math.min(deadlineMs / 3, DIRECT_ROOM_MS_MAX)
-  return context.ports.clock.now() > call.deadlineSeconds * 1000 - roomMs
+  const { policy, ports } = context
+  const roomMs = Math.min(deadlineMs * policy.directShare, policy.directMsMax)
+  return ports.clock.now() - exposedAtMs(context, open) > deadlineMs - roomMs
 }

@@ -47,6 +47,9 @@ export const QUICK_POLICY: ExecutionPolicy = {
   backoffMsMax: 200,
   pollMsMin: 40,
   silenceMs: 120,
+  // A call lives for a minute more than the service has for it.
+  directShare: 1,
+  directMsMax: 60_000,
   pollMsMax: 100,
 }
 

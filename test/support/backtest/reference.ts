@@ -42,6 +42,8 @@ const ONE_WETH = 10n ** 18n
 const PLACES = 10n ** 8n
 const ONE_USDC = 10n ** 6n
 const DAY = 86_400
+/** Slots are an hour apart, and may begin that late but for the two seconds of a decision. */
+const WAITS_MAX = 3_598
 
 type Order = { readonly sells: 'USDC' | 'WETH'; readonly amount: bigint }
 
@@ -54,15 +56,16 @@ export function playReference(
   const used: { readonly at: number; readonly amount: bigint }[] = []
   const lines: Line[] = []
   for (const slot of past.slots) {
-    const answer = answerAt(past, slot)
-    const decided = decide(rule, { answer, slot, usdc, weth, used, isArmed })
+    const startsAt = rule.kind === 'dca' ? whenFree(rule, { slot, used }) : slot
+    const answer = answerAt(past, startsAt)
+    const decided = decide(rule, { answer, slot: startsAt, usdc, weth, used, isArmed })
     isArmed = decided.isArmed
     const { order } = decided
     if (typeof order === 'string') {
       lines.push([slot, order])
       continue
     }
-    const filledAt = slot + past.quoteSeconds + past.fillSeconds
+    const filledAt = startsAt + past.quoteSeconds + past.fillSeconds
     const received = receivedFor(past, order, answerAt(past, filledAt))
     if (order.sells === 'USDC') {
       usdc -= order.amount
@@ -71,7 +74,7 @@ export function playReference(
       weth -= order.amount
       usdc += received
     }
-    used.push({ at: slot + past.quoteSeconds + past.validSeconds, amount: order.amount })
+    used.push({ at: filledAt, amount: order.amount })
     lines.push([slot, 'filled', order.amount, received])
   }
   return { lines, usdc, weth }
@@ -91,6 +94,18 @@ function decide(rule: Rule, now: Standing): { order: Order | string; isArmed: bo
   if (rule.kind === 'above') return watch(rule, now)
   const order = rule.kind === 'dca' ? purchase(rule, now) : balance(rule, now)
   return { order, isArmed: true }
+}
+
+/** A slot waits for a cap that frees while it may still begin, before the next slot is due. */
+function whenFree(
+  { amount, perDay }: Extract<Rule, { kind: 'dca' }>,
+  { slot, used }: Pick<Standing, 'slot' | 'used'>,
+): number {
+  const usedAt = (now: number): bigint =>
+    used.filter(({ at }) => at > now - DAY).reduce((total, each) => total + each.amount, 0n)
+  const ends = used.map(({ at }) => at + DAY).filter((at) => at > slot && at < slot + WAITS_MAX)
+  const free = [slot, ...ends].find((at) => usedAt(at) + amount <= perDay)
+  return free ?? slot
 }
 
 function purchase(
