@@ -104,7 +104,7 @@ function changesOf(node: HidingNode): (call: Call, reply: Reply) => void {
     if (node.isStrange && method === 'eth_getBlockByNumber' && params?.[0] === '0x0')
       Object.assign(reply.result ?? {}, { hash: OTHER_GENESIS })
     const [call] = (params ?? []) as readonly Readonly<Record<'to' | 'data', Hex>>[]
-    const isBatch = method === 'eth_call' && call?.to.toLowerCase() === MULTICALL3
+    const isBatch = method === 'eth_call' && call?.to?.toLowerCase() === MULTICALL3
     if (isBatch && node.unread.length > 0 && typeof reply.result === 'string')
       reply.result = withoutBalances(call.data, reply.result as Hex, node.unread)
   }
