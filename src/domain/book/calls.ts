@@ -1,6 +1,7 @@
 import type { CallRecord, TrustlessCall } from '../call.ts'
 import { InvariantError } from '../errors.ts'
 import type { CallIntent, IntentId } from '../intent.ts'
+import { CHAIN_LAG_MS_MAX } from '../policy.ts'
 import { ETHER, NATIVE_TOKEN } from '../token.ts'
 import type { Address, Hex } from '../units.ts'
 import { noteCharge } from './charges.ts'
@@ -45,10 +46,20 @@ export const CALLS: VenueBook<CallIntent, OpenCall> = {
   wordsOf: ({ label }) => `call ${label}`,
 }
 
+/** No service's clock confirms the machine's when a call is signed. */
+const LAG_SECONDS = CHAIN_LAG_MS_MAX / 1000
+
 /** A trusted call has no deadline: its signature is good for as long as the service holds it. */
 function authorizationOf(call: CallRecord, { value }: CallIntent): Authorization {
   const deadlineSeconds = call.trust === 'trustless' ? call.deadlineSeconds : undefined
-  return { clientOrderId: call.clientOrderId, token: NATIVE_TOKEN, amount: value, deadlineSeconds }
+  const { clientOrderId } = call
+  return {
+    clientOrderId,
+    token: NATIVE_TOKEN,
+    amount: value,
+    deadlineSeconds,
+    lagSeconds: LAG_SECONDS,
+  }
 }
 
 /** Calls among the open intents. */

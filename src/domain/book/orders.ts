@@ -25,6 +25,8 @@ export type Authorization = {
   readonly amount: BaseUnits
   /** When it ends by itself, epoch seconds; undefined where nothing ends it. */
   readonly deadlineSeconds: number | undefined
+  /** How far the clock that caps are judged by may be ahead of the chain's, which the deadline is told by, unnoticed. */
+  readonly lagSeconds?: number
 }
 
 /** What moved, in words: for people, and for a list of fills. */
@@ -146,9 +148,9 @@ export function settle(
     readonly executedBySeconds: number | undefined
   },
 ): void {
-  const { deadlineSeconds, clientOrderId: key } = authorization
+  const { clientOrderId: key } = authorization
   const { provenAtMs = proof.atMs, executedBySeconds } = proof
-  const latestMs = deadlineSeconds === undefined ? provenAtMs : deadlineSeconds * 1000
+  const latestMs = latestMsOf(authorization) ?? provenAtMs
   const recordedAtMs = state.exposures.get(key)?.atMs
   // Never from before its signature, whatever time a node names.
   const spentAtMs =
@@ -207,6 +209,11 @@ export function checkUnclaimed(state: DaemonState, claims: readonly string[]): v
   }
 }
 
+/** The latest that it can have executed at, by the clock that caps are judged by; undefined where it has no deadline. */
+function latestMsOf({ deadlineSeconds, lagSeconds = 0 }: Authorization): number | undefined {
+  return deadlineSeconds === undefined ? undefined : (deadlineSeconds + lagSeconds) * 1000
+}
+
 /** Nothing was executed, or nobody can tell for what its nonce was used: then it counts in full. */
 export function lapse(
   state: DaemonState,
@@ -214,8 +221,7 @@ export function lapse(
   authorization: Authorization,
   { how, atMs }: { readonly how: OpenIntent['died']; readonly atMs: number },
 ): void {
-  const { deadlineSeconds } = authorization
-  const spentAtMs = deadlineSeconds === undefined ? atMs : deadlineSeconds * 1000
+  const spentAtMs = latestMsOf(authorization) ?? atMs
   if (how === 'cancelled') spend(state, open, { ...authorization, atMs: spentAtMs })
   else removeExposure(state, authorization.clientOrderId)
 }
@@ -234,7 +240,7 @@ export function countFill(state: DaemonState, open: OpenIntent, atMs: number): v
 export function spend(
   state: DaemonState,
   open: OpenIntent,
-  claim: Omit<Authorization, 'deadlineSeconds'> & { readonly atMs: number },
+  claim: Omit<Authorization, 'deadlineSeconds' | 'lagSeconds'> & { readonly atMs: number },
 ): void {
   const { strategy } = open.intent
   const { token, amount, atMs } = claim
