@@ -1,6 +1,7 @@
 import type { Strategy } from '../../../src/domain/strategy.ts'
 import { NATIVE_TOKEN } from '../../../src/domain/token.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
+import { approvalsIn } from '../../../src/engine/approvals.ts'
 import { aCallStrategy } from '../aggregator/call-world.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../builders.ts'
 import { judged, type Lived } from './lived.ts'
@@ -29,8 +30,12 @@ export async function liveCalls(seed: number): Promise<Lived> {
   const lived = await judged(world, troubles)
   const before = world.aggregation.ledger.executions.length
   await world.runFor(HOUR)
-  // What a node said of the account while it was behind may halt it once more when that is over: an operator looks, and resumes.
-  if (world.isRunning) void world.control.resume(undefined)
+  // What a node said of the account while it was behind may halt it once more when that is over, and code may have been swapped back
+  // since: an operator looks, resumes and accepts.
+  if (world.isRunning) {
+    void world.control.resume(undefined)
+    for (const { name } of approvalsIn(world.state)) void world.control.approve(name)
+  }
   await world.runFor(2 * HOUR)
   const goesOn = world.aggregation.ledger.executions.length > before
   const wrongs = goesOn ? lived.wrongs : [...lived.wrongs, 'no call is made any more']
