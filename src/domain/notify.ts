@@ -22,7 +22,7 @@ export const NOTIFY_EVENTS = {
   },
   failed: {
     tells:
-      'An order ended without a fill. Whoever asks for this hears of `unsold`, `reorganised` and `disbelieved` too.',
+      'An order ended without a fill. It includes `unsold`, `reorganised` and `disbelieved`.',
     severity: 'warning',
     isUsual: true,
   },
@@ -38,7 +38,7 @@ export const NOTIFY_EVENTS = {
   },
   halted: {
     tells:
-      'Nothing is signed any more until it is resumed. Whoever asks for this hears of `paused` and `approval` too.',
+      'Nothing is signed any more until it is resumed. It includes `paused` and `approval`.',
     severity: 'alarm',
     isUsual: true,
   },

@@ -66,7 +66,7 @@ const MOST =
   /(?:up to|limited to|limit(?: is| of)?|at most|over|greater than|max(?:imum)?)[^\d.,;]{0,24}?([1-9][\d,.]*)(k?)\b/i
 
 /**
- * Blocks that a refusal of eth_getLogs names as usable. Only a hint: the node may say anything, so that whoever follows it bounds
+ * Blocks that a refusal of eth_getLogs names as usable. Only a hint: the node may say anything, so the caller bounds
  * it. Of a refusal for its results only a range counts, as other numbers in it count results.
  */
 export function hintedBlocks(kind: RefusalKind, message: string): number | undefined {
