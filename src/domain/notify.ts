@@ -21,8 +21,7 @@ export const NOTIFY_EVENTS = {
     isUsual: true,
   },
   failed: {
-    tells:
-      'An order ended without a fill. It includes `unsold`, `reorganised` and `disbelieved`.',
+    tells: 'An order ended without a fill. It includes `unsold`, `reorganised` and `disbelieved`.',
     severity: 'warning',
     isUsual: true,
   },
@@ -37,8 +36,7 @@ export const NOTIFY_EVENTS = {
     isUsual: true,
   },
   halted: {
-    tells:
-      'Nothing is signed any more until it is resumed. It includes `paused` and `approval`.',
+    tells: 'Nothing is signed any more until it is resumed. It includes `paused` and `approval`.',
     severity: 'alarm',
     isUsual: true,
   },
