@@ -62,6 +62,7 @@ async function newVersion(
   const version = signed.ok ? record : cancelling(record)
   const asked = await askedNow(sending, version)
   const gas = maxOf(version.gas, asked?.gas ?? 0n)
+  if (unfitGas(version.data, gas) !== undefined) return undefined
   const isBehind =
     asked !== undefined && (asked.maxFeePerGas > record.maxFeePerGas || gas > record.gas)
   const versions = signed.ok ? hashes.length : cancels.length

@@ -322,6 +322,22 @@ describe('gas', () => {
     expect(await wallet.transact('wrap', 'a')).toEqual({ tag: 'mined' })
     expect((await wallet.versions()).map(({ gas }) => gas)).toEqual([0n, 50_000n])
   })
+
+  test('of such a record is waited for while no node estimates it', async () => {
+    const wallet = await rig(() => undefined)
+    const { chain } = wallet.tools.aggregator.wallet
+    const { draft } = chain
+    const fault = { tag: 'unavailable', message: 'no answer' }
+    await wallet.recordedBefore('a', { gas: 0n })
+    Object.assign(chain, {
+      draft: async () => ({ ok: false, fault }),
+      broadcast: refusingBelow(wallet, 21_000n),
+    })
+    wallet.clock.at(3 * PATIENCE_MS, () => Object.assign(chain, { draft }))
+    wallet.answers.mines = ({ gas }) => gas > 0n
+    expect(await wallet.transact('wrap', 'a')).toEqual({ tag: 'mined' })
+    expect((await wallet.versions()).map(({ gas }) => gas)).toEqual([0n, 50_000n])
+  })
 })
 
 /** A node that takes nothing below so much gas. */
