@@ -146,6 +146,23 @@ describe('an order', () => {
     expect(state.exposures.get(clientOrderId)?.atMs).toBe(atMs ?? deadlineSeconds * 1_000)
   })
 
+  test.each([
+    ['the block that it was read by', 1_200, 1_200_000],
+    ['its deadline and as much as this clock may be ahead, where that block came later', 9_000_000],
+    ['the same, where no record says when it had executed', undefined],
+  ])('that is a call counts for caps from %s', (_, executedBySeconds, atMs?: number) => {
+    const call = callIntentOf(1_100)
+    const record = callFor(call, { attempt: 1, nonce: 4n })
+    if (record.trust !== 'trustless') throw new Error('it has no deadline')
+    const ofCall = { intentId: call.id, attempt: 1 }
+    apply(opened(call))
+    applyEvent(state, { type: 'call-recorded', intentId: call.id, call: record }, 1_100_000)
+    apply({ type: 'call-proven', ...ofCall, execution: executionOf(call), executedBySeconds })
+    const { clientOrderId, deadlineSeconds } = record
+    const latestMs = (deadlineSeconds + 120) * 1_000
+    expect(state.exposures.get(clientOrderId)?.atMs).toBe(atMs ?? latestMs)
+  })
+
   test('counts nothing any more when its permit is dead, and goes on with the next attempt', () => {
     apply(opened(intent), exposed(intent), accepted, ended)
     expect(state.exposures.size).toBe(1)
