@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ModuleHost } from '../adapters/modules/host.ts'
+import type { Log } from '../adapters/tell/log.ts'
 import { looseFiles } from '../config/loose-files.ts'
 import { loadSettings, peekMode } from '../config/settings/load.ts'
 import type { Overrides } from '../config/settings/overrides.ts'
@@ -132,6 +133,15 @@ export function renderWarnings(warnings: readonly Problem[], io: Io): string {
   return warnings
     .map((problem) => withoutKeys(renderProblem(problem, { color, label })))
     .join('\n\n')
+}
+
+/** The same in the log of a daemon, at its start and when files are read again. */
+export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly Problem[]): void {
+  for (const { file, line, path, message, expected } of warnings) {
+    const place = line === 0 ? file : `${file}:${line}`
+    const text = withoutKeys(`${place}: ${message}; expected ${expected}`)
+    log.warn(text, { event: 'file-warning', file: withoutKeys(file), line, path })
+  }
 }
 
 /** What a sandbox run leaves in its state directory of what its sandbox supplied. */

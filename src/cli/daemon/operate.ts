@@ -30,7 +30,7 @@ import { letHeapGrow } from '../heap.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../io.ts'
 import type { RunData } from '../json/operate.ts'
 import type { FailureData } from '../json/shapes.ts'
-import { type ConfigOptions, type Loaded, reportProblems } from '../load.ts'
+import { type ConfigOptions, type Loaded, logWarnings, reportProblems } from '../load.ts'
 import { programName } from '../program-name.ts'
 import { COMMIT, VERSION, VERSION_TEXT } from '../version.ts'
 import { announce } from './announce.ts'
@@ -69,6 +69,8 @@ export type LockedRun = RunLog & {
   readonly lock: HeldLock
   readonly settings: Settings
   readonly strategies: readonly Strategy[]
+  /** Of the files. */
+  readonly warnings: readonly Problem[]
   /** Those of the strategies, started. */
   readonly modules: OpenedModules
   /** Reads the same files again, and starts their modules beside. */
@@ -84,6 +86,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const { options, io, lock, settings, log, scrubber } = input
   const shutdown = new AbortController()
   const offSignal = io.onSignal((name) => shutdown.abort(name))
+  logWarnings(log, input.warnings)
   input.modules.tellTo(log)
   const { aggregator, gasless } = settings
   const trader = await readKey(settings, gasless.wallet, { scrubber, io })

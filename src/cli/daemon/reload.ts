@@ -6,7 +6,7 @@ import type { Observation } from '../../domain/observation.ts'
 import type { AccountLimits, Settings } from '../../domain/settings.ts'
 import type { Strategy } from '../../domain/strategy.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
-import type { Loaded } from '../load.ts'
+import { type Loaded, logWarnings } from '../load.ts'
 import { changesBetween, readTexts, type StrategyChange } from './strategy-changes.ts'
 
 export type ReloadResult =
@@ -102,6 +102,7 @@ export function createReloader(input: ReloadInput): Reloader {
     stale = undefined
     input.taken({ strategies: loaded.strategies, account: loaded.settings.limits })
     observe({ type: 'files-stale', files: 0, detail: '' })
+    logWarnings(log, loaded.warnings)
     for (const text of limits) log.info(`reloaded ${text}`, { event: 'reloaded' })
     for (const { strategy, text } of changes)
       log.info(`reloaded ${strategy}: ${text}`, { event: 'reloaded', strategy })

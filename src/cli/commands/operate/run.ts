@@ -3,7 +3,7 @@ import { type OpenedModules, withModules } from '../../compose/modules.ts'
 import { lockDaemon } from '../../compose/state.ts'
 import { openRunLog, type RunOptions, runLocked } from '../../daemon/operate.ts'
 import type { ExitCode, Io } from '../../io.ts'
-import { loadAll, renderWarnings, reportProblems } from '../../load.ts'
+import { loadAll, reportProblems } from '../../load.ts'
 
 /** `tranched run`: the daemon, from its files to its last drained order. */
 export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
@@ -19,18 +19,16 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
 async function runOn(options: RunOptions, io: Io, modules: OpenedModules): Promise<ExitCode> {
   const loaded = await loadAll(options, io, modules)
   if (!loaded.ok) return reportProblems(loaded.problems, io, options)
-  if (loaded.warnings.length > 0) io.stderr.write(`${renderWarnings(loaded.warnings, io)}\n`)
-  const { settings, strategies } = loaded
+  const { settings } = loaded
   const telling = await openRunLog(settings, options, io)
   const lock = await lockDaemon(settings, io, (line) => telling.log.warn(line))
   try {
     return await runLocked({
+      ...loaded,
       ...telling,
       options,
       io,
       lock,
-      settings,
-      strategies,
       modules,
       loadAgain: () => loadAll(options, io, modules),
     })
