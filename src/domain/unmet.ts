@@ -135,7 +135,7 @@ function hasMoreWithin(
   schedule: Schedule,
   { seconds, allowed }: { readonly seconds: number; readonly allowed: number },
 ): boolean {
-  if (allowed >= mostWithin(schedule, seconds)) return false
+  if (allowed >= Math.min(SLOTS_MAX, mostWithin(schedule, seconds))) return false
   const slots: number[] = []
   for (const slot of slotsOf(schedule, SLOTS_MAX)) {
     slots.push(slot)

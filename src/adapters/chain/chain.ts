@@ -166,7 +166,8 @@ function feedReadings(
     // A sequencer feed that cannot be read must not pass for a feed that has none.
     if (round === undefined || decimals === undefined) continue
     if (sequencerFeed !== undefined && sequencer === undefined) continue
-    found.set(pair, { ...round, decimals, sequencer })
+    const { id, answer, updatedAtSeconds, answeredInId } = round
+    found.set(pair, { id, answer, updatedAtSeconds, answeredInId, decimals, sequencer })
   }
   return found
 }

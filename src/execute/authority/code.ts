@@ -32,8 +32,13 @@ export function permitContracts(
     readonly spender?: Address | undefined
   },
 ): readonly Address[] {
-  const feeds = path.flatMap(({ feed: { feed, sequencerFeed } }) => [feed, sequencerFeed])
-  return [permit2, spender, sell, buy, ...feeds].filter((each) => each !== undefined)
+  const addresses = [permit2, sell, buy]
+  if (spender !== undefined) addresses.push(spender)
+  for (const { feed } of path) {
+    addresses.push(feed.feed)
+    if (feed.sequencerFeed !== undefined) addresses.push(feed.sequencerFeed)
+  }
+  return addresses
 }
 
 /** What a call depends on, beside its account: its target, and the service's own contracts that the config uses. */
