@@ -27,11 +27,12 @@ export function checkPrice(parts: SignerParts, { intent }: OpenSwap, permit: Per
   const { size } = intent
   if (size.side === 'buy') {
     const floor = lessBps(size.amount, slippageBps)
-    if (permit.minAmountOut < floor)
-      throw new Barred(
-        'minimum-output-too-low',
+    check(
+      permit.minAmountOut >= floor,
+      'minimum-output-too-low',
+      () =>
         `the permit guarantees ${amountText(permit.minAmountOut, intent.buy.token)}, our own floor is ${amountText(floor, intent.buy.token)}`,
-      )
+    )
   }
   if (priceCheck === 'feed') checkAgainstFeed(parts, intent, { permit, strategy })
   else check(bounds?.max !== undefined, 'price-missing', 'neither a feed nor a price.max bounds it')
@@ -66,18 +67,21 @@ function checkAgainstFeed(
   const { size, sell, buy } = intent
   if (size.side === 'buy') {
     const most = mostSold(fair, size.amount, { maxDeviationBps, slippageBps })
-    if (permit.amount <= most) return
-    throw new Barred(
+    check(
+      permit.amount <= most,
       'price-deviation',
-      `the permit takes up to ${briefText(permit.amount, sell.token)}, by the feed it may take ${briefText(most, sell.token)}`,
+      () =>
+        `the permit takes up to ${briefText(permit.amount, sell.token)}, by the feed it may take ${briefText(most, sell.token)}`,
     )
+    return
   }
   const bought = leastBought(fair, maxOf(size.amount, permit.amount), maxDeviationBps)
   const least = lessBps(bought, slippageBps)
-  if (permit.minAmountOut >= least) return
-  throw new Barred(
+  check(
+    permit.minAmountOut >= least,
     'price-deviation',
-    `the permit guarantees ${briefText(permit.minAmountOut, buy.token)}, by the feed it has to guarantee ${briefText(least, buy.token)}`,
+    () =>
+      `the permit guarantees ${briefText(permit.minAmountOut, buy.token)}, by the feed it has to guarantee ${briefText(least, buy.token)}`,
   )
 }
 

@@ -62,8 +62,13 @@ export class Barred extends Error {
   }
 }
 
-export function check(condition: boolean, reason: BarReason, detail: string): asserts condition {
-  if (!condition) throw new Barred(reason, detail)
+/** A detail that takes time to make is a function: most conditions hold. */
+export function check(
+  condition: boolean,
+  reason: BarReason,
+  detail: string | (() => string),
+): asserts condition {
+  if (!condition) throw new Barred(reason, typeof detail === 'string' ? detail : detail())
 }
 
 /** What halts everything, in the journal or outside of it. */

@@ -55,8 +55,9 @@ function refusalIn(error: unknown): Extract<Verdict, { ok: false }> {
   throw error
 }
 
-function check(condition: boolean, reason: RefusalReason, detail: string): void {
-  if (!condition) throw new Refused(reason, detail)
+/** A detail that takes time to make is a function: most conditions hold. */
+function check(condition: boolean, reason: RefusalReason, detail: string | (() => string)): void {
+  if (!condition) throw new Refused(reason, typeof detail === 'string' ? detail : detail())
 }
 
 /**
@@ -152,7 +153,8 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
   check(
     permit.amount <= intent.maxSell,
     'amount-above-limit',
-    `the permit takes ${amountText(permit.amount, intent.sell.token)}, at most ${amountText(intent.maxSell, intent.sell.token)} was decided`,
+    () =>
+      `the permit takes ${amountText(permit.amount, intent.sell.token)}, at most ${amountText(intent.maxSell, intent.sell.token)} was decided`,
   )
   check(
     quote.minBuyAmount === undefined || permit.minAmountOut >= quote.minBuyAmount,
@@ -163,14 +165,16 @@ function checkAmounts({ intent, quote }: VerifyInput, permit: Permit): void {
     check(
       quote.buyAmount >= intent.size.amount,
       'amount-mismatch',
-      `the quote buys ${amountText(quote.buyAmount, intent.buy.token)}, ${amountText(intent.size.amount, intent.buy.token)} was asked`,
+      () =>
+        `the quote buys ${amountText(quote.buyAmount, intent.buy.token)}, ${amountText(intent.size.amount, intent.buy.token)} was asked`,
     )
   const wanted = intent.size.side === 'buy' ? intent.size.amount : quote.buyAmount
   const floor = lessBps(wanted, intent.slippageBps)
   check(
     permit.minAmountOut >= floor && permit.minAmountOut > 0n,
     'minimum-output-too-low',
-    `the permit guarantees ${amountText(permit.minAmountOut, intent.buy.token)}, our own floor is ${amountText(floor, intent.buy.token)}`,
+    () =>
+      `the permit guarantees ${amountText(permit.minAmountOut, intent.buy.token)}, our own floor is ${amountText(floor, intent.buy.token)}`,
   )
 }
 
@@ -250,7 +254,8 @@ function checkSellPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void
   check(
     buyAmount >= leastBought(fair, amount, input.maxDeviationBps) && buyAmount <= ceiling,
     'price-deviation',
-    `the quote brings ${briefText(buyAmount, token)}, the feed says ${briefText(fairOut, token)} (allowed: ${input.maxDeviationBps} bps)`,
+    () =>
+      `the quote brings ${briefText(buyAmount, token)}, the feed says ${briefText(fairOut, token)} (allowed: ${input.maxDeviationBps} bps)`,
   )
 }
 
@@ -265,6 +270,7 @@ function checkBuyPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void 
   check(
     sellAmount <= most && sellAmount * BPS >= fairIn * (BPS - band),
     'price-deviation',
-    `the quote takes up to ${briefText(sellAmount, token)}, the feed says ${briefText(fairIn, token)} (allowed: ${band} bps)`,
+    () =>
+      `the quote takes up to ${briefText(sellAmount, token)}, the feed says ${briefText(fairIn, token)} (allowed: ${band} bps)`,
   )
 }
