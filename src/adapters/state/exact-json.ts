@@ -3,8 +3,8 @@ import { printableJson } from '../../domain/outside-text.ts'
 const BIGINT_TEXT = /^-?\d+n$/
 /** Strings that would be read back as a bigint, and those that were escaped already. */
 const NEEDS_ESCAPE = /^\\*-?\d+n$/
-/** What JSON escapes, and what a terminal would obey or not show: what a module remembers may be any text. */
-const ESCAPED = /["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
+/** Most strings: nothing that JSON escapes, nor a terminal obeys or does not show. */
+const PLAIN = /^[ !#-[\]-~]*$/
 
 /**
  * JSON text that keeps bigints: `123n` becomes the string "123n", and a string that happens to look so gets a
@@ -60,9 +60,9 @@ function objectText(value: object): string {
   return `{${text}}`
 }
 
-/** Most strings hold nothing that JSON escapes. */
+/** What a module remembers may be any text. */
 function quoted(text: string): string {
-  return ESCAPED.test(text) ? printableJson(text) : `"${text}"`
+  return PLAIN.test(text) ? `"${text}"` : printableJson(text)
 }
 
 /**

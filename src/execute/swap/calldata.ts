@@ -46,12 +46,23 @@ export function paymentInCalldata(shared: SharedPayments): Transfer | undefined 
   return found.size === 1 ? free.find((payment) => wordOf(payment.amount) === amount) : undefined
 }
 
-/** Where a text of hex digits begins in calldata, at whole bytes. */
-export function placesOf(calldata: string, digits: string): readonly number[] {
+/** Whether a text of hex digits stands in calldata, at a whole byte. */
+export function holds(calldata: string, digits: string): boolean {
+  return placeFrom(calldata, digits, 0) >= 0
+}
+
+function placesOf(calldata: string, digits: string): readonly number[] {
   const places: number[] = []
-  for (let at = calldata.indexOf(digits); at >= 0; at = calldata.indexOf(digits, at + 1))
-    if (at % 2 === 0) places.push(at)
+  let at = placeFrom(calldata, digits, 0)
+  for (; at >= 0; at = placeFrom(calldata, digits, at + 1)) places.push(at)
   return places
+}
+
+/** The first place at or after `from`; -1 where there is none. */
+function placeFrom(calldata: string, digits: string, from: number): number {
+  let at = calldata.indexOf(digits, from)
+  while (at % 2 === 1) at = calldata.indexOf(digits, at + 1)
+  return at
 }
 
 export function wordOf(value: bigint): string {

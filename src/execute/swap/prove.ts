@@ -2,7 +2,7 @@ import type { Fill } from '../../domain/book/journal.ts'
 import type { Permit } from '../../domain/permit.ts'
 import { type BaseUnits, minOf } from '../../domain/units.ts'
 import type { TransactionTrace, Transfer } from '../../ports.ts'
-import { paymentInCalldata, placesOf, wordOf } from './calldata.ts'
+import { holds, paymentInCalldata, wordOf } from './calldata.ts'
 
 export type ProofInput = {
   readonly permit: Permit
@@ -62,7 +62,7 @@ export function hasTaken(input: ProofInput): boolean {
  */
 export function names({ input }: TransactionTrace, permit: Permit): boolean {
   if (input === undefined) return false
-  return wordsOf(permit).every((word) => placesOf(input, word).length > 0)
+  return wordsOf(permit).every((word) => holds(input, word))
 }
 
 /** Each order in flight is looked for in what settles any other. */
