@@ -27,6 +27,7 @@ type Line = {
   readonly strategy?: string
   readonly outcome?: string
   readonly reason?: string
+  readonly status?: string
   readonly err?: { readonly message?: string }
 }
 
@@ -42,7 +43,8 @@ export function createPeopleLines(options: {
   const { colour, verbose } = options
   /** By strategy, of its last slot. */
   const skips = new Map<string, string>()
-  const isNews = ({ level, event = '', strategy = '', outcome, reason = '' }: Line): boolean => {
+  const isNews = (line: Line): boolean => {
+    const { level, event = '', strategy = '', outcome, reason = '', status } = line
     if (event === 'filled' || event === 'executed' || event === 'paper-filled')
       skips.delete(strategy)
     if (event === 'slot-closed') {
@@ -50,6 +52,8 @@ export function createPeopleLines(options: {
       else if (skips.get(strategy) === reason) return verbose
       else skips.set(strategy, reason)
     }
+    // Nothing has changed, and a config has a dozen.
+    if (event === 'contract-code' && status === 'seen') return verbose
     return verbose || level !== 'info' || !STEPS.has(event)
   }
   return (text) => {

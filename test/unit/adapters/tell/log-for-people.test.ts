@@ -51,6 +51,14 @@ test('a skip is told when its reason changes, and again after anything else has 
   expect(told(skip('a', 'paused'))).toBe('paused')
 })
 
+test('the first sight of a contract is for the JSON log and for debug, a change is not', () => {
+  const code = { event: 'contract-code', msg: 'code' }
+  expect(reader()({ ...code, status: 'seen' })).toBeUndefined()
+  expect(told(reader({ verbose: true })({ ...code, status: 'seen' }))).toBe('code')
+  expect(told(reader()({ ...code, status: 'accepted' }))).toBe('code')
+  expect(told(reader()({ ...code, level: 'error', status: 'changed' }))).toBe('ERROR code')
+})
+
 test('what is wrong is marked, with or without colour, and says what an error said', () => {
   expect(told(reader()({ level: 'error', msg: 'no', err: { message: 'disk' } }))).toBe(
     'ERROR no: disk',
