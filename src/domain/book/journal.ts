@@ -306,7 +306,7 @@ export type JournalEvent =
       readonly intentId: IntentId
       readonly attempt: number
       readonly fill: Fill
-      /** Time of a block by which it had executed, Unix seconds: caps count from it. Older records have none. */
+      /** Time of a block by which it had executed, Unix seconds: caps count from it at the earliest. Older records have none. */
       readonly executedBySeconds?: number | undefined
     }
   | {

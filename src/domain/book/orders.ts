@@ -149,15 +149,16 @@ export function settle(
   },
 ): void {
   const { clientOrderId: key } = authorization
-  const { provenAtMs = proof.atMs, executedBySeconds } = proof
-  const latestMs = latestMsOf(authorization) ?? provenAtMs
+  const { atMs, provenAtMs = atMs, executedBySeconds } = proof
+  const deadlineMs = latestMsOf(authorization)
   const recordedAtMs = state.exposures.get(key)?.atMs
-  // Never from before its signature, whatever time a node names.
-  const spentAtMs =
+  // Never from before its signature, nor from before it was seen here: one node alone names the time of that block.
+  const seenAtMs =
     executedBySeconds === undefined || recordedAtMs === undefined
-      ? latestMs
-      : Math.min(latestMs, Math.max(executedBySeconds * 1000, recordedAtMs))
-  countFill(state, open, proof.atMs)
+      ? (deadlineMs ?? Math.max(provenAtMs, atMs))
+      : Math.max(executedBySeconds * 1000, recordedAtMs, atMs)
+  const spentAtMs = Math.min(seenAtMs, deadlineMs ?? seenAtMs)
+  countFill(state, open, atMs)
   spend(state, open, { ...authorization, amount: proof.paid, atMs: spentAtMs })
   for (const claim of proof.claims) state.claimedTransfers.set(claim, spentAtMs)
   const { paid, claims } = proof
@@ -235,7 +236,8 @@ export function countFill(state: DaemonState, open: OpenIntent, atMs: number): v
 /**
  * Books what a used authorization took: a proven fill, or all that it allowed when its nonce is used and nobody can
  * tell for what. It counts from the latest moment at which it can have executed, by the chain's clock, because the local clock
- * may have been set back or forward since: from the block that was read for the proof, or from its deadline.
+ * may have been set back or forward since: from the block that was read for the proof, or from its deadline. A node may name a
+ * wrong time of that block, so that it counts no earlier than it was seen here.
  */
 export function spend(
   state: DaemonState,

@@ -135,19 +135,28 @@ describe('an order', () => {
 
   test.each([
     ['the block that it was read by', 120, 120_000],
-    ['its signature, where a node names an earlier block', 20, 100_000],
+    ['when it was seen here, where a node names an earlier time', 0, 110_000],
     ['its deadline, where that block came later', 9_000_000, undefined],
     ['its deadline, where no record says when it had executed', undefined, undefined],
   ])('counts for caps once it is filled from %s', (_, executedBySeconds, atMs) => {
     const { clientOrderId, deadlineSeconds } = permitFor(intent)
     apply(opened(intent))
     applyEvent(state, exposed(intent), 100_000)
-    apply({ ...filled, executedBySeconds })
+    applyEvent(state, { ...filled, executedBySeconds }, 110_000)
     expect(state.exposures.get(clientOrderId)?.atMs).toBe(atMs ?? deadlineSeconds * 1_000)
+  })
+
+  test('counts for caps from its signature where this clock was set back since', () => {
+    const { clientOrderId } = permitFor(intent)
+    apply(opened(intent))
+    applyEvent(state, exposed(intent), 100_000)
+    applyEvent(state, { ...filled, executedBySeconds: 20 }, 50_000)
+    expect(state.exposures.get(clientOrderId)?.atMs).toBe(100_000)
   })
 
   test.each([
     ['the block that it was read by', 1_200, 1_200_000],
+    ['when it was seen here, where a node names an earlier time', 0, 1_110_000],
     ['its deadline and as much as this clock may be ahead, where that block came later', 9_000_000],
     ['the same, where no record says when it had executed', undefined],
   ])('that is a call counts for caps from %s', (_, executedBySeconds, atMs?: number) => {
@@ -157,10 +166,25 @@ describe('an order', () => {
     const ofCall = { intentId: call.id, attempt: 1 }
     apply(opened(call))
     applyEvent(state, { type: 'call-recorded', intentId: call.id, call: record }, 1_100_000)
-    apply({ type: 'call-proven', ...ofCall, execution: executionOf(call), executedBySeconds })
+    const execution = executionOf(call)
+    applyEvent(state, { type: 'call-proven', ...ofCall, execution, executedBySeconds }, 1_110_000)
     const { clientOrderId, deadlineSeconds } = record
     const latestMs = (deadlineSeconds + 120) * 1_000
     expect(state.exposures.get(clientOrderId)?.atMs).toBe(atMs ?? latestMs)
+  })
+
+  test.each([
+    ['the block that it was read by', { executedBySeconds: 1_250, blockTimeSeconds: 1_130 }, 1_250],
+    ['when it was seen here, where a node names an earlier time', { executedBySeconds: 0 }, 1_111],
+    ['the same, where the node is behind', { blockTimeSeconds: 0 }, 1_111],
+  ])('that is a call without a deadline counts for caps from %s', (_, said, atSeconds) => {
+    const call = callIntentOf(1_101)
+    const record = callFor(call, { attempt: 1, nonce: 4n })
+    apply(opened(call))
+    applyEvent(state, { type: 'call-recorded', intentId: call.id, call: record }, 1_101_000)
+    const proven = { intentId: call.id, attempt: 1, execution: executionOf(call), ...said }
+    applyEvent(state, { type: 'call-proven', ...proven }, 1_111_000)
+    expect(state.exposures.get(record.clientOrderId)?.atMs).toBe(atSeconds * 1_000)
   })
 
   test('counts nothing any more when its permit is dead, and goes on with the next attempt', () => {
