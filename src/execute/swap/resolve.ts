@@ -113,7 +113,7 @@ async function prove(
   if (!(await isWithin(context, permit, trace))) return 'nothing'
   let input = proofInput(context, open, permit, trace)
   if (input.mates.length > 0 && !hasTaken(input)) {
-    const absent = await absentAmong(context, input.mates)
+    const absent = await absentAmong(context, input.mates, trace)
     if (absent === undefined) return 'nothing'
     const { mates, ...now } = proofInput(context, open, permit, trace)
     input = { ...now, mates: mates.filter(({ nonce }) => !absent.has(nonce)) }
@@ -136,8 +136,8 @@ async function prove(
 }
 
 /**
- * Whether a transaction is from the life of a permit. One that names it is from before its deadline, or was not executed; of any
- * other the chain says when it was.
+ * Whether a transaction is from the life of a permit. One that names it is from before its deadline, or was not executed. Of any
+ * other the chain says when it was, and nothing but the used nonce ties it to the permit.
  */
 async function isWithin(
   context: OrderContext,
@@ -147,11 +147,23 @@ async function isWithin(
   const { blockNumber } = trace
   if (blockNumber < searchedFrom(permit)) return false
   if (names(trace, permit)) return true
+  if (!(await isUsedForGood(context, permit))) return false
   const seen = await askFinal(context, 'reading when a transaction was mined', (query) =>
     context.ports.chain.blocks({ ...query, numbers: [blockNumber] }),
   )
   const block = seen?.blocks.get(blockNumber)
   return block !== undefined && block.timeSeconds <= permit.deadlineSeconds
+}
+
+/** Whether a nonce is used at a final block: that one node says so proves nothing (rule T6). */
+async function isUsedForGood(
+  context: OrderContext,
+  { owner, nonce }: PermitRecord,
+): Promise<boolean> {
+  const final = await askFinal(context, 'reading a final nonce', (query) =>
+    context.ports.chain.finalPermit({ ...query, owner, nonce }),
+  )
+  return final?.nonceUsed === true
 }
 
 /** What a transaction is judged by: beside the permit itself the wallet's other orders, and what is proven already. */
@@ -175,14 +187,19 @@ export function proofInput(
  * only have written them there: the chain says which are not used. Undefined when that cannot be known.
  */
 async function absentAmong(
-  { ports }: OrderContext,
+  context: OrderContext,
   mates: readonly Permit[],
+  { blockNumber }: TransactionTrace,
 ): Promise<ReadonlySet<bigint> | undefined> {
   const absent = new Set<bigint>()
   for (const { owner, nonce } of mates) {
-    const reply = await ports.chain.permit({ owner, nonce })
-    if (!reply.ok) return undefined
-    if (!reply.value.nonceUsed) absent.add(nonce)
+    const final = await askFinal(context, 'reading which orders a transaction holds', (query) =>
+      context.ports.chain.finalPermit({ ...query, owner, nonce }),
+    )
+    if (final === undefined) return undefined
+    if (final.nonceUsed) continue
+    if (final.blockNumber < blockNumber) return undefined
+    absent.add(nonce)
   }
   return absent
 }
@@ -275,7 +292,7 @@ async function endWithout(
   },
 ): Promise<boolean> {
   const view = place && (await finalSight(context, context.ports.chain, place))
-  if (view === undefined) return false
+  if (view === undefined || !(await isUsedForGood(context, permit))) return false
   await recordDeath(context, open, {
     ...{ attempt: permit.attempt, view, transfers },
     how: 'cancelled',

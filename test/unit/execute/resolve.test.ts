@@ -5,7 +5,7 @@ import type { PermitRecord } from '../../../src/domain/permit.ts'
 import type { Hex } from '../../../src/domain/units.ts'
 import type { OrderContext } from '../../../src/execute/context.ts'
 import { resolveSwap } from '../../../src/execute/swap/resolve.ts'
-import type { Chain, TransactionTrace } from '../../../src/ports.ts'
+import type { Chain, Outgoing, TransactionTrace } from '../../../src/ports.ts'
 import { POOL, settlementInput } from '../../../src/simulate/chain/ledger.ts'
 import { USDC, WALLET, WETH } from '../../../src/simulate/stage.ts'
 import { anIntent, aPermit, milliWeth, NOON_SECONDS, usdc } from '../../support/builders.ts'
@@ -37,29 +37,24 @@ function settlement(permits: readonly PermitRecord[]): TransactionTrace {
   }
 }
 
-test('orders of one transaction that are looked at in the same instant are each proven', async () => {
+/** Orders of one slot, all signed, and a node that says that their nonces are used. */
+async function rig(legs: readonly number[], said: Partial<Chain>) {
   const { journal } = await openForTest(temporaryDirectory())
-  const legs = [0, 1, 2]
-  const intents = legs.map((leg) =>
-    anIntent({ leg, id: intentId({ strategy: 'hourly', slotSeconds: NOON_SECONDS, leg }) }),
-  )
-  const permits = legs.map(permitOf)
   const slot = { strategy: 'hourly', slotSeconds: NOON_SECONDS }
+  const intents = legs.map((leg) => anIntent({ leg, id: intentId({ ...slot, leg }) }))
   await journal.append(
     { type: 'strategy-scheduled', strategy: 'hourly', scheduleKey: 'k', fromSeconds: 1 },
     { type: 'slot-opened', ...slot, intents },
-    ...permits.map((permit, leg) => ({
+    ...legs.map((leg) => ({
       type: 'permit-recorded' as const,
       intentId: intentId({ ...slot, leg }),
-      permit,
+      permit: permitOf(leg),
     })),
   )
   const head = { blockNumber: 9n, blockTimeSeconds: NOON_SECONDS + 20 }
   const view = { ...head, nonceUsed: true, ownerHasCode: false, transaction: undefined }
-  const traces = [settlement(permits)]
   const chain: Partial<Chain> = {
     permit: async () => ({ ok: true, value: view }),
-    outgoing: async () => ({ ok: true, value: { traces, cancelled: undefined } }),
     blocks: async () => ({
       ok: true,
       value: {
@@ -67,6 +62,7 @@ test('orders of one transaction that are looked at in the same instant are each 
         blocks: new Map([[7n, { hash: HASH, timeSeconds: NOON_SECONDS + 10, depth: 2 }]]),
       },
     }),
+    ...said,
   }
   const context = {
     ports: { journal, chain, clock: { now: () => NOON_SECONDS * 1000 }, observe: () => undefined },
@@ -74,6 +70,86 @@ test('orders of one transaction that are looked at in the same instant are each 
   } as unknown as OrderContext
   const opens = intents.map(({ id }) => openSwap(journal.state, id))
   await Promise.all(opens.map((open) => resolveSwap(context, open)))
-  expect(opens.map(({ state }) => state)).toEqual(['filled', 'filled', 'filled'])
+  return { journal, states: opens.map(({ state }) => state) }
+}
+
+/** What left the wallet, by one node. */
+const found = (value: Outgoing): Chain['outgoing'] => {
+  return async () => ({ ok: true, value })
+}
+
+/** What as many nodes as have to agree say of the nonce at a final block. */
+const atLast = (nonceUsed: boolean): Chain['finalPermit'] => {
+  const at = { blockNumber: 9n, blockTimeSeconds: NOON_SECONDS + 20 }
+  return async () => ({ ok: true, value: { ...at, nonceUsed } })
+}
+
+test('orders of one transaction that are looked at in the same instant are each proven', async () => {
+  const traces = [settlement([0, 1, 2].map(permitOf))]
+  const { journal, states } = await rig([0, 1, 2], {
+    outgoing: found({ traces, cancelled: undefined }),
+  })
+  expect(states).toEqual(['filled', 'filled', 'filled'])
   expect(journal.state.spent.get(USDC.address)).toBe(usdc(75))
 })
+
+test.each([
+  [true, 'filled'],
+  [false, 'exposed'],
+])(
+  'a payment that does not name the permit proves it where its nonce is used for good (%s)',
+  async (isUsed, state) => {
+    const other = settlement([permitOf(1)])
+    const { states } = await rig([0], {
+      outgoing: found({ traces: [other], cancelled: undefined }),
+      finalPermit: atLast(isUsed),
+    })
+    expect(states).toEqual([state])
+  },
+)
+
+test.each([
+  [true, 'planned'],
+  [false, 'exposed'],
+])(
+  'a cancellation that one node shows ends a permit where its nonce is used for good (%s)',
+  async (isUsed, state) => {
+    const { states } = await rig([0], {
+      outgoing: found({
+        traces: [],
+        cancelled: { txHash: HASH, blockNumber: 7n, blockHash: HASH },
+      }),
+      finalPermit: atLast(isUsed),
+    })
+    expect(states).toEqual([state])
+  },
+)
+
+test.each([
+  ['at a block that may hold it', 7n, 'filled'],
+  ['before that', 6n, 'exposed'],
+])(
+  'an order that is named and not paid for is left out where its nonce is unused %s',
+  async (_, blockNumber, state) => {
+    const both = settlement([permitOf(0), permitOf(1)])
+    const traces = [{ ...both, transfers: both.transfers.slice(0, 2) }]
+    const { states } = await rig([0, 1], {
+      permit: async ({ nonce }) => ({
+        ok: true,
+        value: {
+          ...{ blockNumber: 9n, blockTimeSeconds: NOON_SECONDS + 20, ownerHasCode: false },
+          ...{ nonceUsed: nonce === permitOf(0).nonce, transaction: undefined },
+        },
+      }),
+      outgoing: found({ traces, cancelled: undefined }),
+      finalPermit: async ({ nonce }) => ({
+        ok: true,
+        value: {
+          ...{ blockNumber, blockTimeSeconds: NOON_SECONDS + 20 },
+          nonceUsed: nonce === permitOf(0).nonce,
+        },
+      }),
+    })
+    expect(states).toEqual([state, 'exposed'])
+  },
+)
