@@ -78,6 +78,11 @@ test('a hold is approved without a daemon, and holds at the next start', async (
   await daemon.sees(/held inverted/)
   expect((await daemon.stop()).code).toBe(0)
   expect((await type('approve')).data).toMatchObject({ waiting: [{ name: 'inverted' }] })
+  const status = await run(['status', '--config', rehearsal.config])
+  expect(status.stdout).toMatch(/^ *inverted .* HELD\b/m)
+  expect(status.stdout.replace(/\s+/g, ' ')).toMatch(
+    /inverted: HELD [^:]* ago: below 2500 fires at once .*`tranched approve inverted` lets it trade/,
+  )
   const text = await run(['approve', 'inverted', '--config', rehearsal.config])
   expect([text.code, text.stdout]).toEqual([
     0,
