@@ -5,6 +5,8 @@ import type { Transfer } from '../../ports.ts'
 const WORD = 64
 /** How far from its permit an order's amount is looked for, in words either way. */
 const REACH_WORDS = 32
+/** Calldata that names the token more often proves nothing: whoever fills it with tokens must not take the daemon's time. */
+const PLACES_MAX = 1_000
 
 /** Several permits of one token that one transaction settles, and what it took of that token from their owner. */
 export type SharedPayments = {
@@ -28,14 +30,16 @@ export function paymentInCalldata(shared: SharedPayments): Transfer | undefined 
   const { calldata, permits, free } = shared
   const [first] = permits
   if (first === undefined) return undefined
+  const all = placesOf(calldata, wordOf(BigInt(first.token)), PLACES_MAX + 1)
+  if (all.length > PLACES_MAX) return undefined
   const starts = permits.map((permit) => onlyPlaceOf(calldata, structOf(permit)))
   const paid = wordsOf(shared.payments)
+  const known = new Set(paid)
   const left = sorted(wordsOf(free))
-  const all = placesOf(calldata, wordOf(BigInt(first.token)))
   const found = new Set<string | undefined>()
   for (let distance = -REACH_WORDS; distance <= REACH_WORDS; distance += 1) {
     const amounts = all.flatMap((place) => wordAt(calldata, place, distance) ?? [])
-    const read = amounts.filter((word) => paid.includes(word))
+    const read = amounts.filter((word) => known.has(word))
     if (sorted(read) !== sorted(paid)) continue
     const own = starts.map((place) => wordAt(calldata, place, distance) ?? '')
     if (sorted(own) !== left) continue
@@ -51,10 +55,10 @@ export function holds(calldata: string, digits: string): boolean {
   return placeFrom(calldata, digits, 0) >= 0
 }
 
-function placesOf(calldata: string, digits: string): readonly number[] {
+function placesOf(calldata: string, digits: string, max: number): readonly number[] {
   const places: number[] = []
   let at = placeFrom(calldata, digits, 0)
-  for (; at >= 0; at = placeFrom(calldata, digits, at + 1)) places.push(at)
+  for (; at >= 0 && places.length < max; at = placeFrom(calldata, digits, at + 1)) places.push(at)
   return places
 }
 
@@ -75,7 +79,7 @@ function structOf({ token, amount, nonce, deadlineSeconds }: Permit): string {
 }
 
 function onlyPlaceOf(calldata: string, digits: string): number | undefined {
-  const [place, ...others] = placesOf(calldata, digits)
+  const [place, ...others] = placesOf(calldata, digits, 2)
   return others.length === 0 ? place : undefined
 }
 

@@ -248,6 +248,14 @@ describe('a transaction that settles several orders of the wallet', () => {
       expect(bookedIn(honest, other)).toEqual(asEver)
     })
 
+    test('books each at the most where it is filled with the token, which is not searched for long', () => {
+      const words = word(BigInt(USDC.address)).repeat(4_000)
+      expect(bookedIn(`${honest}${words.slice(0, 900 * 64)}`)).toEqual([usdc(24), usdc(25)])
+      const startedMs = performance.now()
+      expect(bookedIn(`${honest}${words}`)).toEqual(asEver)
+      expect(performance.now() - startedMs).toBeLessThan(1_000)
+    })
+
     test('books the second at the most where the first was not told apart', () => {
       // The first one claims the larger payment, and the word for what is left may be anybody's.
       const input = settlementInput([{ permit: cheap, paid: usdc(24) }])
