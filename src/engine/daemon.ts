@@ -19,7 +19,7 @@ import { createCodeWatch } from './code-watch.ts'
 import { type Comparison, createComparison } from './comparison.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
-import { Enrolment } from './enrolment.ts'
+import { Enrolment, missForsaken } from './enrolment.ts'
 import { createErrands } from './errands.ts'
 import { createFinalityWatch } from './finality.ts'
 import { keepGasTank } from './gas-tank.ts'
@@ -214,11 +214,13 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
           if (!identity.ok) throw new Error('the chain cannot be read now; try again')
           await tokens.look()
           await agenda.settled()
+          const headSeconds = identity.value.blockTimeSeconds
+          await missForsaken(context, files.strategies, headSeconds)
           // In one turn: nobody ever sees the one without the other.
           strategies.clear()
           for (const strategy of files.strategies) strategies.set(strategy.name, strategy)
           Object.assign(input.context.account, files.account)
-          await attendStrategies(context, enrolment, identity.value.blockTimeSeconds)
+          await attendStrategies(context, enrolment, headSeconds)
           agenda.replace(files.strategies)
           keepEnrolling()
           fillTank()

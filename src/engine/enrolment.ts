@@ -2,11 +2,14 @@ import type { JournalEvent } from '../domain/book/journal.ts'
 import { NOT_SCHEDULED, UNJUDGED } from '../domain/book/slots.ts'
 import type { StrategyRecord } from '../domain/book/state.ts'
 import { believedMs, type Sighting, sightedAtMs, trustedTime } from '../domain/policy.ts'
+import { missedRun } from '../domain/schedule/due.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
 import { makesCalls, type Strategy } from '../domain/strategy.ts'
 import { soon } from '../execute/ask.ts'
 import type { OrderContext } from '../execute/context.ts'
 import type { Chain } from '../ports.ts'
+import { isEntered } from './upcoming.ts'
+import { scheduleOf } from './view.ts'
 
 /** Pause before clocks that disagreed are looked at again. */
 const RETRY_MS = 10_000
@@ -55,6 +58,28 @@ function holdOfGone(strategy: string, { held, terms }: StrategyRecord): readonly
   if (held === undefined) return []
   const detail = 'its file is gone or disabled'
   return [{ type: 'hold-lifted', strategy, terms: terms ?? UNJUDGED, cause: 'file', detail }]
+}
+
+/**
+ * Counts as missed what strategies still owe that other files drop or give another schedule, such as a slot that waits for a
+ * cap: nobody attends it any more, and its end has to be on record. `swaps` as in `replace`.
+ */
+export async function missForsaken(
+  { ports: { journal, clock }, strategies }: OrderContext,
+  next: readonly Strategy[],
+  swaps: number,
+): Promise<void> {
+  const { state } = journal
+  const keys = new Map(next.map(({ name, schedule }) => [name, scheduleKey(schedule)]))
+  const nowSeconds = Math.floor(believedMs(clock.now(), swaps) / 1000)
+  const missed = [...strategies.values()].flatMap((strategy): readonly JournalEvent[] => {
+    const { name } = strategy
+    const record = state.strategies.get(name)
+    if (!isEntered(record, strategy) || keys.get(name) === record.scheduleKey) return []
+    const run = missedRun(scheduleOf(state, strategy), record.lastSlotSeconds, nowSeconds)
+    return run === undefined ? [] : [{ type: 'slots-missed', strategy: name, ...run }]
+  })
+  if (missed.length > 0) await journal.append(...missed)
 }
 
 /** A strategy that is new, or whose schedule is, and when both clocks first saw it so. */

@@ -67,7 +67,8 @@ function attended(query: DueQuery, oldest: number, nowSeconds: number): readonly
   return latest === undefined ? [] : [latest]
 }
 
-function missedRun(schedule: Schedule, after: number, until: number): MissedRun | undefined {
+/** All slots after one second and until another, both in epoch seconds; undefined where there is none. */
+export function missedRun(schedule: Schedule, after: number, until: number): MissedRun | undefined {
   const firstSeconds = nextSlot(schedule, after)
   if (firstSeconds === undefined || firstSeconds > until) return undefined
   const lastSeconds = latestSlotAtOrBefore(schedule, until, firstSeconds) ?? firstSeconds

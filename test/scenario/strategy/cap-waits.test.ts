@@ -176,6 +176,20 @@ describe('a slot that waits for a cap', () => {
     expect(outcomes(world, 'hourly')).toEqual([FILLED])
   })
 
+  test.each<[string, readonly Strategy[]]>([
+    ['its file goes', []],
+    ['its file has another schedule', [aStrategy({ schedule: aSchedule('30 * * * *') })]],
+  ])('is missed, and on record as such, where %s meanwhile', async (_, strategies) => {
+    const world = await waiting()
+    world.strategies = strategies
+    const files = { strategies, account: world.account }
+    await Promise.all([world.control.reload(files), world.runFor(5_000)])
+    expect(outcomes(world, 'hourly')).toEqual([FILLED, 'missed 1'])
+    await world.runFor(35 * MINUTE)
+    expect(outcomes(world, 'hourly').slice(2)).toEqual(strategies.map(() => FILLED))
+    expect(world.state).toEqual(world.disk.fold())
+  })
+
   test('is opened no earlier by a clock that is set back and forward again', async () => {
     const world = await waiting()
     world.clock.offsetMs = -30 * MINUTE
