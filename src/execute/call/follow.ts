@@ -250,13 +250,16 @@ function isRefusedByAll(
  * which neither route can execute it; only a trustless call, whose nonce lets one of the two do so (rules A1, A2).
  */
 function mayFallBack({ context, aggregator, open, call }: Following): boolean {
-  const { mode, deadlineMs } = aggregator.settings.fallback
+  const { mode } = aggregator.settings.fallback
   // A slot that was closed once never makes a transaction again.
   if (mode === 'off' || open.reopened || isPastDeadline(context, call)) return false
   if (haltedNow(context) !== undefined) return false
   if (open.ended?.status === 'rejected') return true
   if (mode === 'rejected-only' || call.trust === 'trusted') return false
   const { policy, ports } = context
-  const roomMs = Math.min(deadlineMs * policy.directShare, policy.directMsMax)
-  return ports.clock.now() - exposedAtMs(context, open) > deadlineMs - roomMs
+  // By what was signed: the config may say another lifetime by now.
+  const deadlineMs = call.deadlineSeconds * 1000
+  const lifetimeMs = deadlineMs - exposedAtMs(context, open)
+  const roomMs = Math.min(lifetimeMs * policy.directShare, policy.directMsMax)
+  return ports.clock.now() > deadlineMs - roomMs
 }

@@ -67,6 +67,25 @@ describe('a service that never executes what it accepted', () => {
   })
 })
 
+test.each([10_000, HOUR])(
+  'the direct route has the last third of what was signed, whatever a restart finds as the deadline: %s ms',
+  async (deadlineMs) => {
+    const world = falling(`another deadline ${deadlineMs}`, 'after-deadline')
+    world.aggregation.faults.neverExecutes = true
+    await untilFirstSlot(world)
+    await untilEvent(world, 'order-accepted')
+    world.crash()
+    Object.assign(world.aggregation.settings.fallback, { deadlineMs })
+    world.start()
+    await world.runFor(115_000)
+    expect(eventTypes(world)).not.toContain('transaction-recorded')
+    await world.runFor(MINUTE)
+    expect(routes(world)).toEqual(['direct'])
+    expect(executed(world)).toBe(1)
+    expectSound(world)
+  },
+)
+
 describe('a service that refuses a call before it takes it', () => {
   test.each<[FallbackMode, string[], string[]]>([
     ['after-deadline', ['direct'], ['filled filled']],
