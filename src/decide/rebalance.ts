@@ -44,11 +44,18 @@ export function decideRebalance(strategy: RebalanceStrategy, view: MarketView): 
     })),
     strategy.minTrade,
   ).filter(({ value }) => value >= strategy.minTrade)
-  if (transfers.length === 0)
-    return skip('below-minimum', `${worstText(positions, total, strategy)}, less than minTrade off`)
-  const intents = transfers.map(({ from, to, value }, leg) => {
+  const orders = transfers.flatMap(({ from, to, value }) => {
     const whole = mulDivDown(value, from.price.den, from.price.num)
+    // Of a token with few decimals a base unit may be worth more than what is too much.
     const amount = baseUnits(withinOrderCap(view, from.token, whole))
+    return amount === 0n ? [] : [{ from, to, amount }]
+  })
+  if (orders.length === 0)
+    return skip(
+      'below-minimum',
+      `${worstText(positions, total, strategy)}, less than minTrade or a base unit off`,
+    )
+  const intents = orders.map(({ from, to, amount }, leg) => {
     const asset = (token: Token) => ({ token, native: false })
     return swapIntent(strategy, view, {
       leg,

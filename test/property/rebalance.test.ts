@@ -141,6 +141,21 @@ test('a rebalance conserves value, trades nothing inside its band and ends withi
   )
 })
 
+test('what is less than a base unit of a coarse token too much is not sold: no order is for nothing', () => {
+  const token = aToken(0, 0)
+  const price = { num: 1_000n * 10n ** 6n, den: 1n }
+  const portfolio = { tokens: [USDC, token], prices: [{ num: 1n, den: 1n }, price] }
+  const ownedWith = (cash: bigint): Portfolio => ({
+    ...{ ...portfolio, weights: [5_000, 5_000] },
+    held: [cash * 10n ** 6n, 10n],
+  })
+  const decided = (cash: bigint) =>
+    decideRebalance(strategyOf(ownedWith(cash), 'target', 100), viewOf(ownedWith(cash)))
+  // 350 USDC too much of it, which one whole token is worth more than.
+  expect(decided(9_300n)).toMatchObject({ tag: 'skip', reason: 'below-minimum' })
+  expect(decided(7_900n)).toMatchObject({ tag: 'trade', intents: [{ size: { amount: 1n } }] })
+})
+
 /** The fewest transfers by trying every way to part the members into groups that sum to nothing. */
 function fewest(deltas: readonly bigint[]): number {
   const [first, ...rest] = deltas
