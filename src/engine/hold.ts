@@ -3,8 +3,8 @@ import { type Implausible, implausibleIn, isBounded } from '../decide/plausibili
 import type { EventOf } from '../domain/book/journal.ts'
 import type { DaemonState, Hold } from '../domain/book/state.ts'
 import type { Mode } from '../domain/settings.ts'
-import type { Strategy, SwapStrategy } from '../domain/strategy.ts'
-import { termsOf } from '../execute/authority/terms.ts'
+import { pairsOf, type Strategy, type SwapStrategy } from '../domain/strategy.ts'
+import { digestOf, termsOf } from '../execute/authority/terms.ts'
 import type { ChainView, Modules } from '../ports.ts'
 import { type ViewContext, viewOf } from './view.ts'
 
@@ -30,12 +30,20 @@ type Asked = {
   readonly terms?: string | undefined
 }
 
-/** The terms of a strategy that names prices; undefined of any other, which is never held. */
+/**
+ * The terms of a strategy that names prices, and the feeds that they are held against: another feed makes another price of the same
+ * level. Undefined of any other strategy, which is never held.
+ */
 export function termsOfPrices(
   strategy: Strategy,
   versionOf: Modules['versionOf'],
+  pricePath: ViewContext['pricePath'],
 ): string | undefined {
-  return isBounded(strategy) ? termsOf(strategy, versionOf) : undefined
+  if (!isBounded(strategy)) return undefined
+  const feeds = pairsOf(strategy).map(({ sell, buy }) =>
+    pricePath(sell, buy)?.map(({ feed, inverted }) => `${feed.feed} ${inverted}`),
+  )
+  return digestOf(`${termsOf(strategy, versionOf)} ${feeds.join()}`)
 }
 
 /**

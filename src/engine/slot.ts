@@ -136,7 +136,7 @@ function considerInput(input: SlotInput): ConsiderInput {
     state: ports.journal.state,
     owner: ports.signer.address,
     caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
-    terms: termsOfPrices(strategy, ports.modules.versionOf),
+    terms: termsOfPrices(strategy, ports.modules.versionOf, pricePath),
   }
 }
 

@@ -72,14 +72,16 @@ function notEnabledText({ ports }: OrderContext, { strategies }: Upcoming, name:
 /** Why nothing would be decided: a halt, a pause or an approval that is due, and what ends it. */
 function stoppedText(context: OrderContext, strategy: Strategy): string | undefined {
   const { name } = strategy
-  const { journal, modules } = context.ports
+  const { pricePath, ports } = context
+  const { journal, modules } = ports
   const halted = haltedNow(context)
   if (halted !== undefined)
     return `everything is halted (${halted.detail}): \`tranched resume\` lifts it`
   const paused = journal.state.strategies.get(name)?.paused
   if (paused !== undefined)
     return `${name} is paused (${paused.detail}): \`tranched resume ${name}\` ends it`
-  const held = heldNow(journal.state, strategy, termsOfPrices(strategy, modules.versionOf))
+  const terms = termsOfPrices(strategy, modules.versionOf, pricePath)
+  const held = heldNow(journal.state, strategy, terms)
   if (held === undefined) return undefined
   return `${name} waits for your approval (${held.detail}): \`tranched approve ${name}\` gives it`
 }

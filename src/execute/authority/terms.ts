@@ -61,6 +61,7 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, inner]) => [name, inOrder(inner)]))
 }
 
-function digestOf(text: string): string {
+/** As 32 hex digits. */
+export function digestOf(text: string): string {
   return keccak256(stringToHex(text)).slice(2, 34)
 }

@@ -3,7 +3,9 @@ import { emptyState } from '../../../src/domain/book/fields.ts'
 import { applyEvent } from '../../../src/domain/book/fold.ts'
 import type { JournalEvent } from '../../../src/domain/book/journal.ts'
 import type { DaemonState } from '../../../src/domain/book/state.ts'
-import { firstLook, implausibleText } from '../../../src/engine/hold.ts'
+import { createPricePaths } from '../../../src/domain/price.ts'
+import { firstLook, implausibleText, termsOfPrices } from '../../../src/engine/hold.ts'
+import { WETH_USDC } from '../../../src/simulate/stage.ts'
 import { scheduled } from '../../support/state/journal-story.ts'
 import { aMarket, aThreshold, below, feedAt } from '../decide/decide-fixture.ts'
 
@@ -46,4 +48,18 @@ test('without terms nothing is held: a backtest and a replay decide as ever', ()
 test('many levels that would fire make one line of three, and the number of the others', () => {
   const fires = ['a', 'b', 'c', 'd', 'e']
   expect(implausibleText({ fires, far: [], isPartial: false })).toBe('a; b; c; 2 more')
+})
+
+test('terms that were judged by one feed are judged anew where the config names another', () => {
+  const other = { ...WETH_USDC, feed: `0x${'fe'.repeat(20)}` } as const
+  const terms = [WETH_USDC, other].map((feed) =>
+    termsOfPrices(STRATEGY, () => undefined, createPricePaths([feed])),
+  )
+  const lifted = { type: 'hold-lifted', strategy: 'stop', cause: 'operator', detail: '' } as const
+  const fresh = { ...scheduled('stop'), isFirst: true } as JournalEvent
+  const state = stateOf(fresh, { ...lifted, terms: terms[0] ?? '' })
+  const skipped = terms.map(
+    (each) => firstLook({ state, mode: 'live', terms: each }, STRATEGY, MARKET).skip?.reason,
+  )
+  expect(skipped).toEqual([undefined, 'needs-approval'])
 })

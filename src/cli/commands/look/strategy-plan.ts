@@ -85,8 +85,8 @@ export async function planOf(strategy: Strategy, input: PlanInput) {
 function implausibleIn(strategy: Strategy, input: PlanInput): readonly string[] {
   const { settings, state, market, modules } = input
   if (!market.ok) return []
-  const terms = termsOfPrices(strategy, modules.versionOf)
-  const context = { ...contextOf(settings, state), owner: market.owner, terms }
+  const view = { ...contextOf(settings, state), owner: market.owner }
+  const context = { ...view, terms: termsOfPrices(strategy, modules.versionOf, view.pricePath) }
   return [implausibleNow(strategy, context, market.view) ?? []].flat()
 }
 
@@ -110,15 +110,16 @@ function beginning(
 async function decisionNow(strategy: Strategy, input: PlanInput) {
   const { settings, state, market, nowMs, modules } = input
   if (readsMarket(strategy) && !market.ok) return { does: `unknown: ${market.why}`, sells: [] }
+  const context = contextOf(settings, state)
   const slot = {
-    ...contextOf(settings, state),
+    ...context,
     owner: market.ok ? market.owner : ZERO_ADDRESS,
     caller: ZERO_ADDRESS,
     strategy,
     slotSeconds: Math.floor(nowMs / 1000),
     view: market.ok ? market.view : undefined,
     nowMs,
-    terms: termsOfPrices(strategy, modules.versionOf),
+    terms: termsOfPrices(strategy, modules.versionOf, context.pricePath),
   }
   const { decision } = await considerAsking(slot, modules)
   const at = { ...slot, schedule: scheduleAhead(state, strategy, slot.slotSeconds) }

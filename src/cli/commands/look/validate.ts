@@ -108,7 +108,7 @@ async function priceNotes({
   const context = { mode, pricePath, account, state, owner: market.owner }
   return named.flatMap((strategy) => {
     // None of them has a module.
-    const terms = termsOfPrices(strategy, () => undefined)
+    const terms = termsOfPrices(strategy, () => undefined, pricePath)
     const message = implausibleNow(strategy, { ...context, terms }, market.view)
     return message === undefined ? [] : [{ strategy: strategy.name, message }]
   })
