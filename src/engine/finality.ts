@@ -254,6 +254,12 @@ async function verdictOn(
   const latestSeconds = latestBlockSeconds(clock.now())
   const fate = await chain.nonceFate({ from, nonce, hashes, latestSeconds })
   if (!fate.ok) return 'open'
+  if (fate.value === undefined && block !== undefined) {
+    // Its block stands: who says that the nonce is unused may be behind the one that called the block final.
+    const count = await chain.finalCount({ account: from, latestSeconds })
+    const isBehind = !count.ok || count.value.blockNumber < blockNumber
+    return isBehind || count.value.transactionCount > nonce ? 'open' : 'gone'
+  }
   const isSame = typeof fate.value === 'object' && fate.value.hash === hash && fate.value.success
   return isSame ? 'final' : 'gone'
 }

@@ -4,7 +4,7 @@ import { type Address, type Hex, parseAddress } from '../../domain/units.ts'
 /** The value encodings of Ethereum JSON-RPC (EIP-1474). viem would take '' for zero and '-0x1' for a block. */
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i
 const quantity = z.string().regex(QUANTITY) as z.ZodType<Hex>
-/** A quantity that a number holds exactly. */
+/** A quantity that a number holds exactly. Nodes answer errors for block numbers above what they hold themselves. */
 const count = quantity.refine((text) => Number.isSafeInteger(Number(text)))
 const bytes = lowerCase(/^0x(?:[0-9a-f]{2})*$/i)
 const hash = lowerCase(/^0x[0-9a-f]{64}$/i)
@@ -32,7 +32,7 @@ const ANSWERS = {
   eth_getBlockByNumber: z
     .looseObject({
       hash: hash.nullish(),
-      number: quantity.nullish(),
+      number: count.nullish(),
       timestamp: count,
       baseFeePerGas: quantity.nullish(),
     })
@@ -44,7 +44,7 @@ const ANSWERS = {
       topics: z.array(hash),
       data: bytes,
       transactionHash: hash,
-      blockNumber: quantity,
+      blockNumber: count,
       blockHash: hash.nullish(),
       logIndex: count,
     }),
@@ -59,7 +59,7 @@ const ANSWERS = {
     .looseObject({
       transactionHash: hash,
       /** Absent while the transaction is in no block. */
-      blockNumber: quantity.nullish(),
+      blockNumber: count.nullish(),
       blockHash: hash.nullish(),
       status: quantity.nullish(),
       gasUsed: quantity.nullish(),
