@@ -49,6 +49,9 @@ export type GasOffer = {
   readonly maxPriorityFeePerGas: bigint
 }
 
+/** 0.001 gwei, what the cheapest chains take for a tip. */
+export const PRIORITY_FEE_LEAST = 1_000_000n
+
 /** Most gas that a transaction may have on any chain (EIP-7825). */
 export const TRANSACTION_GAS_MAX = 2n ** 24n
 
@@ -72,6 +75,18 @@ export function intrinsicGas(data: Hex): bigint {
 /** Most that a transaction may cost for gas, in wei. */
 export function gasCost({ gas, maxFeePerGas }: GasOffer): bigint {
   return gas * maxFeePerGas
+}
+
+/**
+ * What a node says that a transaction cost, as far as it can be: its offer, and beside that what a rollup asks for its data, which is
+ * taken to be no more than the limit of one transaction. Else nobody knows what it cost.
+ */
+export function credibleFee(
+  fee: bigint | undefined,
+  offer: GasOffer,
+  { perTransaction }: Pick<GasLimits, 'perTransaction'>,
+): bigint | undefined {
+  return fee !== undefined && fee <= gasCost(offer) + perTransaction ? fee : undefined
 }
 
 /** Why no block takes a transaction with so much gas; undefined where one does. */

@@ -1,3 +1,5 @@
+import type { TransactionRecord } from '../domain/book/journal.ts'
+import { credibleFee } from '../domain/gas.ts'
 import type { Hex } from '../domain/units.ts'
 import type { ChainFault, Receipt, SignedTransaction } from '../ports.ts'
 import type { SendingContext, WalletContext } from './context.ts'
@@ -95,7 +97,10 @@ export function minedEnd(
   const isMined = statusOf(receipt, open.cancelling) === 'mined'
   if (!isMined) return undefined
   const { blockHash } = receipt
-  return { ...ended('mined', receipt), ...(isWatched(wallet.finality) ? { blockHash } : {}) }
+  return {
+    ...ended('mined', receipt, { ...open, wallet }),
+    ...(isWatched(wallet.finality) ? { blockHash } : {}),
+  }
 }
 
 /**
@@ -121,15 +126,19 @@ export async function certainEnd(
   const end =
     fate === 'lost'
       ? ({ status: 'lost', hash: hashes.at(-1), blockNumber: undefined } as const)
-      : ended(statusOf(fate, cancels), fate)
+      : ended(statusOf(fate, cancels), fate, { record, wallet })
   const said = `${end.status} ${end.hash}`
   const isConfirmed = end.status === 'mined' || tries.fate === said
   tries.fate = said
   return isConfirmed ? end : undefined
 }
 
-function ended(status: Fate, { hash, blockNumber, fee }: Receipt): End {
-  return { status, hash, blockNumber, fee }
+function ended(
+  status: Fate,
+  { hash, blockNumber, fee }: Receipt,
+  { record, wallet }: Pick<Sending, 'wallet'> & { readonly record: TransactionRecord },
+): End {
+  return { status, hash, blockNumber, fee: credibleFee(fee, record, wallet.gas) }
 }
 
 /** What clears a nonce does nothing of what was to be done. */

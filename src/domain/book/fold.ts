@@ -12,6 +12,8 @@ import { closeSlot, endProgram, missSlots, noteEnd, openSlot, scheduleStrategy }
 import type { DaemonState } from './state.ts'
 import { proveFill, recordPermit } from './swaps.ts'
 import {
+  chargeDelegation,
+  chargeEnvelope,
   endTransaction,
   finishTransactions,
   forgetDirect,
@@ -55,6 +57,7 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       return
     case 'delegation-signed':
       noteDelegation(state, event)
+      chargeDelegation(state, event, atMs)
       return
     case 'delegation-charged':
       noteDelegationCharge(state, event)
@@ -142,6 +145,7 @@ export function applyEvent(state: DaemonState, event: JournalEvent, atMs: number
       return
     case 'call-proven':
       proveCall(state, event, atMs)
+      chargeEnvelope(state, event, atMs)
       return
     case 'intent-closed': {
       const open = openIntent(state, event.intentId)

@@ -1,11 +1,11 @@
 import { InvariantError } from '../errors.ts'
-import { gasCost } from '../gas.ts'
+import { type GasOffer, gasCost } from '../gas.ts'
 import type { IntentId } from '../intent.ts'
 import { type Address, maxOf } from '../units.ts'
 import { endDeposit, recordDeposit, reopenDeposit } from './deposits.ts'
 import type { EventOf, TransactionRecord } from './journal.ts'
 import { DAY_MS } from './limits.ts'
-import { openTransaction } from './orders.ts'
+import { openIntent, openTransaction } from './orders.ts'
 import { noteNonce } from './sights.ts'
 import type { DaemonState, UnfinalTransaction } from './state.ts'
 
@@ -119,23 +119,50 @@ export function unfinalTransaction(state: DaemonState, id: string): UnfinalTrans
 
 /**
  * Counts a transaction's gas against the day: at most what any version of it may cost as long as it is open, and where nobody
- * says what it cost in the end (rule T7).
+ * says what it cost in the end (rule T7). Whatever a receipt says, no less than its gas at its tip, which is paid in full: the
+ * node that suggests a tip must not also say that it cost nothing.
  */
 function chargeGas(
-  { gasCharges }: DaemonState,
-  record: TransactionRecord,
+  { gasCharges }: Pick<DaemonState, 'gasCharges'>,
+  record: GasOffer & Account & { readonly nonce: number },
   seen: { readonly atMs: number; readonly fee: bigint | undefined; readonly isEnded?: boolean },
 ): void {
   const { atMs, fee, isEnded = false } = seen
   const key = nonceKey(record)
-  const most = maxOf(gasCharges.get(key)?.wei ?? 0n, gasCost(record))
+  const before = gasCharges.get(key)
+  const most = maxOf(before?.wei ?? 0n, gasCost(record))
   gasCharges.delete(key)
   const { chainId } = record
-  gasCharges.set(key, { chainId, atMs, wei: fee ?? most, isOpen: !isEnded })
-  for (const [old, charge] of gasCharges) {
-    if (atMs - charge.atMs < DAY_MS) return
-    if (!charge.isOpen) gasCharges.delete(old)
-  }
+  const least = record.gas * record.maxPriorityFeePerGas
+  const wei = fee === undefined ? most : maxOf(fee, least)
+  // A clock that was set back meanwhile must not make it old.
+  const latestMs = Math.max(atMs, before?.atMs ?? atMs)
+  gasCharges.set(key, { chainId, atMs: latestMs, wei, isOpen: !isEnded })
+  for (const [old, charge] of gasCharges)
+    if (!charge.isOpen && atMs - charge.atMs >= DAY_MS) gasCharges.delete(old)
+}
+
+/** What was given to the service is good for the chain itself, where the wallet pays for it. */
+export function chargeEnvelope(
+  state: DaemonState,
+  { intentId, execution: { txHash, costs } }: EventOf<'call-proven'>,
+  atMs: number,
+): void {
+  const open = openIntent(state, intentId)
+  if (open.venue !== 'aggregated' || open.call === undefined) return
+  if (txHash !== open.envelopeHash) return
+  const { chainId, account: from, envelope } = open.call
+  chargeGas(state, { ...envelope, chainId, from }, { atMs, fee: costs.charged, isEnded: true })
+}
+
+/** Nobody says what it cost: it counts in full from its signature. */
+export function chargeDelegation(
+  state: DaemonState,
+  { chainId, account: from, draft }: EventOf<'delegation-signed'>,
+  atMs: number,
+): void {
+  if (draft === undefined) return
+  chargeGas(state, { ...draft, chainId, from }, { atMs, fee: undefined, isEnded: true })
 }
 
 /**

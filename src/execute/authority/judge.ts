@@ -299,7 +299,8 @@ export function checkDelegation(parts: SignerParts, draft: DelegationDraft): voi
   const { settings, chainId } = aggregatorOf(parts)
   const { delegate } = draft
   check(draft.chainId === chainId, 'owner-mismatch', `it is on chain ${draft.chainId}`)
-  checkGas(parts, { ...draft, data: '0x' })
+  const { nonce } = draft
+  checkGas(parts, { ...draft, data: '0x' }, { from: parts.key.address, nonce })
   if (delegate === NO_DELEGATE) return
   checkHalt(parts)
   const isNamed = nameOfDelegate(delegate, settings) !== undefined

@@ -87,7 +87,8 @@ export function createSigner(parts: SignerParts): Signer {
         check(envelope.value === (isTrusted ? call.value : 0n), 'amount-mismatch', 'of its ether')
         const data = isTrusted ? call.calldata : onCallData(call, callSignature(call))
         // The service pays, but its bytes are good for the chain itself, at the wallet's expense.
-        checkGas(parts, { ...envelope, chainId, data })
+        const { nonce } = envelope
+        checkGas(parts, { ...envelope, chainId, data }, { from: address, nonce })
         return key.signTransaction({ ...envelope, chainId, from: address, data })
       }),
     transaction: (id) =>

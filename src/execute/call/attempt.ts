@@ -1,6 +1,7 @@
 import { firstFreeNonce, openCalls } from '../../domain/book/calls.ts'
 import { etherWords } from '../../domain/book/costs.ts'
 import type { DaemonState, OpenCall } from '../../domain/book/state.ts'
+import { gasInDay } from '../../domain/book/transactions.ts'
 import { type CallRecord, resolveVerifyingContract } from '../../domain/call.ts'
 import { gasRefusal } from '../../domain/gas.ts'
 import { type CallIntent, clientOrderId } from '../../domain/intent.ts'
@@ -223,10 +224,13 @@ async function record(
   const time = trustedNow(context, sight.view)
   if (!time.ok) return trouble(time.reason, time.detail)
   const fromBlock = context.comparedTo('aggregated') ?? sight.view.blockNumber
-  const built = buildRecord(aggregator, open, { ...sight, fromBlock }, time.nowMs)
+  const { journal, clock } = context.ports
+  const { chainId } = aggregator.wallet
+  const gasToday = gasInDay(journal.state, { chainId, nowMs: clock.now() })
+  const seen = { ...sight, fromBlock, gasToday }
+  const built = buildRecord(aggregator, open, seen, time.nowMs)
   if (built.tag !== 'recorded') return built
   const { call } = built
-  const { journal } = context.ports
   const behind = nodeBehind(journal.state, call)
   if (behind !== undefined) return behind
   const { intent } = open
@@ -254,7 +258,13 @@ function carrierOf({ wire, contracts }: AggregatorSettings, account: Address): A
 function buildRecord(
   { settings, wallet }: AggregatorContext,
   open: OpenCall,
-  { view, directGas, availableWei, fromBlock }: Sight & { readonly fromBlock: bigint },
+  {
+    view,
+    directGas,
+    availableWei,
+    fromBlock,
+    gasToday,
+  }: Sight & { readonly fromBlock: bigint; readonly gasToday: bigint },
   nowMs: number,
 ): Recorded | Step {
   const { intent, attempt } = open
@@ -264,7 +274,7 @@ function buildRecord(
     gas: intent.gasLimit + ENVELOPE_GAS,
     ...envelopeFees(orderId, view.baseFeePerGas),
   }
-  const dear = gasRefusal(wallet.gas, offer, 0n)
+  const dear = gasRefusal(wallet.gas, offer, gasToday)
   if (dear !== undefined) return trouble('gas-too-dear', dear)
   const base = {
     attempt,

@@ -1,5 +1,6 @@
 import type { CallCosts } from '../../domain/book/journal.ts'
 import type { CallRecord } from '../../domain/call.ts'
+import { credibleFee } from '../../domain/gas.ts'
 import type { StatusFields } from '../../domain/settings.ts'
 import type { Hex } from '../../domain/units.ts'
 import type { CallTrace } from '../../ports.ts'
@@ -23,13 +24,16 @@ type Executed = {
  */
 export async function costsOf(
   { ports }: Pick<OrderContext, 'ports'>,
-  { service, settings }: AggregatorContext,
+  { service, settings, wallet }: AggregatorContext,
   { call, trace, via, orderId }: Executed,
 ): Promise<CallCosts> {
   const { effectiveGasPrice, blobCost } = trace
   const direct = call.directGas * effectiveGasPrice
-  if (via === 'direct')
-    return { charged: trace.gasUsed * effectiveGasPrice + blobCost, direct, blob: blobCost }
+  if (via === 'direct') {
+    const paid = trace.gasUsed * effectiveGasPrice + blobCost
+    const charged = credibleFee(paid, call.envelope, wallet.gas)
+    return { charged, direct, blob: blobCost }
+  }
   const [after, status] = await Promise.all([
     soon(ports, service.accountInfo()),
     orderId === undefined ? undefined : soon(ports, service.transactionStatus(orderId)),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ETHER } from '../../../src/domain/token.ts'
 import { baseUnits } from '../../../src/domain/units.ts'
-import { CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
+import { CALL_CHAIN_ID, CALL_TARGET } from '../../../src/simulate/aggregator/aggregation.ts'
 import { World } from '../../../src/simulate/world.ts'
 import {
   aCallStrategy,
@@ -194,6 +194,24 @@ describe('a gas limit', () => {
     expect(detail).toEqual([
       expect.stringMatching(/^gasLimit 40000 is too low: the whole call may take \d{5}, /),
     ])
+    expectSound(world)
+  })
+})
+
+describe('gas', () => {
+  test('of a day that is used up has a call wait before anything of it is signed', async () => {
+    const world = callWorld({ seed: 'gas of a day', strategies: [aCallStrategy()] })
+    world.start()
+    await untilFirstSlot(world)
+    const used = { chainId: CALL_CHAIN_ID, atMs: 0, wei: 10n ** 30n, isOpen: true }
+    world.state.gasCharges.set('others', used)
+    await world.runFor(2 * MINUTE)
+    expect(eventTypes(world)).not.toContain('call-recorded')
+    const waits = world.observations.find(({ type }) => type === 'order-waits')
+    expect(waits).toMatchObject({ reason: 'gas-too-dear' })
+    world.state.gasCharges.delete('others')
+    await world.runFor(5 * MINUTE)
+    expect(outcomes(world, 'claim')).toEqual(['filled filled'])
     expectSound(world)
   })
 })

@@ -34,7 +34,13 @@ import {
   ETH,
   NOON_SECONDS,
 } from '../../support/builders.ts'
-import { AMPLE_GAS_EVERYWHERE, NO_DOUBTS, signerWith } from '../../support/signing.ts'
+import {
+  AMPLE_GAS,
+  AMPLE_GAS_EVERYWHERE,
+  filesOfAggregator,
+  NO_DOUBTS,
+  signerWith,
+} from '../../support/signing.ts'
 
 const NOW_MS = NOON_SECONDS * 1000
 const TRANSACTION: TransactionRecord = {
@@ -405,6 +411,19 @@ describe('a delegation', () => {
       ok: true,
       value: key.signDelegation({ chainId, delegate, ...draft }),
     })
+  })
+
+  test('counts against the day of gas, and not against itself', () => {
+    const gas = new Map([[CALL_CHAIN_ID, { ...AMPLE_GAS, perDay: 100_000n * 10n ** 9n }]])
+    const signed = () =>
+      signerWith(key, {
+        ...{ journal: { state, isOnDisk: () => true }, files: { ...filesOfAggregator(), gas } },
+      }).delegation()
+    journal(recorded)
+    expect(signed()).toMatchObject({ ok: true })
+    const next = { ...draft, nonce: 8, authorizationNonce: 9 }
+    journal({ ...recorded, draft: next })
+    expect(signed()).toMatchObject({ ok: false, reason: 'gas-too-dear' })
   })
 
   test('is not signed without a record', () => {

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { emptyState } from '../../../src/domain/book/fields.ts'
+import { applyEvent } from '../../../src/domain/book/fold.ts'
+import { gasInDay } from '../../../src/domain/book/transactions.ts'
+import type { Hex } from '../../../src/domain/units.ts'
+import {
+  BOUND,
+  callFor,
+  callIntentOf,
+  executionOf,
+  opened,
+  scheduled,
+} from '../../support/state/journal-story.ts'
+
+const HASH: Hex = `0x${'5e'.repeat(32)}`
+
+test.each([
+  ['as it was given to the service, is charged to the day of gas', HASH, undefined, 'most'],
+  ['as it was given to the service, is charged what it cost', HASH, 10n ** 17n, 10n ** 17n],
+  ['by the service itself costs the wallet no gas', `0x${'6f'.repeat(32)}`, undefined, 0n],
+] as const)('a call that is executed %s', (_, txHash, charged, expected) => {
+  const state = emptyState()
+  const intent = callIntentOf(1_100, 'alpha')
+  const call = callFor(intent, { attempt: 1, nonce: 4n })
+  const own = { intentId: intent.id, attempt: 1 }
+  const { costs, ...execution } = executionOf(intent)
+  for (const event of [
+    BOUND,
+    scheduled('alpha'),
+    opened(intent),
+    { type: 'call-recorded', intentId: intent.id, call },
+    { type: 'call-signed', ...own, hash: HASH },
+    {
+      type: 'call-proven',
+      ...own,
+      execution: { ...execution, txHash, costs: { ...costs, charged } },
+    },
+  ] as const)
+    applyEvent(state, event, 1_100)
+  const { gas, maxFeePerGas } = call.envelope
+  const counted = gasInDay(state, { chainId: call.chainId, nowMs: 1_200 })
+  expect(counted).toBe(expected === 'most' ? gas * maxFeePerGas : expected)
+})
