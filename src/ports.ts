@@ -2,6 +2,7 @@ import type { JournalEvent, JournalRecord } from './domain/book/journal.ts'
 import type { DaemonState } from './domain/book/state.ts'
 import type { AnsweredDomain, DelegationDraft } from './domain/call.ts'
 import type { CodeSight } from './domain/contract.ts'
+import type { GasLimits } from './domain/gas.ts'
 import type { IntentId } from './domain/intent.ts'
 import type { ModuleReply, ModuleView } from './domain/module.ts'
 import type { GaslessRoute, Observation } from './domain/observation.ts'
@@ -310,14 +311,21 @@ export type Chain = FinalChain &
     }): Promise<ChainReply<{ readonly payments: readonly Payment[]; readonly fromBlock: bigint }>>
     /**
      * Nonce (of the latest block), gas with a margin and within what any chain allows, and fees for a call: of several nodes' fee
-     * histories the middle, the lower of two. `baseFeePerGas` is what the next block asks for at the least.
+     * histories the middle, the lower of two. `baseFeePerGas` is what the next block asks for at the least. `raisedFeePerGas` is what
+     * a replacement may offer where a node names a higher base fee, and the account can pay that. Whether
+     * it can pay is judged by no more than `limits` allow.
      */
     draft(call: {
       readonly from: Address
       readonly to: Address
       readonly data: Hex
       readonly value: bigint
-    }): Promise<ChainReply<TransactionDraft & { readonly baseFeePerGas: bigint }>>
+      readonly limits?: Pick<GasLimits, 'maxFeePerGas'>
+    }): Promise<
+      ChainReply<
+        TransactionDraft & { readonly baseFeePerGas: bigint; readonly raisedFeePerGas?: bigint }
+      >
+    >
     /** Sends raw bytes. A node that knows them already counts as success. */
     broadcast(raw: Hex): Promise<ChainReply<Hex>>
     /** First known receipt among the hashes, and the account's nonce at the latest block. */

@@ -2,7 +2,7 @@ import type { TransactionRecord } from '../domain/book/journal.ts'
 import { openTransaction } from '../domain/book/orders.ts'
 import type { OpenTransaction } from '../domain/book/state.ts'
 import { gasInDay } from '../domain/book/transactions.ts'
-import { unfitGas, withinGasLimits } from '../domain/gas.ts'
+import { PRIORITY_FEE_LEAST, unfitGas, withinGasLimits } from '../domain/gas.ts'
 import { isPassing } from '../domain/reason.ts'
 import { maxOf, mulDivUp } from '../domain/units.ts'
 import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from '../ports.ts'
@@ -70,7 +70,7 @@ async function newVersion(
   // Of the most that may be paid only the block's own fee is taken; the tip is paid in full, whatever a node says.
   const fees = {
     maxFeePerGas: maxOf(dearer(record.maxFeePerGas), asked?.maxFeePerGas ?? 0n),
-    maxPriorityFeePerGas: dearer(record.maxPriorityFeePerGas),
+    maxPriorityFeePerGas: maxOf(dearer(record.maxPriorityFeePerGas), PRIORITY_FEE_LEAST),
   }
   const least = dearer(record.maxFeePerGas)
   const allowed = withinLimits(sending, { ...version, gas, ...fees, baseFeePerGas: least - 1n })
@@ -117,10 +117,22 @@ async function askedNow(
   const { address: from } = wallet.signer
   if (purpose !== 'call' || isCancelling === true) {
     const draft = await wallet.chain.draft({ from, to, data, value })
-    if (draft.ok && unfitGas(data, draft.value.gas) === undefined) return draft.value
+    if (draft.ok && unfitGas(data, draft.value.gas) === undefined) return asReplacement(draft.value)
   }
   const fees = await wallet.chain.draft({ from, to: from, data: '0x', value: 0n })
-  return fees.ok ? { ...fees.value, gas: 0n } : undefined
+  return fees.ok ? { ...asReplacement(fees.value), gas: 0n } : undefined
+}
+
+/** What was offered by the word of the node that said least does not come through: of a fee cap the block's own fee is taken. */
+function asReplacement({
+  gas,
+  maxFeePerGas,
+  raisedFeePerGas = maxFeePerGas,
+}: TransactionDraft & { readonly raisedFeePerGas?: bigint }): Pick<
+  TransactionDraft,
+  'maxFeePerGas' | 'gas'
+> {
+  return { gas, maxFeePerGas: raisedFeePerGas }
 }
 
 /**

@@ -157,7 +157,7 @@ async function send(
     const from = signer.address
     return unlessUseless(
       sending,
-      await chain.draft({ from, to, data: wanted.signedData ?? data, value }),
+      await chain.draft({ from, to, data: wanted.signedData ?? data, value, limits: wallet.gas }),
     )
   })
   // While draining only what finishes a filled order is still worth a transaction.
@@ -172,7 +172,7 @@ async function send(
   if (context.ports.journal.state.transactions.has(id)) return intoBlock(sending, id, newTries())
   const allowed = withinLimits(sending, draft.value)
   if (!allowed.ok) return { tag: 'unsent', why: 'gasTooDear', detail: allowed.why }
-  const { baseFeePerGas: _asked, ...drafted } = draft.value
+  const { baseFeePerGas: _asked, raisedFeePerGas: _raised, ...drafted } = draft.value
   const draftAs = { ...drafted, ...allowed.offer, data, id, purpose, intentId }
   const transaction = { ...draftAs, availableBefore, isAsked }
   await context.ports.journal.append({ type: 'transaction-recorded', transaction })

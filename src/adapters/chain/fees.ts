@@ -1,5 +1,7 @@
 import { getBlock } from 'viem/actions'
 import { numberToHex } from 'viem/utils'
+import { PRIORITY_FEE_LEAST } from '../../domain/gas.ts'
+import { maxOf } from '../../domain/units.ts'
 import type { ChainReply } from '../../ports.ts'
 import { RpcRefusal } from './batch.ts'
 import { present } from './faults.ts'
@@ -14,11 +16,12 @@ export const DRAFTING = 'draft'
 const BLOCKS = 20
 /** The tip that half of a block's gas paid more than. */
 const PERCENTILE = 50
-/** 0.001 gwei, what the cheapest chains take, for nodes that suggest no tip. */
-const PRIORITY_FEE_LEAST = 1_000_000n
+
+/** What most nodes say of fees, and the highest base fee that any of them names. */
+export type HeardFees = Fees & { readonly highestBaseFeePerGas: bigint }
 
 /** By every node that answers: of what they say the middle, and of two the lower, so that none raises a fee alone. */
-export async function readFees(nodes: Nodes): Promise<ChainReply<Fees>> {
+export async function readFees(nodes: Nodes): Promise<ChainReply<HeardFees>> {
   const replies = await Promise.all(
     nodes.apart().map((node) =>
       node.read({ route: DRAFTING, size: 1 }, async (each) => ({
@@ -29,11 +32,13 @@ export async function readFees(nodes: Nodes): Promise<ChainReply<Fees>> {
   )
   const said = replies.flatMap((reply) => (reply.ok ? [reply.value] : []))
   const [first] = replies
-  if (said.length === 0 && first !== undefined) return first
+  if (said.length === 0 && first?.ok === false) return first
+  const baseFees = said.map(({ baseFeePerGas }) => baseFeePerGas)
   return {
     ok: true,
     value: {
-      baseFeePerGas: lowerMedian(said.map(({ baseFeePerGas }) => baseFeePerGas)),
+      baseFeePerGas: lowerMedian(baseFees),
+      highestBaseFeePerGas: baseFees.reduce(maxOf, 0n),
       maxPriorityFeePerGas: lowerMedian(
         said.map(({ maxPriorityFeePerGas }) => maxPriorityFeePerGas),
       ),

@@ -6,12 +6,12 @@ import {
   sendRawTransaction,
 } from 'viem/actions'
 import { keccak256, numberToHex } from 'viem/utils'
-import { TRANSACTION_GAS_MAX, unfitGas } from '../../domain/gas.ts'
+import { type GasLimits, TRANSACTION_GAS_MAX, unfitGas } from '../../domain/gas.ts'
 import { minOf, mulDivUp } from '../../domain/units.ts'
 import type { CallChain, Chain, ChainReply, TransactionDraft } from '../../ports.ts'
 import { UnusableAnswer } from './batch.ts'
 import { broadcastFault, callFault, present } from './faults.ts'
-import { DRAFTING, type Fees, readFees } from './fees.ts'
+import { DRAFTING, type HeardFees, readFees } from './fees.ts'
 import type { Node, Nodes } from './nodes.ts'
 import { readReceipt } from './trace.ts'
 
@@ -27,13 +27,13 @@ export function createSending(
 ): Pick<Chain, 'identity' | 'draft' | 'broadcast' | 'transaction'> {
   return {
     identity: () => nodes.read({ route: 'identity', size: 3, anyChain: true }, readIdentity),
-    draft: async (call) => {
+    draft: async ({ limits, ...call }) => {
       const [fees, drafted] = await Promise.all([
         readFees(nodes),
         nodes.read({ route: DRAFTING, size: 3 }, (node) => readUnpaid(node, { chainId, ...call })),
       ])
       if (!fees.ok) return drafted.ok ? fees : drafted
-      return drafted.ok ? paid(drafted.value, fees.value) : drafted
+      return drafted.ok ? paid(drafted.value, fees.value, limits) : drafted
     },
     broadcast: (raw) =>
       nodes.send('broadcast', async (node) => {
@@ -96,18 +96,29 @@ async function readUnpaid(
   return { ok: true, value: { ...draft, nonce, gas, balance } }
 }
 
-/** EIP-1559 fees that survive the base fee doubling, of an account that can pay them. */
+/**
+ * EIP-1559 fees that survive the base fee doubling, of an account that can pay them as far as its limits let it offer them. Where the
+ * base fee alone is above the limits, it is they that bar the transaction: what the account holds says nothing then.
+ */
 function paid(
   { balance, ...draft }: Unpaid,
-  { baseFeePerGas, maxPriorityFeePerGas }: Fees,
+  { baseFeePerGas, maxPriorityFeePerGas, highestBaseFeePerGas }: HeardFees,
+  limits: Pick<GasLimits, 'maxFeePerGas'> | undefined,
 ): Awaited<ReturnType<Chain['draft']>> {
+  const costAt = (fee: bigint): bigint => draft.gas * fee + draft.value
   const maxFeePerGas = 2n * baseFeePerGas + maxPriorityFeePerGas
-  const needed = draft.gas * maxFeePerGas + draft.value
-  if (balance < needed) {
-    const message = `the account holds ${balance} wei and needs up to ${needed} for gas and value`
+  const most = limits === undefined ? maxFeePerGas : minOf(maxFeePerGas, limits.maxFeePerGas)
+  if (baseFeePerGas < most && balance < costAt(most)) {
+    const message = `the account holds ${balance} wei and needs up to ${costAt(most)} for gas and value`
     return { ok: false, fault: { tag: 'insufficientFunds', message } }
   }
-  return { ok: true, value: { ...draft, baseFeePerGas, maxFeePerGas, maxPriorityFeePerGas } }
+  const raised = 2n * highestBaseFeePerGas + maxPriorityFeePerGas
+  const isRaised = raised > maxFeePerGas && balance >= costAt(raised)
+  const fees = { baseFeePerGas, maxFeePerGas, maxPriorityFeePerGas }
+  return {
+    ok: true,
+    value: { ...draft, ...fees, ...(isRaised ? { raisedFeePerGas: raised } : {}) },
+  }
 }
 
 /** viem's own action brings 7 ms of a start with it. */

@@ -6,6 +6,7 @@ import type {
   TransactionPurpose,
   TransactionRecord,
 } from '../../../src/domain/book/journal.ts'
+import { gasInDay } from '../../../src/domain/book/transactions.ts'
 import type { GasLimits } from '../../../src/domain/gas.ts'
 import { DEFAULT_POLICY } from '../../../src/domain/policy.ts'
 import type { Hex } from '../../../src/domain/units.ts'
@@ -250,7 +251,10 @@ describe('a halt', () => {
 /** What the chain asks for, as its node says it. */
 function asks(
   { tools }: Pick<Awaited<ReturnType<typeof rig>>, 'tools'>,
-  said: Partial<TransactionDraft> & { readonly baseFeePerGas?: bigint },
+  said: Partial<TransactionDraft> & {
+    readonly baseFeePerGas?: bigint
+    readonly raisedFeePerGas?: bigint
+  },
 ): void {
   const { wallet } = tools.aggregator
   const { draft } = wallet.chain
@@ -300,6 +304,59 @@ describe('gas', () => {
     await wallet.transact('approve')
     const fees = (await wallet.versions()).map(({ fee }) => fee)
     expect(fees).toEqual([6n * GWEI, (15n * GWEI) / 2n, (75n * GWEI) / 8n])
+  })
+
+  test('is raised by the word of the node that names more, where the lower one brings nothing into a block', async () => {
+    const wallet = await rig(() => undefined)
+    Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
+    asks(wallet, {
+      ...{ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n, baseFeePerGas: 0n },
+      raisedFeePerGas: 4n * GWEI,
+    })
+    wallet.stopAt(2 * PATIENCE_MS)
+    await wallet.transact('approve')
+    expect(await wallet.versions()).toMatchObject([
+      { fee: 1n, tip: 1n },
+      { fee: 4n * GWEI, tip: 1_000_000n },
+    ])
+  })
+
+  test.each([
+    ['nothing', 0n, 50_000n * GWEI],
+    ['what no transaction costs', 2n ** 511n, 50_000n * 3n * GWEI],
+    ['what it may have cost', 50_000n * 2n * GWEI, 50_000n * 2n * GWEI],
+  ])('that a receipt says cost %s counts as far as that can be', async (_, fee, counted) => {
+    const wallet = await rig(() => undefined)
+    const { chain } = wallet.tools.aggregator.wallet
+    Object.assign(wallet.tools.aggregator.wallet, { gas: limits })
+    asks(wallet, { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: GWEI, baseFeePerGas: GWEI })
+    const receipt = { hash: SENT, success: true, blockNumber: 2n, blockHash: SENT, fee }
+    Object.assign(chain, {
+      transaction: async ({ hashes }: { readonly hashes: readonly Hex[] }) => ({
+        ...{
+          ok: true,
+          value: hashes.length > 0 ? { receipt, latestNonce: 1 } : { latestNonce: 0 },
+        },
+      }),
+    })
+    expect(await wallet.transact('approve')).toEqual({ tag: 'mined' })
+    const { journal, clock } = wallet
+    expect(gasInDay(journal.state, { chainId: SEPOLIA, nowMs: clock.now() })).toBe(counted)
+  })
+
+  test('of what ended while the clock was set back still counts when it is right', async () => {
+    const wallet = await rig(() => undefined)
+    const { clock, journal } = wallet
+    const day = 86_400_000
+    await clock.sleep(3 * day)
+    const { gas, maxFeePerGas } = await wallet.recordedBefore('a')
+    const { now } = clock
+    Object.assign(clock, { now: () => now() - 2 * day })
+    const end = { status: 'mined', hash: SENT, blockNumber: 2n } as const
+    await journal.append({ type: 'transaction-ended', id: 'a', ...end })
+    Object.assign(clock, { now })
+    const counted = gasInDay(journal.state, { chainId: SEPOLIA, nowMs: now() })
+    expect(counted).toBe(gas * maxFeePerGas)
   })
 
   test('that no block takes is not recorded: the node is asked again', async () => {

@@ -153,6 +153,57 @@ test('no node raises a fee alone: of two the lower counts, of three the middle',
   expect(await among(liar.url)).toMatchObject({ ok: false, fault: { tag: 'insufficientFunds' } })
 })
 
+test('of two nodes the one that says too little does not keep a replacement cheap', async () => {
+  const liar = await startFakeRpcNode((batch) =>
+    batch.map((item) => {
+      const said = answer(item) as object
+      const lie = { baseFeePerGas: ['0x1'], reward: [['0x1']] }
+      return item.method === 'eth_feeHistory' ? { ...said, result: lie } : said
+    }),
+  )
+  const both = createChain({ ...OPTIONS, rpcUrls: [liar.url, node.url] })
+  onTestFinished(() => liar.close())
+  onTestFinished(() => both.close())
+  scriptDraft()
+  expect(await both.draft(CALL)).toMatchObject({
+    value: { maxFeePerGas: 3n, raisedFeePerGas: 201n },
+  })
+  scriptDraft({ eth_getBalance: () => hex(65_002n * 201n + 8n) })
+  const reply = await both.draft(CALL)
+  expect(reply.ok && reply.value.raisedFeePerGas).toBeUndefined()
+})
+
+test('fees above the limits are not taken for a lack of ether', async () => {
+  const limits = { maxFeePerGas: 1_000n }
+  scriptDraft({ eth_feeHistory: feeHistory({ base: 2n ** 200n, tips: [5] }) })
+  expect(await chain.draft({ ...CALL, limits })).toMatchObject({
+    value: { baseFeePerGas: 2n ** 200n },
+  })
+  scriptDraft({ eth_feeHistory: feeHistory({ base: 100, tips: [2n ** 200n] }) })
+  expect(await chain.draft({ ...CALL, limits })).toMatchObject({ ok: true })
+  const needed = 65_002n * 1_000n + 9n
+  scriptDraft({
+    eth_feeHistory: feeHistory({ base: 100, tips: [2n ** 200n] }),
+    eth_getBalance: () => hex(needed - 1n),
+  })
+  expect(await chain.draft({ ...CALL, limits })).toMatchObject({
+    fault: { tag: 'insufficientFunds' },
+  })
+})
+
+test('a receipt of a block whose number no node reads is no answer', async () => {
+  Object.assign(script, {
+    eth_getTransactionCount: () => '0x7',
+    eth_getTransactionReceipt: () => ({
+      ...{ transactionHash: word(1), blockHash: word(2), status: '0x1' },
+      blockNumber: hex(2n ** 64n),
+    }),
+  })
+  expect(await chain.transaction({ from: OWNER, hashes: [word(1)] })).toMatchObject({
+    fault: { tag: 'unavailable' },
+  })
+})
+
 test.each([
   ['nothing', 0],
   ['less than a transaction takes', 20_999],
