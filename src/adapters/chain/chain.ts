@@ -26,7 +26,15 @@ import {
   type Readings,
   type Reads,
 } from './hot-reads.ts'
-import { type FoundLog, foundLogs, newestLogs, readEach, topicOf, transactionsOf } from './logs.ts'
+import {
+  type FoundLog,
+  foundLogs,
+  type LogFilter,
+  newestLogs,
+  readEach,
+  topicOf,
+  transactionsOf,
+} from './logs.ts'
 import { type Node, openNodes } from './nodes.ts'
 import { createSending } from './sending.ts'
 import { readTrace, TRACE_SIZE, TRANSFER_TOPIC } from './trace.ts'
@@ -217,17 +225,14 @@ async function readOutgoing(
   { owner, token, nonce, ...range }: Parameters<Chain['outgoing']>[0],
 ): Promise<ChainReply<Outgoing>> {
   const { nodes } = assembly
-  const filters = [
-    { contract: token, topics: [TRANSFER_TOPIC, topicOf(owner)] },
-    { contract: permit2, topics: [INVALIDATION_TOPIC, topicOf(owner)] },
-  ]
+  const invalidations = { contract: permit2, topics: [INVALIDATION_TOPIC, topicOf(owner)] }
+  const filters = [{ contract: token, topics: [TRANSFER_TOPIC, topicOf(owner)] }, invalidations]
   const paid: FoundLog[] = []
-  let cancelled: MinedPlace | undefined
+  let invalidated: FoundLog | undefined
   for await (const found of foundLogs(nodes, { route: OUTGOING_ROUTE, ...range, filters })) {
     if (!found.ok) return found
     paid.push(...found.value.filter((log) => log.address === token && isPayment(log)))
-    const own = found.value.find((log) => log.address === permit2 && invalidates(log, nonce))
-    cancelled ??= own && { txHash: own.txHash, blockNumber: own.block, blockHash: own.blockHash }
+    invalidated ??= found.value.find((log) => log.address === permit2 && invalidates(log, nonce))
   }
   const hashes = transactionsOf(paid)
   if (hashes.length > OUTGOING_MAX)
@@ -241,8 +246,35 @@ async function readOutgoing(
     read: readTrace,
   })
   if (!traces.ok) return traces
-  const known = await Promise.all(traces.value.map((trace) => confirmed(assembly, trace)))
+  const [cancelled, ...known] = await Promise.all([
+    invalidated && confirmedCancel(assembly, invalidations, { log: invalidated, nonce }),
+    ...traces.value.map((trace) => confirmed(assembly, trace)),
+  ])
   return { ok: true, value: { traces: known.filter((trace) => trace !== undefined), cancelled } }
+}
+
+/** Where the owner used up a nonce, as `confirmed`: an order that ends by it is looked for no more. */
+async function confirmedCancel(
+  assembly: Assembly,
+  filter: LogFilter,
+  { log, nonce }: { readonly log: FoundLog; readonly nonce: bigint },
+): Promise<MinedPlace | undefined> {
+  const { txHash, block, blockHash } = log
+  const place = { txHash, blockNumber: block, blockHash }
+  if (assembly.rule.agree === 1) return place
+  const reply = await agreedOn<boolean>(assembly, {
+    doing: `reading whether ${txHash} used up a nonce`,
+    keyOf: (isThere) => (isThere ? 'used up' : 'nothing of it'),
+    ask: async (node) => {
+      const query = { route: OUTGOING_ROUTE, filters: [filter] }
+      const found = await newestLogs(node, query, { fromBlock: block, toBlock: block })
+      if (!found.ok) return found
+      const isSame = (each: FoundLog): boolean =>
+        each.txHash === txHash && each.blockHash === blockHash && invalidates(each, nonce)
+      return { ok: true, value: found.value.logs.some(isSame) }
+    },
+  })
+  return reply.ok && reply.value[0] === true ? place : undefined
 }
 
 /**

@@ -598,3 +598,33 @@ test('the invalidation of a nonce by its owner is found by its word and bit', as
   script['eth_getLogs'] = ([filter]) => ofPermit2(filter, invalidation(0b0100n))
   expect(await search()).toMatchObject({ value: { cancelled: undefined } })
 })
+
+test('the invalidation of a nonce that one node alone shows is none where two have to agree', async () => {
+  scriptLogs(300, () => [])
+  const invalidation = {
+    ...log({ transactionHash: word(7), blockNumber: hex(290) }),
+    ...{ address: PERMIT2, topics: [word(1), word(OWNER)] },
+    data: `0x${5n.toString(16).padStart(64, '0')}${8n.toString(16).padStart(64, '0')}`,
+  }
+  script['eth_getLogs'] = ([filter]) => ofPermit2(filter, invalidation)
+  let shown: readonly object[] = []
+  const other = await startFakeRpcNode((batch) =>
+    batch.map((item) =>
+      item.method === 'eth_getLogs' ? { jsonrpc: '2.0', id: item.id, result: shown } : answer(item),
+    ),
+  )
+  const rule = { ...AT_ONCE, agree: 2 }
+  const two = createChain({ ...OPTIONS, rpcUrls: [node.url, other.url], rule })
+  onTestFinished(async () => {
+    await two.close()
+    await other.close()
+  })
+  const search = () =>
+    two.outgoing({
+      ...{ owner: OWNER, token: TOKEN, nonce: (5n << 8n) | 3n, fromBlock: 1n },
+      ...{ atLeastBlock: 0n, untilSeconds: 0 },
+    })
+  expect(await search()).toEqual({ ok: true, value: NOTHING })
+  shown = [invalidation]
+  expect(await search()).toMatchObject({ value: { cancelled: { txHash: word(7) } } })
+})
