@@ -1,8 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { constants, statSync } from 'node:fs'
-import { copyFile, type FileHandle, link, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, type FileHandle, link, open, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Anchor, AnchorOwner } from '../../domain/book/anchor.ts'
+import { readRegular } from '../../files/regular-file.ts'
 import { ensureDirectory, isMissing, PRIVATE_FILE, replaceFile, syncFile } from './durable-file.ts'
 
 /**
@@ -117,7 +118,7 @@ const CHECK = /,"check":"([0-9a-f]{64})"\} *\n$/
 async function newestSlot(file: string): Promise<Slot | undefined> {
   let data: Buffer
   try {
-    data = await readFile(file)
+    data = readRegular(file, Number.POSITIVE_INFINITY).data
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

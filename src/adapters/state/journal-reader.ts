@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { JournalRecord } from '../../domain/book/journal.ts'
 import type { StateCorruptError } from '../../domain/errors.ts'
+import { openRegular } from '../../files/regular-file.ts'
 import type { JournalKey } from '../keys/journal-key.ts'
 import {
   type CheckedLine,
@@ -15,7 +16,7 @@ import {
   predecessorOf,
 } from './journal-codec.ts'
 import type { Segment } from './segments.ts'
-import { damagedJournal, foreignJournal } from './state-faults.ts'
+import { damagedJournal, foreignJournal, unreadableState } from './state-faults.ts'
 
 const CHUNK_BYTES = 1024 * 1024
 /** For whoever reads beside orders: checking what is read at once takes two milliseconds, and not thirty. */
@@ -235,7 +236,12 @@ async function* readChunks(
   highWaterMark = CHUNK_BYTES,
 ): AsyncGenerator<Buffer> {
   if (bytes === 0) return
-  yield* createReadStream(file, { highWaterMark, end: bytes - 1 })
+  try {
+    const options = { fd: openRegular(file), start: 0, end: bytes - 1, highWaterMark }
+    yield* createReadStream(file, options)
+  } catch (error) {
+    throw unreadableState(file, error)
+  }
 }
 
 /**

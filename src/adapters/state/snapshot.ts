@@ -1,13 +1,13 @@
 import { createHash, hash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { type Adapter, Low } from 'lowdb'
 import type { StateImage } from '../../domain/book/fields.ts'
 import { type StateCorruptError, WrongStateError } from '../../domain/errors.ts'
 import type { Hex } from '../../domain/units.ts'
+import { readRegular } from '../../files/regular-file.ts'
 import type { JournalKey } from '../keys/journal-key.ts'
 import { fileSize, isMissing, moveDurably, replaceFile } from './durable-file.ts'
 import { exactParse, exactStringify } from './exact-json.ts'
-import { badSnapshot } from './state-faults.ts'
+import { badSnapshot, unreadableState } from './state-faults.ts'
 
 const VERSION = 2
 /** As format 1 of the journal has it: without a MAC. */
@@ -74,10 +74,10 @@ export async function readSnapshot(
 ): Promise<SnapshotReading> {
   let text: string
   try {
-    text = await readFile(file, 'utf8')
+    text = readRegular(file, Number.POSITIVE_INFINITY).data.toString()
   } catch (error) {
     if (isMissing(error)) return { tag: 'missing' }
-    throw error
+    throw unreadableState(file, error)
   }
   return unseal(file, text, options)
 }

@@ -39,3 +39,21 @@ export function badSnapshot(file: string, detail: string): StateCorruptError {
       'proves whole; if it does, `tranched state rebuild` makes state.json anew and loses nothing',
   })
 }
+
+/** A file that is there and is not given. What Node says of a failed read names neither the file nor a way on. */
+export function unreadableState(file: string, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  if (code === undefined) return error
+  const detail = NO_FILE.has(code) ? 'this is no regular file' : `it cannot be read (${code})`
+  return new StateCorruptError({ file, detail, remedy: remedyFor(code) })
+}
+
+function remedyFor(code: string): string {
+  if (NO_FILE.has(code))
+    return 'Put what is there aside and bring the file itself back; state.json alone may be missing, for it follows from the journal'
+  if (code === 'EACCES' || code === 'EPERM')
+    return 'Give it to the user that runs the daemon (chown, chmod), then start again'
+  return `Repair the disk first. ${KEEP_A_COPY}`
+}
+
+const NO_FILE: ReadonlySet<string> = new Set(['EISDIR', 'ENOTREG'])

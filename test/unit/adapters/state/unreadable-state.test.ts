@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readAnchor } from '../../../../src/adapters/state/anchor-file.ts'
+import { readRecords } from '../../../../src/adapters/state/journal-reader.ts'
+import { readSnapshot } from '../../../../src/adapters/state/snapshot.ts'
+import { unreadableState } from '../../../../src/adapters/state/state-faults.ts'
+import { temporaryDirectory } from '../../../support/state/state-directory.ts'
+
+const MADE: Readonly<Record<string, (file: string) => void>> = {
+  'a directory': (file) => mkdirSync(file),
+  'a pipe that nobody writes to': (file) => void execFileSync('mkfifo', [file]),
+}
+
+describe.each(Object.entries(MADE))('%s in the place of a file of the state', (_, make) => {
+  test('is told with its name and what to do, and is not waited for', async () => {
+    const file = join(temporaryDirectory(), 'state.json')
+    make(file)
+    await expect(readSnapshot(file)).rejects.toThrow(
+      `${file}: this is no regular file. Put what is there aside`,
+    )
+    const segments = [{ file, firstSeq: 1 }]
+    const options = { start: { seq: 0, hash: undefined }, bytes: 10 }
+    await expect(readRecords(segments, options).next()).rejects.toThrow(
+      `${file}: this is no regular file. Put what is there aside`,
+    )
+    await expect(readAnchor(file)).rejects.toThrow(/^(?:EISDIR|ENOTREG)/)
+  })
+})
+
+test('a disk that fails is told with the file that it does not give', () => {
+  const error = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
+  expect(`${unreadableState('/state/state.json', error)}`).toMatch(
+    /\/state\/state\.json: it cannot be read \(EIO\)\. Repair the disk first/,
+  )
+})
