@@ -29,13 +29,18 @@ const HEX_KEY = '(?:0[xX])?(?<![0-9a-fA-F])[0-9a-fA-F]{56,}'
 /** 32 bytes as base64. Not every word of 43 letters: a key has digits and letters of both cases. */
 const BASE64_KEY =
   '(?<![\\w+/=-])(?=[\\w+/-]{0,42}[A-Z])(?=[\\w+/-]{0,42}[a-z])(?=[\\w+/-]{0,42}\\d)(?:[A-Za-z0-9+/]{43}=|[\\w-]{43})(?![\\w+/=-])'
-/** At least the twelve words of a recovery phrase. */
-const PHRASE = '\\b(?:[a-z]{3,8}[ \\t,]+){11,}[a-z]{3,8}\\b'
+/** The same in groups, or broken over lines. Where no letter comes early, it is numbers of a table. */
+const HEX_GROUPS =
+  '(?:0[xX])?(?<![0-9a-fA-F])(?=[\\d\\s:_-]{0,60}[a-fA-F])(?:[0-9a-fA-F][\\s:_-]{0,16}){55,}[0-9a-fA-F]'
+/** At least the twelve words of a recovery phrase, which people also number, or write in capitals or one below the other. */
+const phraseOf = (letter: string): string =>
+  `\\b(?:${letter}{3,8}[\\s,]{1,16}(?:\\d{1,2}[.):]?[ \\t]*)?){11,}${letter}{3,8}\\b`
+const PHRASE = `${phraseOf('[a-z]')}|${phraseOf('[A-Z]')}`
 /** What may be a key, in the text of a file. */
-export const KEY_SHAPED = new RegExp(`${HEX_KEY}|${BASE64_KEY}|${PHRASE}`, 'g')
+export const KEY_SHAPED = new RegExp(`${HEX_KEY}|${HEX_GROUPS}|${BASE64_KEY}|${PHRASE}`, 'g')
 /** Hashes that this program introduces by these words are hashes. */
 const UNNAMED_KEY = new RegExp(
-  `(?<!\\b(?:transaction|genesis|executed in|filled in) (?:0x)?)(?:${HEX_KEY}|${BASE64_KEY})`,
+  `(?<!\\b(?:transaction|genesis|executed in|filled in) (?:0x)?)(?:${HEX_KEY}|${HEX_GROUPS}|${BASE64_KEY})`,
   'g',
 )
 
