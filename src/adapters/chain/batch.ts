@@ -77,7 +77,11 @@ export function parseBatch(reply: Reply, asked: Asked, scrub: Scrub): readonly u
   const refusals = items.map((item) => refusalOf(item, { statusCode, count, scrub }))
   const places = items.map((item) => indexOf(item, asked))
   const isWhole = list.length === count && new Set(places).size === count
-  const tooLong = count > 1 ? refusals.find((each) => each?.kind === 'batch') : undefined
+  const first = requests[0]?.method === 'eth_chainId' ? refusals[places.indexOf(0)] : undefined
+  // No node refuses its chain by itself: in words that nobody knows, that is about the batch as well.
+  const ofBatch =
+    refusals.find((each) => each?.kind === 'batch') ?? (first?.kind === 'other' ? first : undefined)
+  const tooLong = count > 1 ? ofBatch : undefined
   if (!isWhole || places.includes(undefined) || tooLong !== undefined) {
     const refusal = tooLong ?? refusals.find((each) => each !== undefined)
     throw refusal === undefined

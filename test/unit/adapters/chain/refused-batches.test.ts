@@ -97,6 +97,16 @@ describe('a batch that a node refuses', () => {
     expect(notes(rig)[0]).toContain(message.slice(0, 50))
   })
 
+  test('is told by each of its requests, in words that nobody knows', async () => {
+    const error = { code: -32000, message: '单次请求过多' }
+    const rig = await rigOf((batch) =>
+      batch.length > 3 ? batch.map(({ id }) => ({ jsonrpc: '2.0', id, error })) : echoed(batch),
+    )
+    expect(await read(rig, 4)).toEqual(whole(4))
+    expect(sizes(rig)).toEqual([5, 1, 2, 2, 1])
+    expect(notes(rig)).toEqual([expect.stringContaining(error.message)])
+  })
+
   test('is told by a list of one error, as geth does, and by HTTP 413 without a word', async () => {
     const error = { code: -32600, message: 'batch too large' }
     const geth = await rigOf((batch) =>
