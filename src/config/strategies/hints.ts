@@ -95,7 +95,7 @@ const STRANGE_VALUES: Readonly<Record<string, Hint>> = {
   maxCost: percentage,
   drawdown: percentage,
   amount: ({ text }) =>
-    text !== undefined && /^[\d.]+ ?[A-Za-z]+$/.test(text)
+    text !== undefined && /^\d+(?:\.\d+)? ?[A-Za-z]+$/.test(text)
       ? `the number alone, as in \`amount: "${text.replace(/ ?[A-Za-z]+$/, '')}"\`: which token it is follows from \`sell\``
       : undefined,
 }

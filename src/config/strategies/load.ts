@@ -46,9 +46,9 @@ export type StrategyPut = {
 /** More files than any daemon of this kind can schedule; a directory with more is the wrong one. */
 const FILES_MAX = 20_000
 /** Editors keep half-written copies under hidden names. */
-const STRATEGY_FILE = /^[^.].*\.ya?ml$/
+const STRATEGY_FILE = /^[^.].*\.ya?ml$/s
 /** What its author takes for a strategy file, and is none by its name: `.YML`, or the `.txt` that an editor has added. */
-const NEAR_MISS = /^[^.].*\.ya?ml(?:\.txt)?$/i
+const NEAR_MISS = /^[^.].*\.ya?ml(?:\.txt)?$/is
 const READ_NAMES = 'a name that ends in .yaml or .yml'
 
 /**

@@ -20,6 +20,11 @@ describe('directories', () => {
     expect(loaded.ok && loaded.strategies.map((strategy) => strategy.name)).toEqual(['a', 'b'])
   })
 
+  test('whatever stands before its ending, a strategy file is read', () => {
+    const loaded = loadTexts({ 'a\nb.yaml': named('a'), 'c\u2028d.yml': named('b') })
+    expect(loaded.ok && loaded.strategies.map((strategy) => strategy.name)).toEqual(['a', 'b'])
+  })
+
   test('a file that only looks like one is told by its name', () => {
     const loaded = loadTexts({
       'a.yaml': named('a'),

@@ -47,6 +47,8 @@ test('a share without its sign is shown with it, an amount with its token withou
   expect(hints('amount: "25"', 'amount: 25 USDC')).toEqual([
     'the number alone, as in `amount: "25"`: which token it is follows from `sell`',
   ])
+  for (const written of ['.inf', '.NaN', '1.2.3 USDC'])
+    expect(hints('amount: "25"', `amount: ${written}`)).toEqual([undefined])
 })
 
 test.each([

@@ -111,11 +111,8 @@ describe('the words of an error', () => {
     `${KEY}: there is no such file`,
     `not ${HASH}`,
     `not ${KEY.replace(/.{18}(?=.)/g, '$& ')}`,
-  ])(
-    'lose what may be a key: %s',
-    (text) => {
-      expect(withoutKeys(text)).toContain('***')
-      expect(withoutKeys(text)).not.toMatch(/[0-9a-f]{10}/)
-    },
-  )
+  ])('lose what may be a key: %s', (text) => {
+    expect(withoutKeys(text)).toContain('***')
+    expect(withoutKeys(text)).not.toMatch(/[0-9a-f]{10}/)
+  })
 })
