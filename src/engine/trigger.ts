@@ -54,6 +54,8 @@ export async function trigger(
   const owedSlot = upcoming.nextOf(name)
   const isAhead = slotSeconds * 1000 - nowMs > 1_000
   const isOwed = owedSlot !== undefined && owedSlot <= slotSeconds
+  if (isOwed && slotSeconds - owedSlot > 1)
+    return refused(`a slot of ${name} waits already: \`tranched plan\` says what for`)
   if (isAhead || isOwed || asking.has(name))
     return refused(`${name} has a slot of its own at this very moment`)
   const taken = asking.take({ context, strategy, slotSeconds, view, nowMs })

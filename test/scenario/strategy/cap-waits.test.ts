@@ -133,6 +133,15 @@ describe('a slot that waits for a cap', () => {
     expectSound(world)
   })
 
+  test('is named to an operator who triggers its strategy', async () => {
+    const world = await waiting()
+    const [answer] = await Promise.all([world.control.trigger('hourly'), world.runFor(MINUTE)])
+    expect(answer).toMatchObject({
+      ok: false,
+      detail: 'a slot of hourly waits already: `tranched plan` says what for',
+    })
+  })
+
   test('is made up for by the next start after a crash', async () => {
     const world = await waiting()
     world.crash()
