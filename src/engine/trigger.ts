@@ -49,6 +49,8 @@ export async function trigger(
   const record = journal.state.strategies.get(name)
   if (!isEntered(record, strategy))
     return refused(`the slots of ${name} do not count yet: its clocks disagree`)
+  // It may have been entered while the market was read, and owe slots that are older.
+  if (!asking.has(name)) upcoming.refresh(strategy)
   // The second after one that is accounted for, where both are this one.
   const slotSeconds = Math.max(Math.floor(nowMs / 1000), record.lastSlotSeconds + 1)
   const owedSlot = upcoming.nextOf(name)

@@ -158,3 +158,20 @@ test('clocks that never agree are told, and a strategy that waits for them takes
   expect(outcomes(world, 'old')).toContain('filled filled')
   expectSound(world)
 })
+
+test('a trigger that comes as its strategy is entered passes over no slot', async () => {
+  const world = new World({ seed: 'entered', strategies: [resident] })
+  world.chainFaults.lagSeconds = 600
+  world.start()
+  await world.runFor(2 * HOUR)
+  world.chainFaults.lagSeconds = 0
+  const asked: Promise<unknown>[] = []
+  while (world.state.strategies.get('old') === undefined) {
+    asked.push(world.control.trigger('old'))
+    await world.runFor(2)
+  }
+  await world.runFor(HOUR)
+  await Promise.all(asked)
+  expect(outcomes(world, 'old').length).toBeGreaterThan(1)
+  expectSound(world)
+})
