@@ -67,8 +67,11 @@ function wrongTotals(world: World): readonly string[] {
   if (sold > TOTAL) return [`${sold} of ${TOTAL} was sold`]
   if (world.watch.hasForgiven) return []
   const [unsold = 0n] = told
-  const booked = bookedSpending(events).get(USDC.address) ?? 0n
-  const isWhole = told.length <= 1 && booked + unsold === TOTAL && sold + unsold <= TOTAL
+  // What an operator's trigger sells after that is part of what was told.
+  const end = events.findIndex(({ type }) => type === 'program-ended')
+  const before = end < 0 ? events : events.slice(0, end)
+  const booked = bookedSpending(before).get(USDC.address) ?? 0n
+  const isWhole = told.length <= 1 && booked + unsold === TOTAL
   return isWhole ? [] : [`of ${TOTAL} ${booked} is booked, ${sold} sold, and ${told} told unsold`]
 }
 

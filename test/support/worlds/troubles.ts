@@ -249,7 +249,8 @@ export class Troubles {
     if (this.#isBusy || !world.isRunning || world.disk.anchor === undefined) return
     if (this.#isAlone) return
     const copy = new SimulatedDisk(world.disk)
-    if (random.chance(0.5)) copy.cutTo(Math.max(0, copy.lines.length - random.between(1, 30)))
+    if (random.chance(0.5))
+      copy.cutTo(copy.wholeUpTo(Math.max(0, copy.lines.length - random.between(1, 30))))
     this.#isBusy = true
     world.startCopy(copy)
     world.clock.schedule(world.clock.trueMs + random.between(1_000, 90 * MINUTE), () => {
