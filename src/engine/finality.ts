@@ -192,6 +192,7 @@ async function lookAt(input: FinalityWatchInput, watched: Watched): Promise<Pace
   observe({ type: 'finality', chain: watched.name, lagBlocks })
   // What was undone first may be what the other rests on.
   await settleTransactions(input, watched, { unfinal, seen })
+  if (context.closing.aborted) return { waitMs: RETRY_MS }
   await settleFills(input, { unfinal, seen })
   const left = new Set(numbersOf(unfinalOf(journal.state, watched)))
   const oldest = numbers[0]
@@ -224,6 +225,8 @@ async function settleTransactions(
   let isReopened = false
   for (const [id, mined] of unfinal.transactions) {
     const verdict = await verdictOn(context, wallet, mined, seen)
+    // The next start looks again: the journal may be closed by now.
+    if (context.closing.aborted) return
     if (verdict === 'final') settled.push(id)
     if (verdict !== 'gone' || !journal.state.unfinalTransactions.has(id)) continue
     const { blockNumber } = mined

@@ -16,7 +16,10 @@ const fail = (error: unknown): never => {
 }
 
 /** Whether a wrapping mined in block 98 stays so, where a final block shows it and its nonce is said to be unused once. */
-async function afterNonceUnused(count: Pick<FinalCount, 'blockNumber' | 'transactionCount'>) {
+async function afterNonceUnused(
+  count: Pick<FinalCount, 'blockNumber' | 'transactionCount'>,
+  { closesMeanwhile = false } = {},
+) {
   const { tools, clock } = fakeAggregator({ key: createKey(new Uint8Array(32).fill(7)) })
   const { wallet } = tools.aggregator
   const { journal, close } = await openJournal({ dir: temporaryDirectory(), clock, onFatal: fail })
@@ -31,16 +34,23 @@ async function afterNonceUnused(count: Pick<FinalCount, 'blockNumber' | 'transac
     { type: 'transaction-recorded', transaction: { ...draft.value, ...own } },
     { type: 'transaction-ended', id: 'a', status: 'mined', ...mined },
   )
-  const fates = [undefined, mined]
+  const closing = new AbortController()
+  const fates = closesMeanwhile ? [mined] : [undefined, mined]
   const head = { blockNumber: 103n, blockTimeSeconds: 1 }
   const blocks = new Map([[98n, { hash: BLOCK_HASH, timeSeconds: 1, depth: 5 }]])
   Object.assign(wallet.chain, {
     blocks: async () => ({ ok: true, value: { final: 100n, lag: 3, head, blocks } }),
-    nonceFate: async () => ({ ok: true, value: fates.shift() }),
+    async nonceFate() {
+      if (closesMeanwhile) {
+        closing.abort()
+        await close()
+      }
+      return { ok: true, value: fates.shift() }
+    },
     finalCount: async () => ({ ok: true, value: { ...count, blockTimeSeconds: 1 } }),
     transaction: async () => ({ ok: true, value: { receipt: mined, latestNonce: 1 } }),
   })
-  const { signal } = new AbortController()
+  const { signal } = closing
   const ports = { clock, journal, observe: () => undefined, chain: wallet.chain }
   const context = {
     ...{ ports, wallet, chainId: SEPOLIA, gasless: { chain: 'sepolia' }, policy: DEFAULT_POLICY },
@@ -71,4 +81,9 @@ test('a transaction whose block stands is not taken for gone by a node that is b
 test('one that a node has put into a block which stands without it is open again', async () => {
   const types = await afterNonceUnused({ blockNumber: 100n, transactionCount: 0 })
   expect(types[0]).toBe('transaction-reopened')
+})
+
+test('nothing is journaled of a look that a stopping daemon has left behind', async () => {
+  const count = { blockNumber: 100n, transactionCount: 1 }
+  expect(await afterNonceUnused(count, { closesMeanwhile: true })).toEqual([])
 })
