@@ -263,5 +263,5 @@ describe('what a journal has decided is decided again from what it recorded', ()
       expect([...(unexplained ?? [])]).toEqual([])
     }
     expect(slots).toBeGreaterThan(100)
-  })
+  }, 180_000)
 })
