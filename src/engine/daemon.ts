@@ -19,7 +19,7 @@ import { createCodeWatch } from './code-watch.ts'
 import { type Comparison, createComparison } from './comparison.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './control.ts'
 import { drain, untilAborted } from './drain.ts'
-import { Enrolment, missForsaken } from './enrolment.ts'
+import { Enrolment, missDropped } from './enrolment.ts'
 import { createErrands } from './errands.ts'
 import { createFinalityWatch } from './finality.ts'
 import { keepGasTank } from './gas-tank.ts'
@@ -215,7 +215,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
           await tokens.look()
           await agenda.settled()
           const headSeconds = identity.value.blockTimeSeconds
-          await missForsaken(context, files.strategies, headSeconds)
+          await missDropped(context, files.strategies, headSeconds)
           // In one turn: nobody ever sees the one without the other.
           strategies.clear()
           for (const strategy of files.strategies) strategies.set(strategy.name, strategy)

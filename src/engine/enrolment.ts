@@ -61,10 +61,10 @@ function holdOfGone(strategy: string, { held, terms }: StrategyRecord): readonly
 }
 
 /**
- * Counts as missed what strategies still owe that other files drop or give another schedule, such as a slot that waits for a
- * cap: nobody attends it any more, and its end has to be on record. `swaps` as in `replace`.
+ * Records as missed the slots that a strategy still owes when new files drop it, or give it another schedule: a slot that waits for
+ * a cap is one. Nothing attends them any more, and each slot needs an outcome. `swaps` as in `replace`.
  */
-export async function missForsaken(
+export async function missDropped(
   { ports: { journal, clock }, strategies }: OrderContext,
   next: readonly Strategy[],
   swaps: number,

@@ -123,7 +123,10 @@ async function askedNow(
   return fees.ok ? { ...asReplacement(fees.value), gas: 0n } : undefined
 }
 
-/** What was offered by the word of the node that said least does not come through: of a fee cap the block's own fee is taken. */
+/**
+ * What a replacement offers: enough for the highest base fee that any node names, because the first offer did not come through. A
+ * block takes no more of it than its own base fee and the tip.
+ */
 function asReplacement({
   gas,
   maxFeePerGas,

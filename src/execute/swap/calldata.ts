@@ -5,7 +5,7 @@ import type { Transfer } from '../../ports.ts'
 const WORD = 64
 /** How far from its permit an order's amount is looked for, in words either way. */
 const REACH_WORDS = 32
-/** Calldata that names the token more often proves nothing: whoever fills it with tokens must not take the daemon's time. */
+/** Calldata that names the token more often proves nothing: reading all of it would keep the daemon from its work. */
 const PLACES_MAX = 1_000
 
 /** Several permits of one token that one transaction settles, and what it took of that token from their owner. */
