@@ -23,11 +23,14 @@ export const LONG = [
   'test/unit/{adapters/page/page-large,cli/init/module-types,sandbox/sandbox-contracts}.test.ts',
 ]
 
+/** Long stories mostly wait, so more of them run at once. */
+export const SIDE_BY_SIDE = { maxWorkers: 7 }
+
 /**
- * For runs of the long stories: many of them mostly wait. What keeps a test that hangs from hanging for ever is wide there,
- * as one that counts for two seconds alone was seen to take twenty beside six others.
+ * Ends a test that hangs, and no other: a test that takes 15 s alone takes a minute on a busy machine. No test sets a
+ * shorter bound of its own.
  */
-export const SIDE_BY_SIDE = { maxWorkers: 7, testTimeout: 60_000, hookTimeout: 60_000 }
+export const HANGS_AFTER = { testTimeout: 300_000, hookTimeout: 300_000, teardownTimeout: 10_000 }
 
 /** What takes longest begins first: what begins last must not be what the run then waits for. */
 const LONGEST_FIRST = [
@@ -78,9 +81,7 @@ export default defineConfig({
     // More than cores, as some files mostly wait; each more loads all modules once more, which costs what the waiting saves.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    teardownTimeout: 10_000,
+    ...HANGS_AFTER,
     coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'] },
   },
 })

@@ -1,15 +1,10 @@
 import { defineConfig } from 'vitest/config'
-import { LongestFirst } from './vitest.config.ts'
+import { HANGS_AFTER, LongestFirst } from './vitest.config.ts'
 
 /** How fast the page follows and how smoothly it scrolls is looked at: nothing may run beside it. */
 const ALONE = 'test/stack/page-{large,life}.test.ts'
 
-const common = {
-  pool: 'forks',
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-  teardownTimeout: 10_000,
-} as const
+const common = { pool: 'forks', ...HANGS_AFTER } as const
 
 /** The built program among the real programs it lives with: Prometheus, pm2, shells, systemd and Chromium. */
 export default defineConfig({

@@ -108,7 +108,7 @@ test('a daemon killed ten times in the middle of its calls loses none and double
   expect(open.map(({ state }) => state)).toEqual(open.map(() => 'planned'))
   expect(all(events, 'slot-opened')).toHaveLength(executed.length + open.length)
   expect(all(events, 'slot-closed').filter(({ outcome }) => outcome !== 'filled')).toEqual([])
-}, 120_000)
+})
 
 /** The shortest silence that a config may name. */
 function fallBackSoon(config: string): void {

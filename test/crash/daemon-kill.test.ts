@@ -54,4 +54,4 @@ test('a daemon killed eleven times in the middle of its orders loses none and do
   expect(books.discrepancies).toEqual([])
   expect(books.fills).toBeGreaterThanOrEqual(FILLS_AT_LAST)
   expect(books.orders.filter(({ status }) => status !== 'filled')).toEqual([])
-}, 120_000)
+})

@@ -56,4 +56,4 @@ test('after each of 20 kills at random moments, every acknowledged record is the
   expect(isSound(await proveState(dir, { key }))).toBe(true)
   // Each kill may leave what was on disk and not yet told, at most one append of each writer.
   expect(unacknowledged).toBeLessThanOrEqual(KILLS * 8)
-}, 120_000)
+})

@@ -38,4 +38,4 @@ test('for all four example strategies the wallet moves on chain by exactly what 
   await adminCall(rehearsal.report, 'POST', '/fund', gift)
   const [unexplained] = (await audit(rehearsal)).discrepancies
   expect(unexplained).toMatch(/^USDC moved by -?\d+ on chain, by -?\d+ in the journal$/)
-}, 90_000)
+})

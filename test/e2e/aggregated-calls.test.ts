@@ -108,5 +108,4 @@ test.each(READINGS)(
     expect(life).toMatch(/executed: .* \(aggregated\), charged 0\.0\d+ ETH, saved/)
     expect(life).toContain(`transaction ${hashes[0]}.`)
   },
-  60_000,
 )

@@ -119,7 +119,7 @@ test('commands alone set an account up, from nothing deposited to a delegation a
   expect((await command('delegation status')).stdout).toMatch(/^proposer +none; the config says/m)
   const key = readFileSync(configOf(rehearsal).wallets.operator.privateKeyFile, 'utf8').trim()
   expect(outputs.filter((output) => mentionsKey(output, key))).toEqual([])
-}, 90_000)
+})
 
 test('nothing is changed beside a daemon, which then goes on with the state that a deposit began', async () => {
   const rehearsal = await startRehearsal(IDLE)
@@ -136,7 +136,7 @@ test('nothing is changed beside a daemon, which then goes on with the state that
   }
   expect((await command('gastank status')).code).toBe(0)
   expect((await daemon.stop()).code).toBe(0)
-}, 60_000)
+})
 
 test('a halt keeps commands from signing until it is lifted, all but taking code away', async () => {
   const rehearsal = await startRehearsal(IDLE)
@@ -153,7 +153,7 @@ test('a halt keeps commands from signing until it is lifted, all but taking code
   expect((await data('delegation status')).code).toBe('0x')
   expect((await command('resume')).code).toBe(0)
   expect((await command('delegation set')).code).toBe(0)
-}, 60_000)
+})
 
 test('a service that broadcasts what it is given delegates as well, but for the trusted proposer, which is named twice', async () => {
   const rehearsal = await startRehearsal(IDLE)
@@ -188,7 +188,7 @@ test('a service that broadcasts what it is given delegates as well, but for the 
   })
   expect((await command('delegation clear')).code).toBe(0)
   expect((await data('delegation status')).code).toBe('0x')
-}, 90_000)
+})
 
 test("the service delegates to the trusted proposer by the account's present nonce", async () => {
   const rehearsal = await startRehearsal(IDLE)
@@ -199,7 +199,7 @@ test("the service delegates to the trusted proposer by the account's present non
   expect((await command('gastank deposit 0.05 --yes')).code).toBe(0)
   expect((await command('delegation set --trusted')).code).toBe(0)
   expect(await data('delegation status')).toMatchObject({ proposer: 'trusted' })
-}, 60_000)
+})
 
 test('an account is delegated and cleared by ordinary transactions of its own, without a deposit', async () => {
   const rehearsal = await startRehearsal(IDLE)
@@ -238,7 +238,7 @@ test('an account is delegated and cleared by ordinary transactions of its own, w
   expect(await data('delegation clear --direct')).toMatchObject({ ok: true, changed: true })
   expect(await delegationsOf(rehearsal)).toEqual([])
   expect((await data('delegation status')).code).toBe('0x')
-}, 90_000)
+})
 
 test('neither the wallet that trades nor an account with other code is touched, nor anything in dry-run mode', async () => {
   const rehearsal = await startRehearsal(IDLE)
@@ -274,4 +274,4 @@ test('neither the wallet that trades nor an account with other code is touched, 
   })
   const trading = await command('delegation set')
   expect([trading.code, trading.stderr]).toEqual([1, expect.stringMatching(/also the wallet that/)])
-}, 60_000)
+})

@@ -83,7 +83,7 @@ test('what is approved is listed, revoked by a journaled transaction, and approv
   expect((await second.stop()).code).toBe(0)
   expect((await approved(rehearsal)).at(-1)).toBeGreaterThan(0n)
   expect((await listed(rehearsal)).get('USDC')?.allowance?.amount).not.toBe('0')
-}, 120_000)
+})
 
 test('what an earlier state had approved is revoked before the first run, and that run trades', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -96,7 +96,7 @@ test('what an earlier state had approved is revoked before the first run, and th
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
   expect((await approved(rehearsal))[0]).toBe(0n)
-}, 90_000)
+})
 
 test('nothing is revoked while an order is open, and the orders are named', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -115,4 +115,4 @@ test('nothing is revoked while an order is open, and the orders are named', asyn
     1,
     expect.stringMatching(/nothing was revoked: \d+ orders? (is|are) open \(buy-weth:\d+:0/),
   ])
-}, 90_000)
+})

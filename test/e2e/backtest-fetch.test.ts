@@ -55,7 +55,7 @@ test('what is fetched from the chain is what a backtest plays, over phases and w
   })
   expect(played.strategies[0]).toMatchObject({ name: 'buy-weth', slots: last - first + 1 })
   expect(played.strategies[0]?.filled).toBeGreaterThan(0)
-}, 60_000)
+})
 
 test('the journal of a daemon has the prices that the chain tells, and can be played by itself', async () => {
   const { dir, config, stateDir, daemon } = await startRehearsal(everySecond('buy-weth'))
@@ -85,7 +85,7 @@ test('the journal of a daemon has the prices that the chain tells, and can be pl
   const { prices, strategies } = outputOf<BacktestData>('backtest', stdout)
   expect(prices).toMatchObject([{ pair: 'WETH/USDC', source: expect.stringContaining(stateDir) }])
   expect(strategies[0]?.filled).toBeGreaterThan(0)
-}, 60_000)
+})
 
 function momentOf(seconds = 0): string {
   return new Date(seconds * 1000).toISOString().replace('.000', '')

@@ -117,7 +117,7 @@ test('what a run has decided in over two thousand slots is decided again from it
   const other = await run(['backtest', 'replay', 'exact-3'], { cwd: dir })
   expect(other.code).toBe(1)
   expect(other.stdout).toMatch(/DIFFERS {2}exact-3:\d+\n {2}was {4}opened .*\n {2}is {5}skipped/)
-}, 180_000)
+})
 
 function sumOf({ strategies }: ReplayData): number {
   return strategies.reduce((sum, { slots }) => sum + slots, 0)

@@ -81,7 +81,7 @@ test('a point of a sweep is what the file with its values comes to, and what was
   writeFileSync(join(dir, 'strategies/sandbox/halves.yaml'), stringify(best))
   const halved = outputOf<BacktestData>('backtest', (await play(half)).stdout)
   expect(halved.figures?.returnPercent).toBe(first?.searchReturnPercent)
-}, 120_000)
+})
 
 test('params of a module are varied, other files are not, and no process is left', async () => {
   const custom = {
@@ -99,7 +99,7 @@ test('params of a module are varied, other files are not, and no process is left
   const { points } = sweepOf(stdout)
   expect(points.map(({ fills }) => fills > 10)).toEqual([true, true, true])
   expect(new Set(points.map(({ returnPercent }) => returnPercent)).size).toBe(3)
-}, 60_000)
+})
 
 test('values that no file may have are told before anything is played', async () => {
   const { play } = folder({ halves: REBALANCE })
@@ -117,4 +117,4 @@ test('values that no file may have are told before anything is played', async ()
     [['--sweep', 'band=1%..50%:0.1%', '--sweep', 'minTrade=1..900:1'], 'these are'],
   ] as const)
     expect(failureOf((await play(flags)).stdout).message).toContain(message)
-}, 60_000)
+})

@@ -32,26 +32,25 @@ test.each([
       expect(runs.daemon[0].records).toBeGreaterThan(6 * Number(orders))
     }
   },
-  90_000,
 )
 
 test('startup: the first job is begun after each start', async () => {
   const { ratios, times } = await bench('startup', '--rounds', '1')
   expect(times.firstJob).toHaveLength(1)
   expect(ratios.firstJob).toBeGreaterThan(ratios.version)
-}, 60_000)
+})
 
 test('journal: what was appended is read again from the disk', async () => {
   const args = ['--rounds', '1', '--transitions', '50', '--many', '600']
   const { ratios } = await bench('journal', ...args)
   expect(ratios.p50).toBeGreaterThan(0)
-}, 60_000)
+})
 
 test('page: every look at a long past and at a short one says something', async () => {
   const { looks } = await bench('page', '--rounds', '1', '--strategies', '20', '--fills', '2000')
   expect(looks.length).toBeGreaterThan(5)
   for (const { fewMs, manyMs } of looks) expect(Math.min(fewMs, manyMs)).toBeGreaterThan(0)
-}, 60_000)
+})
 
 test('prices: every row of a file is read, of a long one as of a short one', async () => {
   const { results } = await bench('prices', '--rounds', '1', '--rows', '20000')
@@ -59,7 +58,7 @@ test('prices: every row of a file is read, of a long one as of a short one', asy
     expect(results[form].rowsPerSecond).toBeGreaterThan(0)
     expect(results[form].pieceMax).toBeLessThan(20_000)
   }
-}, 60_000)
+})
 
 test('memory: daemons with one strategy and with a hundred start, and stay idle', async () => {
   const { one, many, ratio } = await bench(
@@ -73,7 +72,7 @@ test('memory: daemons with one strategy and with a hundred start, and stay idle'
   )
   expect(one).toBeGreaterThan(30)
   expect(many / one).toBe(ratio)
-}, 90_000)
+})
 
 test('backtest: every side comes to the same', async () => {
   const { threshold, dca, year, memory } = await bench(
@@ -83,4 +82,4 @@ test('backtest: every side comes to the same', async () => {
   expect(dca.fills).toBeGreaterThan(5)
   for (const figure of [threshold.ratio, dca.ratio, year.seconds]) expect(figure).toBeGreaterThan(0)
   expect(memory).toHaveLength(3)
-}, 60_000)
+})

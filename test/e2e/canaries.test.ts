@@ -81,7 +81,7 @@ test('nothing that is shown, told or kept holds a secret, though every service r
     for (const signature of stage.service.signatures)
       expect(text.includes(signature.slice(0, 60)), `a signature in ${place}`).toBe(false)
   }
-}, 150_000)
+})
 
 /** Puts a gossip before or behind each service, and everything that gives access to them into variables. */
 async function surround({ config, report, dir }: Rehearsal) {

@@ -50,7 +50,7 @@ test('status and history tell the same of a daemon that runs and of one that has
     'history: no strategy is called buy-wet; did you mean buy-weth?\n',
   ])
   expect((await told('why', 'buy-wet')).stderr).toContain('did you mean buy-weth?')
-}, 60_000)
+})
 
 test('--json keeps stdout for data and moves the log to stderr', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -64,7 +64,7 @@ test('--json keeps stdout for data and moves the log to stderr', async () => {
     msg: expect.stringMatching(/^tranched \d/),
   })
   expect(stderr).toMatch(/strategy buy-weth/)
-}, 60_000)
+})
 
 test('--version prints the version of the package, and every command explains itself', async () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -83,7 +83,7 @@ test('--version prints the version of the package, and every command explains it
     expect([command, code]).toEqual([command, 0])
     expect(stdout).toMatch(/^Usage: tranched/)
   }
-}, 30_000)
+})
 
 test('a wallet is made, imported and shown without its key ever being printed', async () => {
   const dir = temporaryDirectory()
@@ -114,4 +114,4 @@ test('a wallet is made, imported and shown without its key ever being printed', 
   const before = readFileSync(join(dir, 'new.json'))
   expect((await wallet('new', '--out', 'new.json', ...password)).code).not.toBe(0)
   expect(readFileSync(join(dir, 'new.json'))).toEqual(before)
-}, 30_000)
+})

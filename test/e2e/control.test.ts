@@ -34,7 +34,7 @@ test('pause holds across a restart, and resume ends it', async () => {
   expect((await command(rehearsal, ['resume', 'buy-weth'])).code).toBe(0)
   await again.sees(/filled buy-weth/)
   expect((await again.stop()).code).toBe(0)
-}, 90_000)
+})
 
 test('halt stops everything until it is resumed, also after the daemon was killed, and without a daemon', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -57,7 +57,7 @@ test('halt stops everything until it is resumed, also after the daemon was kille
   expect((await command(rehearsal, ['resume'])).code).toBe(0)
   await again.sees(/filled buy-weth/)
   expect((await again.stop()).code).toBe(0)
-}, 90_000)
+})
 
 test('a changed file takes effect, a broken one is refused with its place while the old one keeps trading', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -91,7 +91,7 @@ test('a changed file takes effect, a broken one is refused with its place while 
   const seen = daemon.output().split('filled buy-weth: 26 USDC').length
   await daemon.sees(new RegExp(`(filled buy-weth: 26 USDC[\\s\\S]*){${seen}}`))
   expect((await daemon.stop()).code).toBe(0)
-}, 90_000)
+})
 
 test('a slot can be triggered outside the schedule, within the limits', async () => {
   const rehearsal = await rehearse(
@@ -117,4 +117,4 @@ test('a slot can be triggered outside the schedule, within the limits', async ()
   expect((await command(rehearsal, ['trigger', 'nobody'])).code).toBe(1)
   expect((await daemon.stop()).code).toBe(0)
   expect((await command(rehearsal, ['trigger', 'rare'])).code).toBe(1)
-}, 90_000)
+})

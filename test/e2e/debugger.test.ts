@@ -81,7 +81,7 @@ test('SIGUSR1 opens no debugger in a daemon, nor in a module of it, and both go 
   expect(portsOf(module)).toEqual([])
   expect(daemon.output()).not.toMatch(/debugger|inspector/i)
   expect((await daemon.stop()).code).toBe(0)
-}, 90_000)
+})
 
 test('nor in a command that has read a key', async () => {
   const rehearsal = await rehearse(everySecond('fills'))
@@ -105,7 +105,7 @@ test('nor in a command that has read a key', async () => {
   expect(ended.signal).toBeNull()
   expect(ended.stdout).toContain('trouble')
   expect(ended.stderr).not.toMatch(/debugger|inspector/i)
-}, 90_000)
+})
 
 test('a live daemon does not start with flags that open one, and a command takes no key then', async () => {
   const rehearsal = await rehearse(everySecond('fills'))
@@ -122,4 +122,4 @@ test('a live daemon does not start with flags that open one, and a command takes
   expect(signing.code).toBe(78)
   // What needs no key works, the kill switch first.
   expect((await run(['halt', '--config', rehearsal.config], { env })).code).toBe(0)
-}, 90_000)
+})

@@ -66,7 +66,7 @@ test('a service that counts a token otherwise after the start gets no order of i
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
   expect(all(books.events, 'slot-closed').map(({ reason }) => reason)).toContain('token-mismatch')
-}, 90_000)
+})
 
 // The last: its order stays open until its permit is dead.
 test('a fill that nothing bears out, and a submission that nobody answers, are logged and counted', async () => {
@@ -83,4 +83,4 @@ test('a fill that nothing bears out, and a submission that nobody answers, are l
   await untilCounted(daemon, 'submit')
   await daemon.sees(/not believed of buy-weth:\d+:0: the service says filled[^\n]*nonce unused/)
   await untilCounted(daemon, 'filled')
-}, 90_000)
+})

@@ -44,7 +44,7 @@ test('every dishonest quote is refused by name, nothing is signed for it, and ho
     (event) => event.type === 'slot-closed' && event.outcome === 'refused',
   )
   expect(refused.length).toBe(Object.keys(REFUSALS).length)
-}, 90_000)
+})
 
 function fillsIn(output: string): number {
   return output.split('"event":"filled"').length - 1

@@ -32,7 +32,7 @@ test('dry-run books real quotes on paper: no order, no transaction, no signature
   writeFileSync(rehearsal.config, text)
   const live = rehearsal.daemon()
   await live.sees(/the state directory belongs to a daemon in mode dry-run/)
-}, 90_000)
+})
 
 /** Every command that needs a config, with the exit code that it ends with beside no daemon and after one. */
 const COMMANDS: readonly (readonly [line: string, code: number, says: RegExp])[] = [
@@ -89,7 +89,7 @@ test('a dry-run may begin with a paper balance, whatever the wallet holds, and i
     78,
     expect.stringContaining('paper: only a dry-run trades on paper'),
   ])
-}, 90_000)
+})
 
 test('in a dry-run each command works, or says in a sentence that nothing is signed', async () => {
   const call = readFileSync(join(ROOT, 'strategies/sandbox/call.yaml'), 'utf8')
@@ -113,4 +113,4 @@ test('in a dry-run each command works, or says in a sentence that nothing is sig
     expect([line, ended.code, output]).toEqual([line, code, expect.stringMatching(says)])
     expect(output, line).not.toMatch(/InvariantError|\n {4}at /)
   }
-}, 120_000)
+})

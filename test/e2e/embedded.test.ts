@@ -81,7 +81,7 @@ test('a bare run shows what it will do, fills orders of both venues, stops by it
   }
   expect(texts.filter((text) => mentionsKey(text, key))).toEqual([])
   expect(exposedFiles(stateDir)).toEqual([])
-}, 60_000)
+})
 
 test('a daemon that is killed takes its local chain with it within three seconds, and starts anew at once', async () => {
   const { dir, daemon } = startEmbedded()
@@ -96,7 +96,7 @@ test('a daemon that is killed takes its local chain with it within three seconds
   await again.sees(/a new sandbox: .* what the last run left is in .*data\/sandbox\/previous/)
   await again.sees(/in another terminal: node \S+tranched\.js status; node /)
   expect((await again.stop()).code).toBe(0)
-}, 60_000)
+})
 
 test('a terminal that interrupts the whole process group still lets orders in flight finish', async () => {
   const { daemon } = startEmbedded()
@@ -106,4 +106,4 @@ test('a terminal that interrupts the whole process group still lets orders in fl
   expect(code).toBe(0)
   expect(stdout).toMatch(/stopping \(SIGINT\)/)
   expect(stdout).toMatch(/filled buy-weth/)
-}, 60_000)
+})

@@ -49,7 +49,7 @@ test('an approval that the node calls underpriced is priced up, and its order go
   )
   expect(fees.length).toBe(2)
   expect(fees[1]).toBeGreaterThan(fees[0] ?? 0n)
-}, 120_000)
+})
 
 test('one balance of a batch that cannot be read skips a balanced portfolio, and sells nothing of it', async () => {
   const text = readFileSync(join(ROOT, 'strategies/sandbox/rebalance.yaml'), 'utf8')
@@ -70,7 +70,7 @@ test('one balance of a batch that cannot be read skips a balanced portfolio, and
   expect(books.discrepancies).toEqual([])
   const closed = all(books.events, 'slot-closed').map(({ reason }) => reason)
   expect([...new Set(closed)]).toEqual(['balance-unreadable', 'inside-band'])
-}, 90_000)
+})
 
 /** Transfers of nothing out of a wallet, as anybody can make them. */
 async function spam({ report }: Rehearsal, token: Address, count: number): Promise<void> {
@@ -117,7 +117,7 @@ test('a take-profit that fires once is not made again while the node hides its f
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
   expect([books.orders.length, books.fills]).toEqual([1, 1])
-}, 150_000)
+})
 
 async function behindRefusingNode(rehearsal: Rehearsal, refusals: Refusals) {
   const { report, config } = rehearsal
@@ -160,7 +160,6 @@ test.each([
     const books = await audit(rehearsal)
     expect(books.discrepancies).toEqual([])
   },
-  120_000,
 )
 
 /** The service takes orders and never says so: what became of them is searched by the wallet's logs. */
@@ -184,7 +183,7 @@ test('fills are found by logs of three blocks at once, which a node refuses with
   expect(node.counted.answeredLogs).toBeGreaterThan(node.counted.refusedLogs)
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
-}, 120_000)
+})
 
 test('a node without eth_getLogs is asked once a search, and named with its own words', async () => {
   const rehearsal = await startRehearsal(everySecond('buy-weth'))
@@ -208,4 +207,4 @@ test('a node without eth_getLogs is asked once a search, and named with its own 
   expect((await daemon.stop()).code).toBe(0)
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
-}, 120_000)
+})

@@ -83,4 +83,4 @@ test("a node's word on fees and gas costs the wallet no more than the limits, an
     expect(gas * maxFeePerGas).toBeLessThanOrEqual(parseEther(GAS.perTransaction))
     expect(maxPriorityFeePerGas).toBeLessThanOrEqual(parseGwei('3'))
   }
-}, 150_000)
+})

@@ -45,7 +45,7 @@ test('a daemon is halted without its config, by the command and by touch, and st
   expect(await permits(rehearsal)).toBeGreaterThan(signed)
   const status = await run(['status', '--config', rehearsal.config])
   expect(status.stdout).toMatch(/^HALTED .*HALT is there/m)
-}, 90_000)
+})
 
 test('a daemon that hangs is halted by the file, and the command says how to end it by force', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -62,7 +62,7 @@ test('a daemon that hangs is halted by the file, and the command says how to end
   await daemon.sees(/halted everything: .*HALT is there/)
   expect((await daemon.stop()).code).toBe(0)
   expect(await permits(rehearsal)).toBeLessThanOrEqual(signed + 1)
-}, 90_000)
+})
 
 test('a daemon whose socket path would be too long for the kernel is asked like any other', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -74,7 +74,7 @@ test('a daemon whose socket path would be too long for the kernel is asked like 
   expect(outputOf('halt', (await run(['halt', ...at])).stdout)).toMatchObject({ isAnswered: true })
   await daemon.sees(/halted everything/)
   expect((await daemon.stop()).code).toBe(0)
-}, 90_000)
+})
 
 /** `halt` beside a config that does not load and no daemon. */
 function haltBeside(config: string, text: string): Promise<Ended> {
@@ -109,4 +109,4 @@ test('a halt is given over a config that does not load, and never where nobody c
   expect(missing.code).toBe(1)
   expect(missing.stderr).toMatch(/^NOT halted: .*dta\/HALT could not be made/)
   expect(existsSync(file)).toBe(false)
-}, 60_000)
+})

@@ -69,7 +69,7 @@ test('a live rule with its pair inverted is held and shown everywhere until it i
   expect((await metricsOf(daemon)).get('tranched_held{strategy="inverted"}')).toBe(0)
   expect(daemon.output().match(/held inverted:/g)).toHaveLength(1)
   expect((await daemon.stop()).code).toBe(0)
-}, 90_000)
+})
 
 test('a hold is approved without a daemon, and holds at the next start', async () => {
   const rehearsal = await rehearse(INVERTED)
@@ -94,4 +94,4 @@ test('a hold is approved without a daemon, and holds at the next start', async (
   await again.sees(/filled inverted: 0\.01 WETH/)
   expect(again.output()).not.toContain('held inverted')
   expect((await again.stop()).code).toBe(0)
-}, 90_000)
+})

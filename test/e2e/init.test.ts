@@ -39,7 +39,7 @@ test('init says what to type next, and each line does what it says, typed as it 
   const password = readFileSync(join(bot, 'keys/trader.pass'), 'utf8')
   expect((await type(next.find((line) => line.startsWith('(umask')) ?? '')).code).not.toBe(0)
   expect(readFileSync(join(bot, 'keys/trader.pass'), 'utf8')).toBe(password)
-}, 60_000)
+})
 
 test('init asks nobody in a pipe, and calls the program as it was started', async () => {
   const { home, type } = shell()
@@ -51,4 +51,4 @@ test('init asks nobody in a pipe, and calls the program as it was started', asyn
   expect([again.code, JSON.parse(again.stdout).written]).toEqual([0, []])
   const slip = await run(['init', '--kinds', 'dca,treshold'], { cwd: home })
   expect([slip.code, slip.stderr]).toEqual([2, expect.stringContaining('mean `threshold`?')])
-}, 30_000)
+})

@@ -20,7 +20,7 @@ test('SIGHUP during the start is a reload once the daemon is ready, and never it
   await daemon.sees(/SIGHUP: reading config and strategy files/)
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
-}, 60_000)
+})
 
 test('SIGTERM as soon as the daemon holds its directory is a clean end, after a SIGHUP as well', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -32,7 +32,7 @@ test('SIGTERM as soon as the daemon holds its directory is a clean end, after a 
   const { code, signal, stderr } = await daemon.ended()
   expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
   expect(existsSync(lock)).toBe(false)
-}, 60_000)
+})
 
 test('a start that waits for the service has no trouble with its lock or its anchor', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -55,7 +55,7 @@ test('a start that waits for the service has no trouble with its lock or its anc
     return seen
   }, 20_000)
   expect(first).toEqual(['lock 0', 'anchor 0', 'halt-file 0'])
-}, 60_000)
+})
 
 /** A file system of so many bytes for the rest of the test; false where this user may mount none. */
 function smallDisk(dir: string, bytes: number): boolean {
@@ -85,7 +85,7 @@ test('a full disk ends the daemon with what is full and what to do, and without 
   const halted = await run(['halt', '--state-dir', stateDir])
   expect(halted.code).toBe(0)
   expect(halted.stdout).toContain(`${join(stateDir, 'HALT')} stands`)
-}, 90_000)
+})
 
 /** A disk with room for a lock, and none for the journal. */
 const FULL = `import fs from 'node:fs'
@@ -115,7 +115,7 @@ test('a command that finds the disk full says what is full and what to do, and w
   expect(paused.stderr).not.toMatch(/^\s+at /m)
   expect(paused.code).toBe(1)
   expect(existsSync(join(stateDir, 'lock'))).toBe(false)
-}, 60_000)
+})
 
 /** Writes until the disk takes no more. */
 function fill(file: string): void {

@@ -97,7 +97,7 @@ test('whatever a command prints beside a daemon and without one is what its sche
   writeFileSync(config, stringify({ ...settings, notify: { webhooks } }))
   await says('notify test')
   await says('validate')
-}, 90_000)
+})
 
 test('wallets and folders are made without a config, and told as their schemas say', async () => {
   const rehearsal = await rehearse({})

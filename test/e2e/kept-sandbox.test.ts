@@ -74,7 +74,7 @@ test('a daemon goes on with its journal after its sandbox was stopped and starte
   const orders = await adminCall<readonly { status: string }[]>(report, 'GET', '/orders')
   expect(orders.filter(({ status }) => status === 'filled')).toHaveLength(await filledIn(kept))
   expect((await running.stop()).code).toBe(0)
-}, 120_000)
+})
 
 test('a sandbox that is killed at any moment starts again on the same chains', async () => {
   const kept = folder()
@@ -91,7 +91,7 @@ test('a sandbox that is killed at any moment starts again on the same chains', a
   expect((await running.stop()).code).toBe(0)
   const left = readdirSync(join(kept.dir, 'chain')).map((name) => name.replace(/-[0-9a-f]{16}/, ''))
   expect(left.sort()).toEqual(['aggregator.json.gz', 'base.json.gz', 'kept.json'])
-}, 120_000)
+})
 
 test('a sandbox that is told to stop while it starts ends with 0, and what it has kept starts again', async () => {
   const kept = folder()
@@ -105,7 +105,7 @@ test('a sandbox that is told to stop while it starts ends with 0, and what it ha
   const { running, report } = await up(kept)
   expect(report.isResumed).toBe(true)
   expect((await running.stop()).code).toBe(0)
-}, 60_000)
+})
 
 test('what is kept is not replaced unasked: each refusal names the file and the remedy', async () => {
   const kept = folder()
@@ -136,7 +136,7 @@ test('what is kept is not replaced unasked: each refusal names the file and the 
   expect([anew.code, anew.stderr]).toEqual([0, ''])
   expect(anew.stdout).toMatch(/It is kept in .*chain: the same command goes on with it\.\n$/)
   expect(readFileSync(join(kept.dir, 'trader.key'), 'utf8')).not.toBe(key)
-}, 120_000)
+})
 
 test('run --for against a sandbox that is gone ends with 1 and says what could not be read', async () => {
   const { dir, config, flags } = folder()
@@ -154,4 +154,4 @@ test('run --for against a sandbox that is gone ends with 1 and says what could n
   await waiting.sees(/chain trouble/)
   expect((await waiting.stop()).code).toBe(0)
   expect(existsSync(join(dir, 'chain'))).toBe(false)
-}, 60_000)
+})

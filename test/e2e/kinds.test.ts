@@ -48,7 +48,7 @@ test('a TWAP sells exactly its total, whatever slices its first approval delayed
   const paid = tradesOf(books).map(({ fill }) => fill.paid)
   expect(paid.reduce((sum, each) => sum + each, 0n)).toBe(100_000_003n)
   expect(paid.length).toBeGreaterThanOrEqual(8)
-}, 90_000)
+})
 
 test('a rebalance trades what its definition says and then stays inside its band', async () => {
   const rehearsal = await rehearse(
@@ -65,7 +65,7 @@ test('a rebalance trades what its definition says and then stays inside its band
   expect(opened?.intents.length).toBe(1)
   expect([first?.intent.sell.token.symbol, first?.intent.buy.token.symbol]).toEqual(['AERO', 'DAI'])
   expect(first?.fill.paid).toBe(25_000n * 10n ** 18n)
-}, 90_000)
+})
 
 test('a threshold sells its amount when its level is reached, once until the price has been back', async () => {
   const rehearsal = await rehearse(
@@ -74,14 +74,14 @@ test('a threshold sells its amount when its level is reached, once until the pri
   // The price is far above both levels: `above` fires once, and is never rearmed.
   const trades = await untilSeen(rehearsal, /filled threshold[\s\S]*skipped threshold/)
   expect(trades.map(({ fill }) => fill.paid)).toEqual([10n ** 16n])
-}, 90_000)
+})
 
 test('a module of the operator trades within its tokens, and the amount that it named', async () => {
   const rehearsal = await rehearse(example('custom', (text) => text.replace('*/4', '*/2')))
   const trades = await untilSeen(rehearsal, /filled custom/)
   expect(new Set(trades.map(({ fill }) => fill.paid))).toEqual(new Set([10_000_000n]))
   expect(new Set(trades.map(({ intent }) => intent.buy.token.symbol))).toEqual(new Set(['WETH']))
-}, 90_000)
+})
 
 test('a DCA on a dip buys the amount of the dip', async () => {
   const rehearsal = await rehearse({
@@ -100,4 +100,4 @@ test('a DCA on a dip buys the amount of the dip', async () => {
   const paid = new Set(trades.map(({ fill }) => fill.paid))
   for (const amount of paid) expect([11_000_000n, 22_000_000n]).toContain(amount)
   expect(paid).toContain(22_000_000n)
-}, 90_000)
+})

@@ -55,7 +55,7 @@ test('files that others may write stop a live start with 78, each by name and wi
     for (const name of loose)
       expect(stderr).toMatch(new RegExp(`chmod go-\\w+ ${join(dir, name)}$`, 'm'))
   }
-}, 30_000)
+})
 
 test('a package above a module that others may write stops a live start with 78', async () => {
   const { dir, file } = stage()
@@ -87,11 +87,11 @@ test('a package above a module that others may write stops a live start with 78'
     expect(code, command).toBe(78)
     expect(stderr).toContain(remedy)
   }
-}, 30_000)
+})
 
 test('one key for both wallets stops the start with 78, though it stands in two files', async () => {
   const { code, stderr } = await run(['run', '--config', stage().file, '--http-port', '0'])
   expect(code).toBe(78)
   expect(stderr).toContain('wallets.operator: this wallet has the key of the one that trades')
   expect(stderr).not.toContain(KEY)
-}, 30_000)
+})

@@ -105,7 +105,7 @@ test('a module that loops, and one that takes all memory, stop nobody else from 
   const opened = all(events, 'slot-opened').filter(({ strategy }) => strategy === 'fills')
   // Every second, while the one module took two of each two.
   expect(opened.length).toBeGreaterThanOrEqual(4)
-}, 90_000)
+})
 
 test('a module reaches no key, no environment, no file, no process and no network', async () => {
   const dir = temporaryDirectory()
@@ -117,7 +117,7 @@ test('a module reaches no key, no environment, no file, no process and no networ
   await daemon.stop()
   expect(await detailsOf(rehearsal, 'reach')).toEqual(['reached: '])
   expect(readdirSync(dir)).toEqual(['key'])
-}, 90_000)
+})
 
 test('no module outlives a daemon that is killed, not even one that loops', async () => {
   const files = custom(['loop', 'fine'])
@@ -128,7 +128,7 @@ test('no module outlives a daemon that is killed, not even one that loops', asyn
   await vi.waitFor(() => expect(processesOf(folder)).toHaveLength(2), { timeout: 5_000 })
   daemon.signal('SIGKILL')
   await vi.waitFor(() => expect(processesOf(folder)).toEqual([]), { timeout: 5_000 })
-}, 90_000)
+})
 
 test('a module in a folder of one’s own imports zod, and its mistakes are told with their lines', async () => {
   const dir = temporaryDirectory()
@@ -156,4 +156,4 @@ ${end}
   expect(code).toBe(78)
   const [problem] = (JSON.parse(stdout) as { problems: { message: string }[] }).problems
   expect(problem?.message).toMatch(/^this module cannot be loaded: .*own\.mjs:4\)$/)
-}, 60_000)
+})

@@ -31,4 +31,4 @@ test('an order that is never filled is signed again only after its permit has di
     expect(first?.permit.deadlineSeconds).toBeLessThan(blockTimeSeconds)
     expect(second?.permit.attempt).toBe(2)
   }
-}, 120_000)
+})

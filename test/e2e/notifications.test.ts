@@ -100,7 +100,7 @@ test('a daemon that is killed while its receiver is down tells every fill once, 
   const outbox = readFileSync(outboxFileOf(rehearsal.stateDir), 'utf8')
   for (const text of [first.output(), second.output(), outbox])
     expect(text).not.toMatch(/CANARY|T0CANARY/)
-}, 120_000)
+})
 
 test('a daemon that is killed again and again names each fill once', async () => {
   const rehearsal = await rehearse(everySecond('every-second'))
@@ -120,7 +120,7 @@ test('a daemon that is killed again and again names each fill once', async () =>
   expect([...new Set(hook.ids())].toSorted()).toEqual([...fills.keys()].toSorted())
   // A repeat is one whose answer died with the daemon, and goes by the same name.
   expect(hook.ids().length - fills.size).toBeLessThanOrEqual(4)
-}, 120_000)
+})
 
 test('`notify test` says of each receiver whether it took its message, and what to do', async () => {
   const rehearsal = await rehearse(everySecond('own'))
@@ -163,7 +163,7 @@ test('`notify test` says of each receiver whether it took its message, and what 
   expect(validated.stderr).toContain(
     'notify.webhooks[0].strategies[1]: no strategy is called others-*: the receiver hears of none',
   )
-}, 60_000)
+})
 
 test('a daemon that cannot go on says so to people and to its monitor', async () => {
   const rehearsal = await rehearse(everySecond('every-second'))
@@ -185,4 +185,4 @@ test('a daemon that cannot go on says so to people and to its monitor', async ()
   const paths = monitor.taken.map(({ path }) => path)
   expect(paths.slice(0, 2)).toEqual(['/ping/start', '/ping'])
   expect(paths.at(-1)).toBe('/ping/fail')
-}, 90_000)
+})

@@ -46,7 +46,7 @@ test('a copy of everything does not trade beside the original, and is told who d
   const heir = daemonBy(config)
   await heir.sees(/metrics at/)
   expect((await heir.stop()).code).toBe(0)
-}, 120_000)
+})
 
 test('a daemon that only books on paper claims no wallet', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -58,4 +58,4 @@ test('a daemon that only books on paper claims no wallet', async () => {
   await live.sees(/filled buy-weth/)
   expect((await live.stop()).code).toBe(0)
   expect((await paper.stop()).code).toBe(0)
-}, 120_000)
+})

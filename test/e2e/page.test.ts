@@ -124,7 +124,7 @@ test('the page shows fills of both venues as they come, and ends with the daemon
   expect(performance.now() - stoppedAtMs).toBeLessThan(15_000)
   const key = readFileSync(join(stateDir, 'trader.key'), 'utf8').trim()
   expect(mentionsKey([stdout, stream.text, ...site.seen].join('\n'), key)).toBe(false)
-}, 120_000)
+})
 
 test('a restart knows the past, a reload shows at once, and what is held over time harms no state', async () => {
   const rehearsal = await rehearse({ ...everySecond('buy-weth'), ...everySecond('other') })
@@ -176,7 +176,7 @@ test('a restart knows the past, a reload shows at once, and what is held over ti
   await last.sees(/holdings\.jsonl: 1 of its lines are none of its own; it is kept as/)
   expect((await last.stop()).code).toBe(0)
   expect(mentionsKey([...site.seen, ...again.seen].join('\n'), rehearsal.key)).toBe(false)
-}, 180_000)
+})
 
 test('without a page in the config there is none, and the metrics are served as ever', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -193,7 +193,7 @@ test('without a page in the config there is none, and the metrics are served as 
     expect(await statusOf(`${address}${path}`)).toBe(404)
   expect(await statusOf(`${address}/metrics`)).toBe(200)
   expect((await daemon.stop()).code).toBe(0)
-}, 90_000)
+})
 
 async function statusOf(url: string): Promise<number> {
   const reply = await fetch(url)

@@ -36,7 +36,7 @@ test('a second daemon on the same state directory exits with 75 and names the pr
   expect(code).toBe(75)
   expect(stderr).toContain(`${join(rehearsal.stateDir, 'lock')}: held by process ${first.pid}`)
   expect((await first.stop()).code).toBe(0)
-}, 60_000)
+})
 
 test('damaged state stops the start with the file and the remedy, and is left as it is', async () => {
   const { config, stateDir } = await tradedState()
@@ -62,7 +62,7 @@ test('damaged state stops the start with the file and the remedy, and is left as
     expect(contentsOf(journal)).toBe(before)
   }
   expect((await run(['status', '--config', config])).code).toBe(1)
-}, 90_000)
+})
 
 test('an append that a power cut has torn is left out with a warning, and trading goes on', async () => {
   const rehearsal = await tradedState()
@@ -73,7 +73,7 @@ test('an append that a power cut has torn is left out with a warning, and tradin
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
   expect((await audit(rehearsal)).discrepancies).toEqual([])
-}, 60_000)
+})
 
 test('state that belongs to another chain is refused with 78, whichever sandbox made it', async () => {
   const [made, other] = await Promise.all([
@@ -94,7 +94,7 @@ test('state that belongs to another chain is refused with 78, whichever sandbox 
   expect(code).toBe(78)
   expect(stderr).toMatch(/the state directory belongs to another chain .*: use another stateDir/)
   expect(stderr).not.toMatch(/^\s+at /m)
-}, 60_000)
+})
 
 test('the embedded sandbox never touches state that a live run has made', async () => {
   const { dir, stateDir } = await tradedState()
@@ -105,7 +105,7 @@ test('the embedded sandbox never touches state that a live run has made', async 
   expect(code).toBe(78)
   expect(stderr).toMatch(/this directory holds state or keys that no sandbox run has made/)
   expect(contentsOf(segmentOf(stateDir))).toBe(before)
-}, 60_000)
+})
 
 test('a metrics port that is taken is named, with what to do, and nothing is traded', async () => {
   const holder = createServer().listen(0, '127.0.0.1')
@@ -117,7 +117,7 @@ test('a metrics port that is taken is named, with what to do, and nothing is tra
   expect([1, 78]).toContain(code)
   expect(stderr).toContain(`http port ${port} on 127.0.0.1 is in use: stop what holds it`)
   expect(stderr).not.toMatch(/^\s+at /m)
-}, 60_000)
+})
 
 /** Outside the state directory, where a start would take it for nothing. */
 function goodOf(file: string): string {

@@ -158,7 +158,7 @@ test('a person afar looks, pauses, halts, and resumes after being asked twice', 
     { type: 'halt-lifted', detail: `resumed ${by}` },
   ])
   expectNoToken(staged, metrics)
-}, 120_000)
+})
 
 test('strangers, forgeries and floods change nothing, are not answered, and do not keep a halt from being heard', async () => {
   const staged = await stage()
@@ -205,7 +205,7 @@ test('strangers, forgeries and floods change nothing, are not answered, and do n
   const detail = 'halted by the operator, by Telegram (user 4711)'
   expect(await stopsOf(rehearsal)).toEqual([{ type: 'halted', cause: 'operator', detail }])
   expectNoToken(staged)
-}, 120_000)
+})
 
 test('of what was said while nobody listened a halt alone is obeyed, and once', async () => {
   const staged = await stage()
@@ -245,7 +245,7 @@ test('of what was said while nobody listened a halt alone is obeyed, and once', 
   expect((await third.stop()).code).toBe(0)
   expect((await stopsOf(rehearsal)).map(({ type }) => type)).toEqual(['halted', 'halt-lifted'])
   expectNoToken(staged)
-}, 120_000)
+})
 
 test('whatever becomes of Telegram, the daemon trades on and stops in time', async () => {
   const staged = await stage()
@@ -271,7 +271,7 @@ test('whatever becomes of Telegram, the daemon trades on and stops in time', asy
   const ended = await daemon.stop()
   expect(ended.code).toBe(0)
   expectNoToken(staged, ended.stdout + ended.stderr)
-}, 120_000)
+})
 
 test('a daemon that ends waits neither for its poll nor for answers that nobody takes', async () => {
   const { alice, telegram, ...staged } = await stage()
@@ -287,7 +287,7 @@ test('a daemon that ends waits neither for its poll nor for answers that nobody 
   const drainedAt = performance.now()
   expect((await stopping).code).toBe(0)
   expect(performance.now() - drainedAt).toBeLessThan(2_000)
-}, 90_000)
+})
 
 test('where nobody is named nothing of it is loaded, and a wrong config is refused without its token', async () => {
   const staged = await stage()
@@ -308,4 +308,4 @@ test('where nobody is named nothing of it is loaded, and a wrong config is refus
   expect(daemon.output()).not.toContain('Telegram')
   expect(telegram.requests).toEqual([])
   expect((await daemon.stop()).code).toBe(0)
-}, 90_000)
+})

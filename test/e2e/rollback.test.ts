@@ -136,7 +136,7 @@ test('a state that went back is refused with what was found and the ways on, and
   // What the other one sold meanwhile stands on the chain.
   moveAnchors(rehearsal.dir, dirname(anchor))
   await haltsAndResumes({ ...rehearsal, command })
-}, 90_000)
+})
 
 test('where the anchor went back with the state, the chain shows it', async () => {
   const { older, olderAnchors, put, anchor, ...rehearsal } = await twoCopies()
@@ -144,7 +144,7 @@ test('where the anchor went back with the state, the chain shows it', async () =
   put(older)
   cpSync(olderAnchors, dirname(anchor), { recursive: true })
   await haltsAndResumes(rehearsal)
-}, 90_000)
+})
 
 test('an operator can accept the loss, or begin afresh, and both stand in the journal', async () => {
   const { stateDir, older, put, refused, command, anchor, ...rehearsal } = await twoCopies()
@@ -183,7 +183,7 @@ test('an operator can accept the loss, or begin afresh, and both stand in the jo
   expect(existsSync(segmentOf(join(stateDir, aside ?? '')))).toBe(true)
   expect((await readJournal(stateDir)).state.halted).toBeDefined()
   expect((await readAnchor(anchor))?.stateId).toBe((await readJournal(stateDir)).state.stateId)
-}, 90_000)
+})
 
 test('an anchor that cannot be kept stops the start with the key of the config that decides about it', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -203,4 +203,4 @@ test('an anchor that cannot be kept stops the start with the key of the config t
     /the anchor of wallet trader cannot be .* `stateAnchor` in the config/,
   )
   expect(nowhere.stderr).not.toMatch(/^\s+at /m)
-}, 60_000)
+})

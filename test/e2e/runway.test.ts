@@ -38,4 +38,4 @@ test('the GasTank lasts as long as its calls to come, by the command and by the 
   expect(broken.stdout).toMatch(/^lasts +not known: call\.yaml cannot be read/m)
   expect(broken.stdout).toMatch(/^available +0\.04/m)
   expect((await operator.data<Runway>('gastank status')).runwaySeconds).toBeNull()
-}, 90_000)
+})

@@ -167,7 +167,7 @@ test('what the file and the flags say takes effect on the wire, flags first, and
   const deposited = await tool('gastank deposit 0.05 --yes')
   expect([deposited.code, deposited.stdout]).toEqual([0, expect.stringMatching(/is indexed/)])
   expect(JSON.parse((await tool('gastank status --json')).stdout)).toMatchObject({ known: true })
-}, 60_000)
+})
 
 test('told nothing, it is what the table of settings says', async () => {
   const { report } = await sandboxWith([])
@@ -181,7 +181,7 @@ test('told nothing, it is what the table of settings says', async () => {
   expect(Number(headers.get('x-ratelimit-reset'))).toBeGreaterThan(askedAt)
   expect(await rpcErrorOf(report, 'agg_accountInfo')).toBe(NOT_AUTHENTICATED)
   expect(report).toMatchObject({ chainId: 8453, aggregatorChainId: 11_155_111, config: null })
-}, 30_000)
+})
 
 test('one seed gives the same prices twice, and another gives others', async () => {
   const pricesOf = async (seed: string): Promise<unknown> => {
@@ -194,7 +194,7 @@ test('one seed gives the same prices twice, and another gives others', async () 
   const [first, second, other] = await Promise.all(['41', '41', '42'].map(pricesOf))
   expect(second).toEqual(first)
   expect(other).not.toEqual(first)
-}, 60_000)
+})
 
 test('the commands that are printed at the start work as they stand', async () => {
   const dir = temporaryDirectory()
@@ -227,4 +227,4 @@ test('the commands that are printed at the start work as they stand', async () =
   const again = start(['sandbox', ...LEASH, ...elsewhere], { cwd: dir })
   await again.sees(/^ {2}data\/sandbox-live holds the state of another chain: .*--state-dir$/m)
   await again.sees(/^ {2}none is not there: .*--strategies-dir$/m)
-}, 60_000)
+})

@@ -75,7 +75,7 @@ test('limits, errors, lost and slow replies on every route leave the accounts in
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
   expect(books.fills).toBeGreaterThanOrEqual(3)
-}, 120_000)
+})
 
 test('a service that is gone for eight seconds fails no slot that may be late, and is waited for in words', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -91,7 +91,7 @@ test('a service that is gone for eight seconds fails no slot that may be late, a
   expect(books.discrepancies).toEqual([])
   const ends = all(books.events, 'slot-closed').map(({ outcome }) => outcome)
   expect(new Set(ends)).toEqual(new Set(['filled']))
-}, 60_000)
+})
 
 test('a service that lies about its orders, hides them or fills them late is not believed against the chain', async () => {
   const rehearsal = await rehearse(twoStrategies())
@@ -105,7 +105,7 @@ test('a service that lies about its orders, hides them or fills them late is not
   expect(books.discrepancies).toEqual([])
   expect(books.fills).toBeGreaterThanOrEqual(3)
   expect(books.livePermits).toBe(0)
-}, 120_000)
+})
 
 test('an order that the service never finds again is proven by the chain within seconds, and the requests made again are counted', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -128,4 +128,4 @@ test('an order that the service never finds again is proven by the chain within 
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
   expect(books.livePermits).toBe(0)
-}, 60_000)
+})

@@ -53,4 +53,4 @@ test('a trusted call that never comes is dead by the word once its delegation is
   const again = rehearsal.daemon()
   await again.sees(new RegExp(`failed ${STRATEGY}: settled`))
   expect((await again.stop()).code).toBe(0)
-}, 120_000)
+})

@@ -116,7 +116,7 @@ test('a running daemon ends an order by the word of an operator, which it judges
   const why = await run(['why', slot, '--config', rehearsal.config])
   expect(why.stdout).toMatch(/an operator says that it executed/)
   expect(why.stdout).toMatch(/At that moment: its nonce is used, for good/)
-}, 120_000)
+})
 
 test('without a daemon the word goes into the journal, and the next start closes the slot by it', async () => {
   const { rehearsal, daemon, node, id, txHash } = await hanging()
@@ -147,7 +147,7 @@ test('without a daemon the word goes into the journal, and the next start closes
   await next.sees(/filled buy-weth/)
   expect((await next.stop()).code).toBe(0)
   expect(await outcomeOf(rehearsal, id)).toBe('failed settled')
-}, 120_000)
+})
 
 test('without a daemon a transaction that proves the order is booked as the proof that it is', async () => {
   const { rehearsal, daemon, node, id, txHash } = await hanging()
@@ -164,7 +164,7 @@ test('without a daemon a transaction that proves the order is booked as the proo
   await next.sees(/filled buy-weth/)
   expect((await next.stop()).code).toBe(0)
   expect(await outcomeOf(rehearsal, id)).toBe('filled null')
-}, 120_000)
+})
 
 test('what no intent is named by, and what is no word, is refused with what there is', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -186,4 +186,4 @@ test('what no intent is named by, and what is no word, is refused with what ther
   }
   const help = await run(['settle', '--help'])
   expect(help.stdout).toContain('tranched settle weekly-eth:1893488400:0 --as executed unknown')
-}, 90_000)
+})

@@ -24,4 +24,4 @@ test('orders that share settlements are booked at what the chain shows for each'
   expect(discrepancies).toEqual([])
   const settlements = all(events, 'fill-proven').map(({ fill }) => fill.txHash)
   expect(new Set(settlements).size).toBeLessThan(settlements.length)
-}, 120_000)
+})

@@ -69,4 +69,4 @@ test('a halt that the journal alone has is not lost to whatever cuts `state new`
   expect((await command(['resume'])).stdout).toContain('everything')
   expect(existsSync(join(stateDir, 'HALT'))).toBe(false)
   expect((await readJournal(stateDir)).state.halted).toBeUndefined()
-}, 180_000)
+})

@@ -107,7 +107,7 @@ test('a line that somebody appends with a right hash chain moves nothing: the st
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
   expect((await audit(rehearsal)).discrepancies).toEqual([])
-}, 90_000)
+})
 
 test('a state.json that is damaged or gone is made anew at the start or by command, and no order is lost', async () => {
   const rehearsal = await traded()
@@ -134,7 +134,7 @@ test('a state.json that is damaged or gone is made anew at the start or by comma
     expect.stringContaining('sound: nothing is missing or altered'),
   ])
   expect((await audit(rehearsal)).discrepancies).toEqual([])
-}, 90_000)
+})
 
 /** What the version before the signed journal would have left: the same records in one file, a snapshot, no MAC and no anchor. */
 async function asFormat1({ stateDir, config }: Rehearsal): Promise<string> {
@@ -189,7 +189,7 @@ test('a journal of format 1 is proven as it is, upgraded at the start with its o
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('this wallet has signed records since')
   expect(readFileSync(join(stateDir, 'journal.jsonl'), 'utf8')).toBe(former)
-}, 90_000)
+})
 
 /** How many fills `status` tells of. */
 async function fillsSaid(config: string): Promise<number> {
@@ -207,7 +207,7 @@ test('a journal that is moved away under a running daemon stops it at the next r
   expect(daemon.output()).toMatch(/it was moved away or removed while the daemon is running/)
   renameSync(join(rehearsal.dir, 'moved'), join(rehearsal.stateDir, 'journal'))
   expect((await state(rehearsal, 'verify')).code).toBe(0)
-}, 60_000)
+})
 
 test('a backup taken beside a running daemon verifies, restores after a loss, and never goes over newer state', async () => {
   const rehearsal = await rehearse(everySecond('buy-weth'))
@@ -242,4 +242,4 @@ test('a backup taken beside a running daemon verifies, restores after a loss, an
   rmSync(join(stateDir, 'journal'), { recursive: true })
   cpSync(join(dir, 'lost'), stateDir, { recursive: true })
   expect((await audit(rehearsal)).discrepancies).toEqual([])
-}, 90_000)
+})

@@ -21,7 +21,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const books = await audit(rehearsal)
     expect(books.discrepancies).toEqual([])
     expect(books.livePermits).toBe(0)
-  }, 60_000)
+  })
 }
 
 test('a second signal ends the daemon at once, and the next start finishes the order without signing again', async () => {
@@ -45,7 +45,7 @@ test('a second signal ends the daemon at once, and the next start finishes the o
   expect(books.discrepancies).toEqual([])
   expect(books.livePermits).toBe(0)
   expect(books.orders.every(({ clientOrderId }) => clientOrderId?.endsWith(':1'))).toBe(true)
-}, 60_000)
+})
 
 const HOLDS = [
   ['a limit holds the quotes', { kind: 'rateLimit', route: 'quote', retryAfterSeconds: 120 }],
@@ -74,5 +74,5 @@ for (const [name, rule] of HOLDS) {
     const books = await audit(rehearsal)
     expect(books.discrepancies).toEqual([])
     expect(books.livePermits).toBe(0)
-  }, 60_000)
+  })
 }

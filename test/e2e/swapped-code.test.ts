@@ -57,4 +57,4 @@ test('a spender whose code is swapped under the daemon gets no permit before an 
   )
   const [from, to] = [types.indexOf('code changed'), types.indexOf('code accepted')]
   expect(types.slice(from, to)).not.toContain('permit-recorded')
-}, 120_000)
+})

@@ -86,7 +86,7 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
   expect(gauge('outstanding')).toBe(ether(owed))
   expect(gauge('available')).toBe(ether(funded - owed))
   expect(await depositsOf(operator)).toEqual([DEPOSIT, TOP_UP])
-}, 60_000)
+})
 
 /** Wei of every deposit that the account's wallet signed, by the journal. */
 async function depositsOf(operator: Operator): Promise<readonly bigint[]> {

@@ -48,7 +48,7 @@ test('the version names the commit of the build, also after a commit that change
   const second = commit(dir)
   expect(second).not.toBe(first)
   expect(built(dir)).toBe(`tranched ${version} (${second})`)
-}, 60_000)
+})
 
 test('changed sources are told, a missing git is no commit, and nor is that of a repository around', () => {
   const dir = checkout()

@@ -128,4 +128,4 @@ test('looking at every slot, and passing over those of which nothing can come, c
   expect(fills).toBeGreaterThan(500)
   expect(WETH.decimals).toBe(18)
   expect(leaped).toBe(60)
-}, 60_000)
+})

@@ -249,7 +249,7 @@ describe('what a journal has decided is decided again from what it recorded', ()
   test('through bad hours of every kind, by one of the versions of the files that there were', async () => {
     let slots = 0
     for (const seed of [1, 3, 4]) {
-      const { world } = await liveYear(seed, 12)
+      const { world } = await liveYear(seed, 8)
       const versions = new Map(world.filesEver.map((files) => [textOf(files), files]))
       let unexplained: ReadonlySet<string> | undefined
       for (const files of versions.values()) {
@@ -262,6 +262,6 @@ describe('what a journal has decided is decided again from what it recorded', ()
       }
       expect([...(unexplained ?? [])]).toEqual([])
     }
-    expect(slots).toBeGreaterThan(100)
-  }, 180_000)
+    expect(slots).toBeGreaterThan(60)
+  })
 })

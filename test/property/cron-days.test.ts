@@ -27,8 +27,11 @@ function cronerSlots(cron: string, timezone: string, after: number, count: numbe
   return job.nextRuns(count, new Date(after * 1_000)).map((run) => run.getTime() / 1_000)
 }
 
+/** A fifth Sunday of February comes every 28 or 40 years: croner searches further than this for twelve of them. */
+const SEARCHED = 60 * 366 * DAY
+
 function ourSlots(of: Recurrence, after: number, count: number): number[] {
-  return slotsBetween(of, after, after + 60 * 366 * DAY, count).slots
+  return slotsBetween(of, after, after + SEARCHED, count).slots
 }
 
 const between = (min: number, max: number) => fc.integer({ min, max })
@@ -88,7 +91,9 @@ describe('days that only their month tells', () => {
     fc.assert(
       fc.property(placed, ({ cron, timezone, moment }) => {
         fc.pre(parseCron(cron).ok)
-        const theirs = cronerSlots(cron, timezone, moment, 12)
+        const theirs = cronerSlots(cron, timezone, moment, 12).filter(
+          (slot) => slot <= moment + SEARCHED,
+        )
         expect(ourSlots(schedule(cron, timezone), moment, 12)).toEqual(theirs)
       }),
       { numRuns: 300 },

@@ -8,10 +8,10 @@ test('thirty days of six strategies with a few bad hours each day break no promi
   const { wrongs, tally } = await liveYear(1, DAYS)
   expect(wrongs).toEqual([])
   expect(tally.get('settlements')).toBeGreaterThan(200)
-}, 240_000)
+})
 
 test('the same seed gives the same days, record by record', async () => {
-  const [once, again] = [await badHours(2, 20), await badHours(2, 20)]
-  expect(once.world.disk.written.length).toBeGreaterThan(300)
+  const [once, again] = [await badHours(2, 8), await badHours(2, 8)]
+  expect(once.world.disk.written.length).toBeGreaterThan(150)
   expect(again.world.disk.written).toEqual(once.world.disk.written)
-}, 120_000)
+})

@@ -63,7 +63,7 @@ beforeAll(async () => {
       return file
     }),
   )
-}, 60_000)
+})
 afterAll(async () => {
   await browser?.close()
   rmSync(dir, { recursive: true, force: true })
@@ -195,7 +195,7 @@ test('nobody is kept from reading it: by a small screen, the dark, a screen read
     expect(await plain.locator('.needs-script:visible').count()).toBe(0)
     expect(await plain.locator('noscript p').first().isVisible()).toBe(true)
   }
-}, 60_000)
+})
 
 test('what the page says is what the result says', async () => {
   const page = await opened(whole)

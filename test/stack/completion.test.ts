@@ -78,25 +78,21 @@ test.each([
     'zsh -f -i',
     () => `fpath=(${directory.path} $fpath); autoload -Uz compinit; compinit -u -D`,
   ],
-])(
-  '%s completes commands, options, names and files',
-  async (_, shell, setUp) => {
-    await rm(at('typed'), { force: true })
-    const typed = await type(shell, setUp(), [
-      ['tranched trig\t', 'trigger'],
-      ['thr\t', 'threshold'],
-      ['--conf\t', '--config'],
-      ['config/sandb\t', 'sandbox.yaml'],
-    ])
-    expect(typed.trim().split(/ +/)).toEqual([
-      'trigger',
-      'threshold',
-      '--config',
-      'config/sandbox.yaml',
-    ])
-  },
-  40_000,
-)
+])('%s completes commands, options, names and files', async (_, shell, setUp) => {
+  await rm(at('typed'), { force: true })
+  const typed = await type(shell, setUp(), [
+    ['tranched trig\t', 'trigger'],
+    ['thr\t', 'threshold'],
+    ['--conf\t', '--config'],
+    ['config/sandb\t', 'sandbox.yaml'],
+  ])
+  expect(typed.trim().split(/ +/)).toEqual([
+    'trigger',
+    'threshold',
+    '--config',
+    'config/sandbox.yaml',
+  ])
+})
 
 test('fish completes commands, options, names and files', async () => {
   const asked = [

@@ -61,7 +61,7 @@ beforeAll(async () => {
     ]),
     env: { npm_config_prefer_offline: 'true', npm_config_cache: npm('config', 'get', 'cache') },
   })
-}, 120_000)
+})
 
 afterAll(async () => {
   await Promise.all(running.map((container) => container.kill()))

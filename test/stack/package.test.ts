@@ -46,7 +46,7 @@ beforeAll(async () => {
   const quiet = '--no-audit --no-fund --prefer-offline --loglevel=error'
   await done(clone, `npm install --global './${packed.filename}' --prefix '${prefix}' ${quiet}`)
   bot = join(directory.path, 'my-bot')
-}, 240_000)
+})
 
 afterAll(() => directory?.remove())
 

@@ -21,4 +21,4 @@ test('init asks on a terminal, and Ctrl-C there ends it with nothing written', a
   })
   expect((await type('ls bot/strategies')).output).toContain('twap-day.yaml')
   expect(readFileSync(join(home, 'bot/config/live.yaml'), 'utf8')).toContain('mode: live')
-}, 30_000)
+})

@@ -86,7 +86,6 @@ test.each([
     )
     expect(read).toEqual(rounds)
   },
-  20_000,
 )
 
 test('nodes that are down, on another chain, or refuse what is large stand in for each other', async () => {
@@ -112,7 +111,7 @@ test('nodes that are down, on another chain, or refuse what is large stand in fo
   expect(fetched).toMatchObject({ end: { tag: 'whole' }, added: rounds.length })
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n').slice(2)
   expect(lines.map((line) => Number(line.split(',')[0]))).toEqual(rounds.map(([at]) => at))
-}, 20_000)
+})
 
 test('an address that is no feed, and nodes that are all on another chain, are told', async () => {
   const { fetched } = await fetchThrough([sandbox().rpcUrl], sandbox().contracts.multicall3)
@@ -125,4 +124,4 @@ test('an address that is no feed, and nodes that are all on another chain, are t
     tag: 'unread',
     message: expect.stringMatching(/^the chain cannot be read: node 1 of 1: .*chain 1/),
   })
-}, 20_000)
+})

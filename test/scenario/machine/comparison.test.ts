@@ -200,10 +200,10 @@ describe('what an honest daemon has done is explained', () => {
     const daily = aCallStrategy({ schedule: aSchedule('0 2 * * *') })
     const world = new World({ seed: 'forgotten', strategies: [monthly, daily] })
     world.start()
-    await world.runFor(12 * 24 * HOUR)
+    await world.runFor(9 * 24 * HOUR)
     world.crash()
     expect(await haltAfterRestart(world)).toBeUndefined()
-  }, 60_000)
+  })
 
   test('by a transaction that was signed before the first comparison and mined after it', async () => {
     const world = new World({ seed: 'first', strategies: [aStrategy()] })

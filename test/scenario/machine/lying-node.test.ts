@@ -38,7 +38,7 @@ test('a node half of whose answers have a wrong number halts nothing, and its wa
     expect(imbalances(world)).toEqual([])
     expectSound(world)
   }
-}, 60_000)
+})
 
 test('calls go on after such a node as well, each of them once', async () => {
   const world = callWorld({ seed: 'lying for calls' })

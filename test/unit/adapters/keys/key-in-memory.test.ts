@@ -31,4 +31,4 @@ test('a process that has loaded its key, signed and logged holds no text of the 
     key.join(','),
   ])
     expect(lower.includes(spelling.toLowerCase())).toBe(false)
-}, 60_000)
+})

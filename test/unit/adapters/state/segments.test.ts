@@ -290,4 +290,4 @@ test('a kill at any point of writing and rotating loses no acknowledged record a
     const proof = await proveState(state.copy, { key: KEY })
     expect([isSound(proof), proof.records]).toEqual([true, records.length + 2])
   }
-}, 60_000)
+})

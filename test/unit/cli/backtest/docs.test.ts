@@ -27,7 +27,7 @@ test('the example of the documents comes to the very lines that they show', asyn
   const { code, stdout } = await run(args, { cwd: dir })
   expect(stdout).toBe(block('text'))
   expect(code).toBe(1)
-}, 30_000)
+})
 
 test('every figure that can be expected is named', () => {
   for (const name of METRIC_NAMES) expect(TEXT).toContain(`\`${name}\``)

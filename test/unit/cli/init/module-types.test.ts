@@ -30,7 +30,7 @@ test('the example module is right by the types beside it, with zod’s own types
   for (const compiler of COMPILERS) expect(complaintsOf(compiler)).toBe('')
   symlinkSync(resolve('node_modules'), join(dir, 'node_modules'))
   for (const compiler of COMPILERS) expect(complaintsOf(compiler)).toBe('')
-}, 60_000)
+})
 
 test.each([
   ["sell: 'USDC'", "sell: 'DAI'", /'"DAI"' is not assignable to type 'Tokens'/],
@@ -40,18 +40,14 @@ test.each([
   ['amount }]', 'amount: 20 }]', /'number' is not assignable to type 'bigint'/],
   ['view.balances.USDC', 'view.balances.DAI', /'DAI' does not exist/],
   ['const price', "fetch('https://example.com')\n  const price", /Cannot find name 'fetch'/],
-])(
-  'a module with %j as %j is marked by them',
-  async (right, wrong, complaint) => {
-    const { modules, complaintsOf } = await modulesFolder()
-    const file = join(modules, 'buy-below-average.mjs')
-    const text = readFileSync(file, 'utf8')
-    expect(text).toContain(right)
-    writeFileSync(file, text.replace(right, wrong))
-    expect(complaintsOf(COMPILERS[1] ?? '')).toMatch(complaint)
-  },
-  60_000,
-)
+])('a module with %j as %j is marked by them', async (right, wrong, complaint) => {
+  const { modules, complaintsOf } = await modulesFolder()
+  const file = join(modules, 'buy-below-average.mjs')
+  const text = readFileSync(file, 'utf8')
+  expect(text).toContain(right)
+  writeFileSync(file, text.replace(right, wrong))
+  expect(complaintsOf(COMPILERS[1] ?? '')).toMatch(complaint)
+})
 
 test('a params schema of zod that makes something else than the module says is marked', async () => {
   const { dir, modules, complaintsOf } = await modulesFolder()
@@ -60,7 +56,7 @@ test('a params schema of zod that makes something else than the module says is m
   const text = readFileSync(file, 'utf8')
   writeFileSync(file, text.replace('z.coerce.number().min(0)', 'z.string().min(0)'))
   expect(complaintsOf(COMPILERS[1] ?? '')).toMatch(/not assignable to type 'Schema<Params>'/)
-}, 60_000)
+})
 
 /** Compiled, never run: what the daemon gives is what the types say, and nothing is missing there or here. */
 type Given = ModuleView & { readonly params: unknown }
