@@ -17,12 +17,12 @@ const LIBRARIES = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`,
 )
 
-/** A swap and a call each second, so that everything that goes by a cron text is in the way of a step. */
+/** A slot each second is in the way of a step. Only a step makes one late: a busy machine is not ten minutes behind. */
 const STRATEGIES = {
   'buy-weth': `
 name: buy-weth
 kind: dca
-schedule: { cron: "* * * * * *", missed: latest, maxLateness: 30s }
+schedule: { cron: "* * * * * *", missed: latest, maxLateness: 10m }
 sell: USDC
 buy: WETH
 amount: "25"
@@ -122,7 +122,8 @@ test.each([
     await isAlive()
     await setClock(0)
     await fills(3)
-    expect(daemon.output()).not.toMatch(/too-late/)
+    const lines = daemon.output().split('\n')
+    expect(lines.filter((line) => line.includes('too-late'))).toEqual([])
     expect(await daemon.stop()).toBe(0)
   },
 )
