@@ -35,7 +35,7 @@ test('a connection that loses, delays and repeats requests and replies costs tim
         for (const times of Object.values(happened)) expect(times).toBeGreaterThanOrEqual(3)
       expect((await metricsOf(last)).get('tranched_journal_records_total')).toBeGreaterThan(50)
     },
-    { timeout: 60_000, interval: 200 },
+    { timeout: 120_000, interval: 200 },
   )
   service.calm()
   node.calm()

@@ -20,7 +20,7 @@ test('for all four example strategies the wallet moves on chain by exactly what 
         expect(fills, strategy).toBeGreaterThanOrEqual(2)
       }
     },
-    { timeout: 40_000, interval: 200 },
+    { timeout: 120_000, interval: 200 },
   )
   const metrics = await metricsTextOf(daemon)
   expect((await daemon.stop()).code).toBe(0)

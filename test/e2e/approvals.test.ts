@@ -107,7 +107,7 @@ test('nothing is revoked while an order is open, and the orders are named', asyn
       const orders = await ordersOf(rehearsal.report)
       expect(orders.some(({ orderId }) => !rehearsal.before.orderIds.has(orderId))).toBe(true)
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 120_000, interval: 50 },
   )
   await daemon.killHard()
   const refused = await revoke(rehearsal, '--all', '--yes')

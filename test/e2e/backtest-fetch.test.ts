@@ -40,7 +40,7 @@ test('what is fetched from the chain is what a backtest plays, over phases and w
       .map((line) => Number(line.split(',')[0]))
   const before = rounds().length
   await expect
-    .poll(() => fetch().then(() => rounds().length), { timeout: 20_000, interval: 500 })
+    .poll(() => fetch().then(() => rounds().length), { timeout: 120_000, interval: 500 })
     .toBeGreaterThan(before + 2)
   expect(Math.max(...rounds())).toBeLessThan(now + 120)
   const [first = 0, last = 0] = [rounds()[0], rounds().at(-1)]

@@ -87,7 +87,7 @@ test('what a run has decided in over two thousand slots is decided again from it
       await run([...line.split(' '), '--config', 'config/sandbox.yaml'], { cwd: dir }),
     ).toMatchObject({ code: 0 })
   await daemon.sees(/executed call/)
-  const reached = { timeout: 100_000, interval: 3_000 }
+  const reached = { timeout: 120_000, interval: 3_000 }
   await expect.poll(() => decidedIn(dir), reached).toBeGreaterThan(SLOTS_MIN)
   expect((await daemon.stop()).code).toBe(0)
   expect([...(await reasonsIn(dir))]).toEqual(expect.arrayContaining([...REASONS]))

@@ -55,7 +55,7 @@ test('a point of a sweep is what the file with its values comes to, and what was
     const [name = ''] = kept()
     return readFileSync(join(dir, 'cache/tranched/sweeps', name), 'utf8').split('\n').length
   }
-  await expect.poll(lines, { timeout: 30_000, interval: 20 }).toBeGreaterThan(10)
+  await expect.poll(lines, { timeout: 120_000, interval: 20 }).toBeGreaterThan(10)
   await killed.killHard()
 
   const again = await play(swept)

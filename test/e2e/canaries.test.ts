@@ -48,7 +48,7 @@ test('nothing that is shown, told or kept holds a secret, though every service r
         expect(each.talked(), each.url).toBeGreaterThanOrEqual(TALKED_MIN)
       expect(stage.taken.length).toBeGreaterThan(3)
     },
-    { timeout: 60_000, interval: 200 },
+    { timeout: 120_000, interval: 200 },
   )
   const slot = /"intentId":"(buy-weth:\d+)/.exec(daemon.output())?.[1] ?? ''
   for (const text of ['/status', `/why ${slot}`]) stage.alice.says(text)

@@ -98,7 +98,7 @@ test('nor in a command that has read a key', async () => {
   writeFileSync(rehearsal.config, stringify(settings))
   const command = start(['gastank', 'status', '--config', rehearsal.config])
   // It signs what it asks: the key is in its memory.
-  await vi.waitFor(() => expect(asked).toHaveLength(1), { timeout: 20_000 })
+  await vi.waitFor(() => expect(asked).toHaveLength(1), { timeout: 120_000 })
   command.signal('SIGUSR1')
   asked[0]?.writeHead(400).end('no')
   const ended = await command.ended()

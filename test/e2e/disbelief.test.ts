@@ -12,7 +12,7 @@ const rehearse = sharedSandbox()
 async function untilCounted(daemon: Running, what: string): Promise<void> {
   const name = `tranched_disbelieved_total{service="gasless",what="${what}"}`
   const counted = async () => expect((await metricsOf(daemon)).get(name)).toBeGreaterThan(0)
-  await vi.waitFor(counted, { timeout: 20_000, interval: 100 })
+  await vi.waitFor(counted, { timeout: 120_000, interval: 100 })
 }
 
 test('connections that only hold a place do not close out a health check', async () => {

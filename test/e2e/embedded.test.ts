@@ -7,12 +7,10 @@ import { temporaryDirectory } from '../support/state/state-directory.ts'
 import { exposedFiles, mentionsKey } from './books.ts'
 import { EXAMPLES, examples, LEASH, metricsOf, writeStrategies } from './rehearsal.ts'
 
-const EVM_GONE_WITHIN_MS = 3_000
-
 type Embedded = { readonly dir: string; readonly stateDir: string; readonly daemon: Running }
 
 /** `tranched run` on its shipped sandbox config, with the shipped strategies on a faster schedule. */
-function startEmbedded(...more: readonly string[]): Embedded {
+function startEmbedded(): Embedded {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'config'))
   copyFileSync(join(ROOT, 'config/sandbox.yaml'), join(dir, 'config/sandbox.yaml'))
@@ -22,7 +20,7 @@ function startEmbedded(...more: readonly string[]): Embedded {
     call: call.replace(/cron: "[^"]+"/, 'cron: "*/2 * * * * *"'),
   }
   writeStrategies(join(dir, 'strategies/sandbox'), files)
-  const daemon = start(['run', '--http-port', '0', ...LEASH, ...more], { cwd: dir })
+  const daemon = start(['run', '--http-port', '0', ...LEASH], { cwd: dir })
   return { dir, stateDir: join(dir, 'data/sandbox'), daemon }
 }
 
@@ -53,12 +51,12 @@ async function untilFilled(daemon: Running): Promise<void> {
       const left = 'tranched_ratelimit_remaining{service="aggregator",route="sendRawTransaction"}'
       expect(metrics.get(left)).toBeGreaterThan(0)
     },
-    { timeout: 30_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   )
 }
 
-test('a bare run shows what it will do, fills orders of both venues, stops by itself and leaves no local chain behind', async () => {
-  const { stateDir, daemon } = startEmbedded('--for', '8s')
+test('a bare run shows what it will do, fills orders of both venues, and leaves no local chain behind', async () => {
+  const { stateDir, daemon } = startEmbedded()
   const evm = await evmOf(daemon)
   await daemon.sees(/state in .*data\/sandbox/)
   await daemon.sees(/gasless service http:\/\/127\.0\.0\.1:\d+, chain base/)
@@ -68,10 +66,9 @@ test('a bare run shows what it will do, fills orders of both venues, stops by it
   await daemon.sees(/filled [a-z-]+: [\d.]+ [A-Z]+ -> [\d.]+ [A-Z]+ in/)
   await daemon.sees(/executed call: record\(bytes32\) \(aggregated\) in .*charged [\d.]+ ETH/)
 
-  const { code, stdout } = await daemon.ended()
+  const { code, stdout } = await daemon.stop()
   expect(code).toBe(0)
-  expect(stdout).toMatch(/stopping \(--for 8s\)/)
-  await untilGone(evm, EVM_GONE_WITHIN_MS)
+  await untilGone(evm)
 
   const key = readFileSync(join(stateDir, 'trader.key'), 'utf8').trim()
   const files = ['journal/000000000001.jsonl', 'state.json', 'sandbox.json']
@@ -83,12 +80,12 @@ test('a bare run shows what it will do, fills orders of both venues, stops by it
   expect(exposedFiles(stateDir)).toEqual([])
 })
 
-test('a daemon that is killed takes its local chain with it within three seconds, and starts anew at once', async () => {
+test('a daemon that is killed takes its local chain with it, and starts anew at once', async () => {
   const { dir, daemon } = startEmbedded()
   const evm = await evmOf(daemon)
   await daemon.sees(/opened buy-weth/)
   await daemon.killHard()
-  await untilGone(evm, EVM_GONE_WITHIN_MS)
+  await untilGone(evm)
   const planned = await run(['plan', 'buy-weth'], { cwd: dir })
   expect(planned.stdout).toContain('no sandbox runs here; `tranched run` starts one')
 

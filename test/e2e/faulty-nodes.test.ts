@@ -39,7 +39,7 @@ test('an approval that the node calls underpriced is priced up, and its order go
   const node = await behindNode(rehearsal)
   node.isDear = true
   const daemon = rehearsal.daemon()
-  await vi.waitFor(() => expect(node.refused).toBeGreaterThan(2), { timeout: 20_000 })
+  await vi.waitFor(() => expect(node.refused).toBeGreaterThan(2), { timeout: 120_000 })
   await daemon.sees(/filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
   const books = await audit(rehearsal)
@@ -105,7 +105,7 @@ test('a take-profit that fires once is not made again while the node hides its f
   await spam(rehearsal, tokenOf(rehearsal, 'WETH'), 120)
   await vi.waitFor(
     async () => expect((await ordersOf(rehearsal.report))[0]?.status).toBe('filled'),
-    { timeout: 20_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   )
   // Past the permit's deadline, and past whatever could be waited for after it.
   await sleep(35_000)
@@ -149,7 +149,7 @@ test.each([
     const daemon = rehearsal.daemon()
     await vi.waitFor(
       () => expect(countOf(daemon.output(), /filled buy-weth/g)).toBeGreaterThan(6),
-      { timeout: 40_000 },
+      { timeout: 120_000 },
     )
     expect((await daemon.stop()).code).toBe(0)
     expect(daemon.output()).toMatch(words)
@@ -174,7 +174,7 @@ test('fills are found by logs of three blocks at once, which a node refuses with
   await rehearsal.fault(SILENT_SERVICE)
   const daemon = rehearsal.daemon()
   await vi.waitFor(() => expect(countOf(daemon.output(), /filled buy-weth/g)).toBeGreaterThan(3), {
-    timeout: 60_000,
+    timeout: 120_000,
   })
   expect((await daemon.stop()).code).toBe(0)
   expect(daemon.output()).toMatch(

@@ -67,7 +67,7 @@ test("a node's word on fees and gas costs the wallet no more than the limits, an
   expect(await sent()).toBe(before)
   lie(feesOf(parseGwei('1'), ABSURD))
   const deposit = ['gastank', 'deposit', '0.05', '--yes', '--config', rehearsal.config]
-  await vi.waitFor(async () => expect(await sent()).not.toBe(before), { timeout: 30_000 })
+  await vi.waitFor(async () => expect(await sent()).not.toBe(before), { timeout: 120_000 })
   lie({})
   await daemon.sees(/filled from-eth/)
   expect((await daemon.stop()).code).toBe(0)

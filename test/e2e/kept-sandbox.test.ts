@@ -98,7 +98,7 @@ test('a sandbox that is told to stop while it starts ends with 0, and what it ha
   const first = start(kept.flags)
   // The lock is taken at the very beginning, long before anything listens.
   await vi.waitFor(() => expect(existsSync(join(kept.dir, 'chain/lock'))).toBe(true), {
-    timeout: 20_000,
+    timeout: 120_000,
     interval: 5,
   })
   expect((await first.stop()).code).toBe(0)

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { readJournal } from '../../src/adapters/state/journal-view.ts'
 import type { Fill } from '../../src/domain/book/journal.ts'
 import type { SwapIntent } from '../../src/domain/intent.ts'
 import { ROOT } from '../support/process/cli.ts'
+import { collect } from '../support/state/state-directory.ts'
 import { type Audit, all, audit } from './books.ts'
 import { type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
@@ -38,16 +40,29 @@ async function untilSeen(rehearsal: Rehearsal, line: RegExp): Promise<readonly T
   return tradesOf(books)
 }
 
+/** Ten slices of two seconds each, and what a busy machine makes of them. */
+const UNTIL_SOLD = { timeout: 120_000, interval: 500 }
+
+/** What the proven fills of a journal paid, whether or not its daemon still runs. */
+async function paidIn({ stateDir }: Rehearsal): Promise<bigint> {
+  const records = await collect((await readJournal(stateDir)).records())
+  const fills = all(
+    records.map(({ event }) => event),
+    'fill-proven',
+  )
+  return fills.reduce((sum, { fill }) => sum + fill.paid, 0n)
+}
+
 test('a TWAP sells exactly its total, whatever slices its first approval delayed', async () => {
   const odd = (text: string) => text.replaceAll('"100"', '"100.000003"').replace('4s', '2s')
   const rehearsal = await rehearse(example('twap', odd))
-  const daemon = rehearsal.daemon(['--for', '26s'])
-  await daemon.sees(/stopped, nothing left open/)
+  const daemon = rehearsal.daemon()
+  await vi.waitFor(async () => expect(await paidIn(rehearsal)).toBe(100_000_003n), UNTIL_SOLD)
+  expect((await daemon.stop()).code).toBe(0)
   const books = await audit(rehearsal)
   expect(books.discrepancies).toEqual([])
-  const paid = tradesOf(books).map(({ fill }) => fill.paid)
-  expect(paid.reduce((sum, each) => sum + each, 0n)).toBe(100_000_003n)
-  expect(paid.length).toBeGreaterThanOrEqual(8)
+  expect(await paidIn(rehearsal)).toBe(100_000_003n)
+  expect(tradesOf(books).length).toBeGreaterThan(1)
 })
 
 test('a rebalance trades what its definition says and then stays inside its band', async () => {

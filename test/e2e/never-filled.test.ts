@@ -11,7 +11,7 @@ test('an order that is never filled is signed again only after its permit has di
   await rehearsal.fault([{ kind: 'revertFill', count: 1 }])
   const secondAttempts = () => daemon.output().match(/"event":"order-accepted".*"attempt":2/g)
   await vi.waitFor(() => expect(secondAttempts()).toHaveLength(2), {
-    timeout: 60_000,
+    timeout: 120_000,
     interval: 100,
   })
   expect((await daemon.stop()).code).toBe(0)

@@ -31,7 +31,7 @@ test('a node that is 90 s ahead for a while has no order taken for dead that is 
       const open = (await ordersOf(report)).filter(({ status }) => status === 'pending')
       expect(open).toEqual([])
     },
-    { timeout: 60_000, interval: 500 },
+    { timeout: 120_000, interval: 500 },
   )
   expect((await daemon.stop()).code).toBe(0)
 

@@ -58,7 +58,7 @@ async function fillsIn({ stateDir }: Rehearsal): Promise<ReadonlyMap<string, num
 function untilFills(rehearsal: Rehearsal, count: number): Promise<void> {
   return vi.waitFor(
     async () => expect((await fillsIn(rehearsal)).size).toBeGreaterThanOrEqual(count),
-    { timeout: 40_000, interval: 250 },
+    { timeout: 120_000, interval: 250 },
   )
 }
 

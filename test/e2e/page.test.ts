@@ -85,7 +85,7 @@ test('the page shows fills of both venues as they come, and ends with the daemon
       const { fills } = await site.get<FillsPage>('/api/fills?limit=500')
       expect(new Set(fills.map(({ venue }) => venue))).toEqual(new Set(['gasless', 'aggregated']))
     },
-    { timeout: 40_000, interval: 300 },
+    { timeout: 120_000, interval: 300 },
   )
   const { fills } = await site.get<FillsPage>('/api/fills?limit=500')
   const swap = fills.find(({ venue }) => venue === 'gasless')
@@ -156,7 +156,7 @@ test('a restart knows the past, a reload shows at once, and what is held over ti
   const shown = async (): Promise<string | undefined> =>
     (await site.get<StrategyRow[]>('/api/strategies')).find(({ name }) => name === 'other')?.state
   await vi.waitFor(async () => expect(await shown()).toBe('disabled'), {
-    timeout: 20_000,
+    timeout: 120_000,
     interval: 200,
   })
   await site.get<HoldingsSeries>('/api/holdings')

@@ -142,7 +142,7 @@ async function untilCalm(report: SandboxReport): Promise<void> {
       const open = orders.filter(({ status }) => !['filled', 'failed', 'expired'].includes(status))
       if (open.length > 0) throw new Error(`${open.length} orders of a test before are still open`)
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 120_000, interval: 50 },
   )
 }
 

@@ -61,7 +61,7 @@ async function stage(): Promise<Stage> {
           if (found < 0)
             throw new Error(`no ${pattern} in ${JSON.stringify(telegram.sent.slice(read))}`)
         },
-        { timeout: 20_000, interval: 20 },
+        { timeout: 120_000, interval: 20 },
       )
       read = found + 1
       const message = telegram.sent[found]
@@ -77,7 +77,7 @@ function fillsOf(daemon: Running): number {
 
 async function fillsMore(daemon: Running, than: number): Promise<void> {
   await vi.waitFor(() => expect(fillsOf(daemon)).toBeGreaterThan(than), {
-    timeout: 20_000,
+    timeout: 120_000,
     interval: 50,
   })
 }
@@ -181,7 +181,7 @@ test('strangers, forgeries and floods change nothing, are not answered, and do n
       const flood = (await metricsOf(daemon)).get('tranched_remote_messages_total{outcome="flood"}')
       expect(flood).toBeGreaterThan(150)
     },
-    { timeout: 10_000, interval: 200 },
+    { timeout: 120_000, interval: 200 },
   )
   const counts = await metricsOf(daemon)
   expect(counts.get('tranched_halted')).toBe(0)

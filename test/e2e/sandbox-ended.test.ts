@@ -27,7 +27,7 @@ test.each([8453, 11_155_111])(
       1,
       `tranched: the EVM node of chain ${chainId} has ended (killed by SIGKILL), and the sandbox ends with it: start it again\n`,
     ])
-    await untilGone(pids, 5_000)
+    await untilGone(pids)
   },
 )
 

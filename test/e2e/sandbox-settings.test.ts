@@ -219,7 +219,7 @@ test('the commands that are printed at the start work as they stand', async () =
   for (const command of commands) {
     const leash = command.includes('.js run ') ? ' --for 1s' : ''
     // Rejects, with what was printed, where a command fails.
-    await promisify(exec)(`${command}${leash}`, { cwd: dir, timeout: 30_000 })
+    await promisify(exec)(`${command}${leash}`, { cwd: dir, timeout: 120_000 })
   }
   expect(running.output()).not.toContain('Before anything else')
 

@@ -39,7 +39,7 @@ async function untilApplied(rehearsal: Rehearsal, times: number): Promise<void> 
       const rules = await appliedRules(rehearsal)
       expect(rules.filter(({ applied }) => applied < times)).toEqual([])
     },
-    { timeout: 40_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   )
 }
 
@@ -53,7 +53,7 @@ async function untilRetried(daemon: Running, ...labels: readonly string[]): Prom
         [],
       )
     },
-    { timeout: 20_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   )
 }
 

@@ -36,7 +36,7 @@ test('a trusted call that never comes is dead by the word once its delegation is
       const { answers } = outputOf<Evidence>('settle', (await settle('--json')).stdout)
       expect(answers.find(({ as }) => as === 'dead')?.isPossible).toBe(true)
     },
-    { timeout: 30_000, interval: 500 },
+    { timeout: 120_000, interval: 500 },
   )
   const settled = await settle('--as', 'dead', '--yes', '--json')
   expect(outputOf('settle', settled.stdout)).toMatchObject({

@@ -42,7 +42,7 @@ async function hanging(): Promise<Hanging> {
       expect(found?.status).toBe('filled')
       return found
     },
-    { timeout: 20_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   )
   const id = (order?.clientOrderId ?? '').replace(/:\d+$/, '')
   await vi.waitFor(
@@ -53,7 +53,7 @@ async function hanging(): Promise<Hanging> {
       )
       expect(chain.final?.nonceUsed).toBe(true)
     },
-    { timeout: 20_000, interval: 500 },
+    { timeout: 120_000, interval: 500 },
   )
   return { rehearsal, daemon, node, id, txHash: order?.txHash ?? '' }
 }

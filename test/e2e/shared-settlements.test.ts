@@ -17,7 +17,7 @@ test('orders that share settlements are booked at what the chain shows for each'
   const daemon = rehearsal.daemon()
   await vi.waitFor(
     () => expect([...daemon.output().matchAll(/filled exact-/g)].length).toBeGreaterThan(8),
-    { timeout: 60_000 },
+    { timeout: 120_000 },
   )
   expect((await daemon.stop()).code).toBe(0)
   const { discrepancies, events } = await audit(rehearsal)

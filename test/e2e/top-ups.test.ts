@@ -98,7 +98,7 @@ async function depositsOf(operator: Operator): Promise<readonly bigint[]> {
 async function waitForIndexing({ data }: Operator): Promise<void> {
   await vi.waitFor(
     async () => expect(await data('gastank status')).toMatchObject({ indexing: false }),
-    { timeout: 10_000, interval: 200 },
+    { timeout: 120_000, interval: 200 },
   )
 }
 

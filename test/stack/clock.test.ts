@@ -59,7 +59,7 @@ beforeEach(async () => {
     await writeFile(join(strategies, `${name}.yaml`), text)
   const places = ['--state-dir', join(directory.path, 'state'), '--strategies-dir', strategies]
   sandbox = startProcess(process.execPath, [PROGRAM, 'sandbox', '--config-out', config, ...places])
-  await until('the sandbox config', () => readFile(config, 'utf8'), 30_000)
+  await until('the sandbox config', () => readFile(config, 'utf8'))
   const text = await readFile(config, 'utf8')
   await writeFile(config, text.replace(/port: \d+/, 'port: 0'))
   await setClock(0)
@@ -86,7 +86,7 @@ async function setClock(aheadSeconds: number): Promise<void> {
 }
 
 async function ask(path: string): Promise<Response> {
-  return fetch(`${address}${path}`, { signal: AbortSignal.timeout(20_000) })
+  return fetch(`${address}${path}`, { signal: AbortSignal.timeout(60_000) })
 }
 
 /** Waits for so many more fills. */

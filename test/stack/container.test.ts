@@ -280,7 +280,7 @@ test('a live container takes a folder that its own image made, read-only, and ke
   const container = await started('live', { mounts: [folder, ...volumes], env })
   const { output, exited } = container.process
   // Files, keys and their rights are in order: what it lacks is a chain.
-  await until('a look at the chain', () => /chain-trouble/.test(output()) || undefined, 20_000)
+  await until('a look at the chain', () => /chain-trouble/.test(output()) || undefined)
   container.signal('SIGTERM')
   expect(await exited, output()).toBe(0)
   expect(output()).toMatch(/stopped, nothing left open/)
@@ -289,7 +289,7 @@ test('a live container takes a folder that its own image made, read-only, and ke
 test('a live container that finds no config says so and stays until it is stopped', async () => {
   const container = await started('live')
   const { output, exited } = container.process
-  await until('a reason', () => /no restart mends this/.test(output()) || undefined, 10_000)
+  await until('a reason', () => /no restart mends this/.test(output()) || undefined)
   expect(output()).toContain('config/live.yaml')
   container.signal('SIGTERM')
   expect(await exited).toBe(78)

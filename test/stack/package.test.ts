@@ -2,7 +2,15 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join, normalize } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPm2 } from './pm2.ts'
-import { freePort, ROOT, runProcess, sample, temporaryDirectory, until } from './process.ts'
+import {
+  freePort,
+  ROOT,
+  runProcess,
+  sample,
+  startProcess,
+  temporaryDirectory,
+  until,
+} from './process.ts'
 
 /** All that a package may hold, by its first folder or its whole name. */
 const PARTS = [
@@ -102,9 +110,14 @@ test('an installed program begins with an empty folder and trades in what init w
   await done(directory.path, 'tranched init every-kind --kinds all')
   const everyKind = join(directory.path, 'every-kind')
   expect(await done(everyKind, 'tranched validate')).toMatch(/6 strategies .*, 6 enabled/)
-  const output = await done(bot, 'tranched run --for 8s --http-port 0')
-  expect(output).toMatch(/"event":"filled"/)
-  expect(output).toMatch(/stopped, nothing left open/)
+  const line = `cd '${bot}' && exec tranched run --http-port 0`
+  const running = startProcess('bash', ['-c', line], env)
+  try {
+    await until('a fill', () => /"event":"filled"/.exec(running.output()) ?? undefined)
+  } finally {
+    expect(await running.stop()).toBe(0)
+  }
+  expect(running.output()).toMatch(/stopped, nothing left open/)
 })
 
 test('pm2 runs the installed program in a folder that init made', async () => {

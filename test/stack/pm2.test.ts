@@ -50,7 +50,7 @@ beforeEach(async () => {
   const places = ['--state-dir', join(directory.path, 'state'), '--strategies-dir', strategies]
   const args = ['sandbox', '--config-out', config, '--faults', faults, ...places]
   sandbox = startProcess(process.execPath, [PROGRAM, ...args])
-  await until('the sandbox config', () => readFile(config, 'utf8'), 30_000).catch((error) => {
+  await until('the sandbox config', () => readFile(config, 'utf8')).catch((error) => {
     throw new Error(`the sandbox said: ${sandbox.output()}`, { cause: error })
   })
   const text = await readFile(config, 'utf8')

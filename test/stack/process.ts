@@ -81,7 +81,7 @@ export async function runProcess(
 export async function until<Answer>(
   what: string,
   ask: () => Promise<Answer | undefined> | Answer | undefined,
-  withinMs = 60_000,
+  withinMs = 120_000,
 ): Promise<Answer> {
   const deadline = performance.now() + withinMs
   let lastError: unknown

@@ -80,7 +80,7 @@ test('the commands of the README lead from a clone to a Prometheus that shows fi
     if (LASTING.test(line)) {
       begin(line)
       const config = join(clone, 'data/rehearsal/live.yaml')
-      await until('the config', () => readFile(config, 'utf8'), 30_000)
+      await until('the config', () => readFile(config, 'utf8'))
       continue
     }
     const { code, stdout, stderr } = await run(line)

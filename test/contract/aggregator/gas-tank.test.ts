@@ -131,7 +131,7 @@ async function depositor(wei: bigint): Promise<Key> {
   const account = privateKeyToAccount(key)
   await vi.waitFor(
     async () => expect((await accountInfo(sandbox(), account)).body.error).toBeUndefined(),
-    { timeout: 10_000, interval: 20 },
+    { timeout: 120_000, interval: 20 },
   )
   return keyOf(key)
 }

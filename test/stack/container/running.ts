@@ -40,7 +40,7 @@ export async function start(image: Image, input: RunInput): Promise<Container> {
   const own = ownWords(image, input)
   const [command, args] = commandOf(image, input)
   const process_ = startProcess(command, args)
-  const pid = await until('process 1', () => firstChildOf(process_.pid), 5_000)
+  const pid = await until('process 1', () => firstChildOf(process_.pid))
   const inside = ['--target', `${pid}`, '--mount', '--pid', '--root']
   return {
     pid,

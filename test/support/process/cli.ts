@@ -4,14 +4,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { statesOf } from './kill.ts'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The program as it is shipped. TRANCHED_BIN puts another build of it to the test. */
 export const PROGRAM = process.env['TRANCHED_BIN'] ?? join(ROOT, 'dist/tranched.js')
 const CONTAINED = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
-/** Longer than the stale period of a lock. */
-const SEEN_WITHIN_MS = 50_000
-const ENDED_WITHIN_MS = 50_000
+/** Far longer than the stale period of a lock, and than anything takes on a busy machine. */
+const SEEN_WITHIN_MS = 150_000
+const ENDED_WITHIN_MS = 150_000
 
 export type StartOptions = {
   readonly cwd?: string | undefined
@@ -125,7 +126,10 @@ export function launch(args: readonly string[], options: StartOptions = {}): Run
       child.kill('SIGTERM')
       return untilEnded()
     },
-    sees: (pattern) => printed.sees(pattern),
+    sees: (pattern) =>
+      printed.sees(pattern).catch((error: Error) => {
+        throw new Error(`${error.message}\nwhat runs of it: ${statesOf(pid)}`, { cause: error })
+      }),
   }
 }
 

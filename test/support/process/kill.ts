@@ -29,14 +29,30 @@ export function descendantsOf(pid: number): readonly number[] {
   return found
 }
 
+/** A process and all under it as /proc shows them, for whoever finds one of them hanging. */
+export function statesOf(pid: number): string {
+  const seen = [pid, ...descendantsOf(pid)].map((each) => {
+    const [stat = '', wchan, command = ''] = ['stat', 'wchan', 'cmdline'].map((name) => {
+      try {
+        return readFileSync(`/proc/${each}/${name}`, 'utf8')
+      } catch {
+        return 'gone'
+      }
+    })
+    const state = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[0]
+    return `${each} ${state} in ${wchan}: ${command.replaceAll('\0', ' ').slice(0, 300)}`
+  })
+  return seen.join('; ')
+}
+
 /** Resolves once none of the processes runs any more. One that waits to be reaped counts as ended. */
-export function untilGone(pids: readonly number[], withinMs: number): Promise<void> {
+export function untilGone(pids: readonly number[]): Promise<void> {
   return vi.waitFor(
     () => {
       const alive = pids.filter((pid) => statusOf(String(pid)).length > 0)
       if (alive.length > 0) throw new Error(`still running: ${alive.join(', ')}`)
     },
-    { timeout: withinMs, interval: 20 },
+    { timeout: 120_000, interval: 20 },
   )
 }
 

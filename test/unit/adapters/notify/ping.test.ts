@@ -41,7 +41,7 @@ async function rig(startAndFail = false) {
   })
   const asked = (): readonly string[] => server.requests.map(({ path }) => path)
   const seen = (count: number): Promise<unknown> =>
-    expect.poll(() => server.requests.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(count)
+    expect.poll(() => server.requests.length, { timeout: 120_000 }).toBeGreaterThanOrEqual(count)
   return { ping, server, captured, stateDir, ailments, asked, seen }
 }
 

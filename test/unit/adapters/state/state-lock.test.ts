@@ -130,7 +130,7 @@ describe('the state lock', () => {
     const dir = temporaryDirectory()
     const lock = await acquireLock(dir, HOLDER, { staleMs: 60_000, beatMs: 30 })
     const beatOf = () => readLock(dir)?.beat
-    await vi.waitFor(() => expect(beatOf()).not.toBe('0000000000'), { timeout: 10_000 })
+    await vi.waitFor(() => expect(beatOf()).not.toBe('0000000000'), { timeout: 120_000 })
     const seen = new Set<string | undefined>()
     const untilMs = performance.now() + 1_000
     while (performance.now() < untilMs) seen.add(beatOf())

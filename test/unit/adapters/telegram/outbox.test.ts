@@ -23,7 +23,7 @@ async function rig() {
 }
 
 const seen = (check: () => void): Promise<void> =>
-  vi.waitFor(check, { timeout: 5_000, interval: 5 })
+  vi.waitFor(check, { timeout: 120_000, interval: 5 })
 
 test('answers go out in order, with their buttons, and are edited', async () => {
   const { telegram, outbox, say } = await rig()

@@ -67,7 +67,7 @@ function listen({ apiRoot }: BotApiServer, dir: string, options: Options = {}) {
 }
 
 const seen = (check: () => void): Promise<void> =>
-  vi.waitFor(check, { timeout: 5_000, interval: 5 })
+  vi.waitFor(check, { timeout: 120_000, interval: 5 })
 
 test('what is said is heard once and in order, and confirmed to Telegram', async () => {
   const telegram = await telegramServer()
@@ -203,7 +203,7 @@ test.each([
     // 1, 2, 4 and 8 seconds between them, at a twentieth of the time.
     expect(telegram.requests.length).toBeLessThan(6)
     telegram.setMood('well')
-    await vi.waitFor(() => expect(heard).toEqual(['/halt']), { timeout: 9_000 })
+    await vi.waitFor(() => expect(heard).toEqual(['/halt']), { timeout: 120_000 })
     expect(told.at(-1)).toMatch(/^listening/)
     if (mood !== 'silent') expect(told[0]).toMatch(/^silent: Telegram cannot be asked for messages/)
   },
