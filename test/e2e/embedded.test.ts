@@ -10,7 +10,7 @@ import { EXAMPLES, examples, LEASH, metricsOf, writeStrategies } from './rehears
 type Embedded = { readonly dir: string; readonly stateDir: string; readonly daemon: Running }
 
 /** `tranched run` on its shipped sandbox config, with the shipped strategies on a faster schedule. */
-function startEmbedded(): Embedded {
+function startEmbedded(...more: readonly string[]): Embedded {
   const dir = temporaryDirectory()
   mkdirSync(join(dir, 'config'))
   copyFileSync(join(ROOT, 'config/sandbox.yaml'), join(dir, 'config/sandbox.yaml'))
@@ -20,7 +20,7 @@ function startEmbedded(): Embedded {
     call: call.replace(/cron: "[^"]+"/, 'cron: "*/2 * * * * *"'),
   }
   writeStrategies(join(dir, 'strategies/sandbox'), files)
-  const daemon = start(['run', '--http-port', '0', ...LEASH], { cwd: dir })
+  const daemon = start(['run', '--http-port', '0', ...LEASH, ...more], { cwd: dir })
   return { dir, stateDir: join(dir, 'data/sandbox'), daemon }
 }
 
@@ -78,6 +78,15 @@ test('a bare run shows what it will do, fills orders of both venues, and leaves 
   }
   expect(texts.filter((text) => mentionsKey(text, key))).toEqual([])
   expect(exposedFiles(stateDir)).toEqual([])
+})
+
+test('a bare run stops by itself after --for, and takes its local chain with it', async () => {
+  const { daemon } = startEmbedded('--for', '10s')
+  const evm = await evmOf(daemon)
+  const { code, stdout } = await daemon.ended()
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/stopping \(--for 10s\)/)
+  await untilGone(evm)
 })
 
 test('a daemon that is killed takes its local chain with it, and starts anew at once', async () => {

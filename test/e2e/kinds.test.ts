@@ -40,10 +40,10 @@ async function untilSeen(rehearsal: Rehearsal, line: RegExp): Promise<readonly T
   return tradesOf(books)
 }
 
-/** Ten slices of two seconds each, and what a busy machine makes of them. */
+/** Ten slices, one every two seconds, take far less even on a busy machine. */
 const UNTIL_SOLD = { timeout: 120_000, interval: 500 }
 
-/** What the proven fills of a journal paid, whether or not its daemon still runs. */
+/** Sum of what the proven fills of a journal paid, in base units. Its daemon may be running. */
 async function paidIn({ stateDir }: Rehearsal): Promise<bigint> {
   const records = await collect((await readJournal(stateDir)).records())
   const fills = all(

@@ -17,7 +17,7 @@ const LIBRARIES = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`,
 )
 
-/** A slot each second is in the way of a step. Only a step makes one late: a busy machine is not ten minutes behind. */
+/** A slot each second, so that any step meets one. Only a step makes a slot late: no machine falls ten minutes behind. */
 const STRATEGIES = {
   'buy-weth': `
 name: buy-weth
@@ -122,7 +122,7 @@ test.each([
     await isAlive()
     await setClock(0)
     await fills(3)
-    // What is on record while the clock steps is not signed by the wrong time, and tried again by the right one.
+    // A record made just before the step is withdrawn unsigned, and its order is signed once the clock is right.
     const lines = daemon.output().split('\n')
     const ended = lines.filter((line) => !line.includes('"event":"authorization-withdrawn"'))
     expect(ended.filter((line) => line.includes('too-late'))).toEqual([])

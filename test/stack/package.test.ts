@@ -112,11 +112,10 @@ test('an installed program begins with an empty folder and trades in what init w
   expect(await done(everyKind, 'tranched validate')).toMatch(/6 strategies .*, 6 enabled/)
   const line = `cd '${bot}' && exec tranched run --http-port 0`
   const running = startProcess('bash', ['-c', line], env)
-  try {
-    await until('a fill', () => /"event":"filled"/.exec(running.output()) ?? undefined)
-  } finally {
-    expect(await running.stop()).toBe(0)
-  }
+  await until('a fill', () => /"event":"filled"/.exec(running.output()) ?? undefined).finally(
+    running.stop,
+  )
+  expect(await running.exited).toBe(0)
   expect(running.output()).toMatch(/stopped, nothing left open/)
 })
 

@@ -29,7 +29,7 @@ export function descendantsOf(pid: number): readonly number[] {
   return found
 }
 
-/** A process and all under it as /proc shows them, for whoever finds one of them hanging. */
+/** State, kernel wait and command line of a process and its descendants: part of the error of a wait that ran out. */
 export function statesOf(pid: number): string {
   const seen = [pid, ...descendantsOf(pid)].map((each) => {
     const [stat = '', wchan, command = ''] = ['stat', 'wchan', 'cmdline'].map((name) => {
