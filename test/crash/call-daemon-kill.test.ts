@@ -36,7 +36,7 @@ const MOMENTS: readonly Moment[] = [
   { after: 'slot-opened', delayMsMax: 2_500 },
 ]
 const SEED = 13
-const JOURNALED_WITHIN_MS = 30_000
+const JOURNALED_WITHIN_MS = 120_000
 const CALLS_AT_LAST = 5
 
 /** Some calls are late, some are put into a second batch, some answers get lost. */

@@ -27,7 +27,7 @@ const ACCOUNTS = 25
 /** More races for a longer search: CALL_RACES=40. */
 const RACES_PER_ACCOUNT = Number(process.env['CALL_RACES'] ?? 6)
 const FIRST_SLOT = 1_800_000_000
-const GIVEN_UP_AFTER_MS = 30_000
+const GIVEN_UP_AFTER_MS = 120_000
 
 const sandbox = sandboxForSuite({ aggregator: QUIET })
 

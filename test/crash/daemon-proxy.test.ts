@@ -28,7 +28,9 @@ test('a connection that loses, delays and repeats requests and replies costs tim
   }
   const mark = markJournal(rehearsal.stateDir)
   const last = rehearsal.daemon()
-  expect(await untilJournaled(mark, 'fill-proven', 60_000, FILLS_AT_LAST), last.output()).toBe(true)
+  expect(await untilJournaled(mark, 'fill-proven', 120_000, FILLS_AT_LAST), last.output()).toBe(
+    true,
+  )
   await vi.waitFor(
     async () => {
       for (const { happened } of [service, node])

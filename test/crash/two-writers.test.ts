@@ -32,7 +32,6 @@ testContained(
     expect((await first.stop()).code).toBe(0)
     expect(existsSync(join(rehearsal.stateDir, 'lock'))).toBe(false)
   },
-  60_000,
 )
 
 testContained(
@@ -71,5 +70,4 @@ testContained(
     const { code: status } = await run(['status', '--config', idle.config])
     expect(status).toBe(0)
   },
-  120_000,
 )

@@ -7,7 +7,7 @@ import {
   chargesOf,
   chargesSaid,
   IDLE,
-  runFor,
+  runUntilProven,
   STRATEGY,
   writeClaims,
 } from './claims.ts'
@@ -54,7 +54,7 @@ test.each(READINGS)(
     const operator = await setUpAccount(await startRehearsal(IDLE, ['--reading', reading]))
     const { rehearsal, account, command, data } = operator
     writeClaims(operator)
-    await runFor(operator, 12)
+    await runUntilProven(operator, 4)
 
     const { slots } = await data<{ slots: SlotData[] }>(`history --strategy ${STRATEGY}`)
     expect(slots.length).toBeGreaterThanOrEqual(3)

@@ -52,7 +52,7 @@ test('nothing that is shown, told or kept holds a secret, though every service r
   )
   const slot = /"intentId":"(buy-weth:\d+)/.exec(daemon.output())?.[1] ?? ''
   for (const text of ['/status', `/why ${slot}`]) stage.alice.says(text)
-  await vi.waitFor(() => expect(stage.bot.sent.length).toBeGreaterThanOrEqual(2), 20_000)
+  await vi.waitFor(() => expect(stage.bot.sent.length).toBeGreaterThanOrEqual(2), 120_000)
   shown.push(...(await lookAround(address)), await metricsTextOf(daemon), processList())
   const at = ['--config', rehearsal.config]
   for (const command of [['status'], ['history'], ['why', slot], ['status', '--json']]) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { Running } from '../support/process/cli.ts'
 import { all } from './books.ts'
@@ -32,13 +32,21 @@ export function chargesOf(served: readonly CallRecord[]): bigint {
 }
 
 /**
- * Runs the daemon for whole slots. It begins within one: a slot that opens as the daemon stops is left to the next
- * start, and would be open in the history.
+ * Runs the daemon until the journal tells of so many proven calls, the first of them final, and stops it in the middle
+ * of a slot: one that opens as the daemon stops is left to the next start, and would be open in the history.
  */
-export async function runFor({ rehearsal }: Operator, seconds: number): Promise<Running> {
-  await sleep(SLOT_MS + SLOT_MS / 6 - (Date.now() % SLOT_MS))
-  const daemon = rehearsal.daemon(['--for', `${seconds}s`])
-  expect((await daemon.ended()).code).toBe(0)
+export async function runUntilProven(operator: Operator, calls: number): Promise<Running> {
+  const daemon = operator.rehearsal.daemon()
+  await vi.waitFor(
+    async () => {
+      const events = await journaled(operator)
+      expect(all(events, 'call-proven').length).toBeGreaterThanOrEqual(calls)
+      expect(all(events, 'fills-final')).not.toEqual([])
+    },
+    { timeout: 120_000, interval: 200 },
+  )
+  await sleep(SLOT_MS * 1.5 - (Date.now() % SLOT_MS))
+  expect((await daemon.stop()).code).toBe(0)
   return daemon
 }
 

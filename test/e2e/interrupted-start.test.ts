@@ -53,7 +53,7 @@ test('a start that waits for the service has no trouble with its lock or its anc
     const seen = await bars()
     expect(seen).toHaveLength(3)
     return seen
-  }, 20_000)
+  }, 120_000)
   expect(first).toEqual(['lock 0', 'anchor 0', 'halt-file 0'])
 })
 

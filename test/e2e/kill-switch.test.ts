@@ -81,7 +81,6 @@ testEnclosed(
     expect((await type('pause alpha')).stdout).toContain('paused alpha')
     expect(await daemons()).toMatchObject([{ paused: ['alpha'], halted: null }])
   },
-  120_000,
 )
 
 testEnclosed(
@@ -103,7 +102,6 @@ testEnclosed(
     expect((await type('resume', { TRANCHED_CONFIG: '' })).code).toBe(0)
     expect(existsSync(haltIn(beta))).toBe(false)
   },
-  120_000,
 )
 
 testEnclosed(
@@ -134,35 +132,30 @@ testEnclosed(
     expect((await type('ps')).code).toBe(1)
     expect((await type('pause')).code).toBe(2)
   },
-  60_000,
 )
 
-testEnclosed(
-  'one that cannot be halted is named, and keeps no other from it',
-  async () => {
-    const enclosure = await enclose()
-    const [alpha, beta] = await two()
-    const first = alpha.daemon([], { enclosure })
-    await first.sees(/filled alpha/)
-    const second = beta.daemon([], { enclosure })
-    await second.sees(/filled beta/)
-    const { type, daemons } = typist(enclosure)
-    const [pid] = (await daemons()).map((each) => each.pid)
-    // It hangs, and nothing can be written where its state is.
-    enclosure.do('kill', '-STOP', String(pid))
-    enclosure.do('mount', '--bind', alpha.stateDir, alpha.stateDir)
-    enclosure.do('mount', '-o', 'remount,ro,bind', alpha.stateDir)
-    const halted = await type('halt --json')
-    expect(halted.code).toBe(1)
-    const { message, daemons: all } = outputOf<HaltFailedData>('halt', halted.stdout)
-    expect(message).toMatch(/^NOT halted: the file .*HALT could not be made \(EROFS/)
-    expect(message).toContain(`kill -9 ${pid} `)
-    expect(message).toContain(`halted everything in ${beta.stateDir}`)
-    expect(all).toMatchObject([
-      { stateDir: alpha.stateDir, isHalted: false, file: null, isAnswered: false, pid },
-      { stateDir: beta.stateDir, isHalted: true, isAnswered: true },
-    ])
-    await second.sees(/halted everything/)
-  },
-  120_000,
-)
+testEnclosed('one that cannot be halted is named, and keeps no other from it', async () => {
+  const enclosure = await enclose()
+  const [alpha, beta] = await two()
+  const first = alpha.daemon([], { enclosure })
+  await first.sees(/filled alpha/)
+  const second = beta.daemon([], { enclosure })
+  await second.sees(/filled beta/)
+  const { type, daemons } = typist(enclosure)
+  const [pid] = (await daemons()).map((each) => each.pid)
+  // It hangs, and nothing can be written where its state is.
+  enclosure.do('kill', '-STOP', String(pid))
+  enclosure.do('mount', '--bind', alpha.stateDir, alpha.stateDir)
+  enclosure.do('mount', '-o', 'remount,ro,bind', alpha.stateDir)
+  const halted = await type('halt --json')
+  expect(halted.code).toBe(1)
+  const { message, daemons: all } = outputOf<HaltFailedData>('halt', halted.stdout)
+  expect(message).toMatch(/^NOT halted: the file .*HALT could not be made \(EROFS/)
+  expect(message).toContain(`kill -9 ${pid} `)
+  expect(message).toContain(`halted everything in ${beta.stateDir}`)
+  expect(all).toMatchObject([
+    { stateDir: alpha.stateDir, isHalted: false, file: null, isAnswered: false, pid },
+    { stateDir: beta.stateDir, isHalted: true, isAnswered: true },
+  ])
+  await second.sees(/halted everything/)
+})

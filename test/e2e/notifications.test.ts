@@ -72,7 +72,7 @@ test('a daemon that is killed while its receiver is down tells every fill once, 
   hook.down()
   const first = rehearsal.daemon([], { env: ENV })
   await untilFills(rehearsal, 3)
-  await vi.waitFor(() => expect(hook.server.requests.length).toBeGreaterThan(1), 10_000)
+  await vi.waitFor(() => expect(hook.server.requests.length).toBeGreaterThan(1), 120_000)
   await first.killHard()
   expect(hook.taken).toEqual([])
   const before = await fillsIn(rehearsal)
@@ -80,7 +80,7 @@ test('a daemon that is killed while its receiver is down tells every fill once, 
   hook.up()
   const second = rehearsal.daemon([], { env: ENV })
   await untilFills(rehearsal, before.size + 2)
-  await vi.waitFor(() => expect(hook.taken.length).toBeGreaterThan(before.size), 20_000)
+  await vi.waitFor(() => expect(hook.taken.length).toBeGreaterThan(before.size), 120_000)
   const metrics = await metricsOf(second)
   expect(
     metrics.get('tranched_notifications_total{channel="webhook-1",result="delivered"}'),
@@ -174,7 +174,7 @@ test('a daemon that cannot go on says so to people and to its monitor', async ()
     heartbeat: { url: `${monitor.server.url}/ping`, every: '10s', startAndFail: true },
   })
   const daemon = rehearsal.daemon()
-  await vi.waitFor(() => expect(monitor.taken.length).toBeGreaterThanOrEqual(2), 30_000)
+  await vi.waitFor(() => expect(monitor.taken.length).toBeGreaterThanOrEqual(2), 120_000)
   await untilFills(rehearsal, 1)
   // Somebody takes the journal away.
   rmSync(join(rehearsal.stateDir, 'journal'), { recursive: true })

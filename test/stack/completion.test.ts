@@ -50,7 +50,7 @@ async function type(
       output += text
     })
   const seen = (text: string) =>
-    until(text, () => (output.includes(text) ? true : undefined), 10_000).catch(() => {
+    until(text, () => (output.includes(text) ? true : undefined)).catch(() => {
       throw new Error(`no ${text} in: ${output}`)
     })
   try {

@@ -185,15 +185,11 @@ test('the sandbox fills orders as process 1 of a read-only root, and ends by SIG
   const said = (error: unknown) => {
     throw new Error(output().slice(-3_000), { cause: error })
   }
-  await until(
-    'a fill',
-    async () => {
-      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-      const fills = sample(text, 'tranched_fills_total{strategy="buy-weth",venue="gasless"}')
-      return fills !== undefined && fills > 0 ? fills : undefined
-    },
-    25_000,
-  ).catch(said)
+  await until('a fill', async () => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    const fills = sample(text, 'tranched_fills_total{strategy="buy-weth",venue="gasless"}')
+    return fills !== undefined && fills > 0 ? fills : undefined
+  }).catch(said)
   expect(output()).toContain(`(${COMMIT})`)
 
   const about = readFileSync(`/proc/${container.pid}/status`, 'utf8')

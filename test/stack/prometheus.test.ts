@@ -212,7 +212,7 @@ test('every query of every dashboard shows something of a run of both venues', a
       await sleep(1_000)
       return missing.length === 0 ? true : undefined
     },
-    100_000,
+    120_000,
   ).catch(() => undefined)
   expect(missing).toEqual([])
 })

@@ -25,7 +25,7 @@ const ERC20 = parseAbi([
   'function balanceOf(address owner) view returns (uint256)',
 ])
 const POLL_MS = 10
-const SETTLED_MS_MAX = 10_000
+const SETTLED_MS_MAX = 120_000
 
 /** An answer of the REST service or the admin port. */
 export type Response = {

@@ -273,7 +273,7 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
       const label = `lost ${JSON.stringify(rule)} ${proposer}`
       const events = await make(label)
       expect(events.at(-1)).toMatchObject({ outcome: 'filled' })
-      expect(performance.now() - startedMs).toBeLessThan(8_000)
+      expect(performance.now() - startedMs).toBeLessThan(60_000)
       expect(events.find(({ type }) => type === 'call-proven')).toMatchObject({
         execution: { via: 'aggregated' },
       })

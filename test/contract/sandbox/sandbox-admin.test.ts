@@ -83,9 +83,14 @@ describe('the admin port', () => {
 
   test('an outage refuses connections and then the service is back on its port', async () => {
     const trader = traderOf(sandbox())
-    await admin(sandbox(), 'POST', '/outage', { ms: 200 })
+    await admin(sandbox(), 'POST', '/outage', { ms: 3_000 })
     await expect(rest(sandbox(), 'GET', tokens)).rejects.toThrow()
-    await sleep(300)
+    const isAway = () =>
+      rest(sandbox(), 'GET', tokens).then(
+        () => false,
+        () => true,
+      )
+    while (await isAway()) await sleep(20)
     const body = quoteBody(sandbox(), trader.address)
     expect((await rest(sandbox(), 'POST', '/quote', body)).status).toBe(200)
   })

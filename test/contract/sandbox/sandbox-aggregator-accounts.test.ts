@@ -233,7 +233,7 @@ describe('deposits', () => {
   test('show only after their indexing delay, which starts with the block’s second', async () => {
     const slow = await startSandbox({
       feedIntervalMs: 0,
-      aggregator: { ...QUIET, indexingDelayMs: 2_000 },
+      aggregator: { ...QUIET, indexingDelayMs: 6_000 },
     })
     onTestFinished(() => slow.stop())
     const account = await newAccount(slow, { deposit: 0n })
@@ -243,20 +243,22 @@ describe('deposits', () => {
       const { body } = await accountInfo(slow, account)
       return body.error?.message ?? body.result.balance
     }
-    const shownWithin = async (value: string): Promise<number> => {
-      const startedAt = performance.now()
+    const shownWithin = async (value: string, startedAt: number): Promise<number> => {
       while ((await shown()) !== value) {
-        expect(performance.now() - startedAt).toBeLessThan(5_000)
+        expect(performance.now() - startedAt).toBeLessThan(120_000)
         await sleep(10)
       }
       return performance.now() - startedAt
     }
+    // A block's second may be one that has nearly passed.
+    const firstAt = performance.now()
     await deposit('1000')
     expect(await shown()).toBe('Account not found')
-    expect(await shownWithin('1000')).toBeGreaterThan(500)
+    expect(await shownWithin('1000', firstAt)).toBeGreaterThan(4_500)
+    const secondAt = performance.now()
     await deposit('500')
     expect(await shown()).toBe('1000')
-    expect(await shownWithin('1500')).toBeGreaterThan(500)
+    expect(await shownWithin('1500', secondAt)).toBeGreaterThan(4_500)
   })
 })
 
@@ -284,7 +286,7 @@ describe('strangers', () => {
     expect(BigInt(status.savings.saved)).toBeGreaterThan(0n)
     // Charges are settled by themselves.
     for (let polls = 0; (await funds(busy, account)).outstanding > 0n; polls += 1) {
-      expect(polls).toBeLessThan(500)
+      expect(polls).toBeLessThan(12_000)
       await sleep(10)
     }
   })

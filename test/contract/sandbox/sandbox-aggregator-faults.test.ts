@@ -45,13 +45,13 @@ async function knownCalls(account: PrivateKeyAccount): Promise<number> {
 
 describe('faults of requests', () => {
   test('an outage refuses connections, and then the service is back on its port', async () => {
-    await admin(sandbox(), 'POST', '/outage', { ms: 200, service: 'aggregator' })
+    await admin(sandbox(), 'POST', '/outage', { ms: 3_000, service: 'aggregator' })
     await expect(call(sandbox(), 'eth_getTransactionReceipt', [])).rejects.toThrow()
     expect((await rest(sandbox(), 'GET', '/tokens?chainId=8453')).status).toBe(200)
     for (let polls = 0; ; polls += 1) {
       const back = await call(sandbox(), 'eth_call', []).catch(() => undefined)
       if (back !== undefined) break
-      expect(polls).toBeLessThan(200)
+      expect(polls).toBeLessThan(12_000)
       await sleep(10)
     }
   })
@@ -153,13 +153,13 @@ describe('faults of taken transactions', () => {
 
   test('hashUnknownYet: a fresh hash is not found for a while', async () => {
     const account = await delegatedAccount(sandbox(), 'trusted')
-    inject({ kind: 'hashUnknownYet', forMs: 400 })
+    inject({ kind: 'hashUnknownYet', forMs: 4_000 })
     const hash = await result(sandbox(), 'eth_sendRawTransaction', [await recordBy(account)])
     for (const method of ['eth_getTransactionReceipt', 'agg_transactionStatus']) {
       const { body } = await call(sandbox(), method, [hash])
       expect(body.error.message).toBe('Transaction not found')
     }
-    await sleep(450)
+    await sleep(4_050)
     await landed(sandbox(), hash)
   })
 

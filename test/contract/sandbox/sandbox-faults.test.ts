@@ -212,9 +212,9 @@ describe('faults of orders', () => {
   })
 
   test('notFoundYet hides a fresh order for a while', async () => {
-    const { orderId, poll } = await orderWith({ kind: 'notFoundYet', forMs: 300 })
+    const { orderId, poll } = await orderWith({ kind: 'notFoundYet', forMs: 3_000 })
     expect((await poll()).status).toBe(404)
-    await sleep(320)
+    await sleep(3_020)
     expect((await poll()).status).toBe(200)
     expect((await settled(sandbox(), orderId)).status).toBe('filled')
   })

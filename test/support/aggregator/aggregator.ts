@@ -25,7 +25,7 @@ import { DEMO, PROPOSER } from './aggregator-abi.ts'
 export const SEPOLIA = 11_155_111
 export const ETHER = 10n ** 18n
 const POLL_MS = 10
-const LANDED_MS_MAX = 10_000
+const LANDED_MS_MAX = 120_000
 
 /** No strangers, no settlement by itself, no delays: tests ask for what they need. */
 export const QUIET: AggregatorOptions = {

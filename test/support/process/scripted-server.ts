@@ -51,7 +51,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
       }
       requests.push(request)
       const reply = answer(request)
-      setTimeout(() => send(response, reply), reply.delayMs ?? 0)
+      setTimeout(() => send(response, reply), reply.delayMs ?? 0).unref()
     })
   })
   server.on('connection', () => {

@@ -109,7 +109,7 @@ test('a limit of the aggregation service shows as a queue before the limited rou
   await Promise.all(waiting)
   await vi.waitFor(async () => {
     expect(await metrics.render()).toContain('tranched_queue_depth{route="accountInfo"} 0')
-  }, 10_000)
+  }, 120_000)
   const waits = /tranched_queue_wait_seconds_sum{route="accountInfo"} ([\d.]+)/
   const [, waited] = waits.exec(await metrics.render()) ?? []
   expect(Number(waited)).toBeGreaterThan(1.5)

@@ -442,7 +442,7 @@ test('a receipt is asked for anew though one is under way, or it would be older 
       release = () => resolve(batch.map(answer))
     })
   const early = chain.transaction(query)
-  await expect.poll(() => node.batches.length).toBe(1)
+  await expect.poll(() => node.batches.length, { timeout: 120_000 }).toBe(1)
   node.answer = (batch) => batch.map(answer)
   Object.assign(script, {
     eth_getTransactionCount: () => '0x2',

@@ -30,7 +30,7 @@ class Source implements EventSource {
 }
 
 /** On a busy machine a second is soon over. */
-const SOON_MS = 15_000
+const SOON_MS = 120_000
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, SOON_MS)
 
 const FAST = { everyMs: 20, commentEveryMs: 100_000 }
@@ -119,7 +119,7 @@ test('there is at most one event in the time that is set', async () => {
   }
   const spans = Math.ceil((performance.now() - startedMs) / 200)
   expect(eventsIn(listener).length).toBeLessThanOrEqual(1 + spans)
-  expect(eventsIn(listener).length).toBeGreaterThan(1)
+  await soon(() => expect(eventsIn(listener).length).toBeGreaterThan(1))
 })
 
 test('a comment keeps a quiet stream alive', async () => {

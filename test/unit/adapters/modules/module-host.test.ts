@@ -470,7 +470,7 @@ describe('the words of a module', () => {
     const body = `console.log('seen', { a: 1n }); for (let i = 0; i < 5_000; i += 1) console.error('again', i); return { skip: 'x' }`
     const { host, decide } = await started(`${SCHEMA}export function decide() {${body}}`)
     expect(await decide()).toMatchObject({ ok: true })
-    await vi.waitFor(() => expect(host.said.length).toBeGreaterThan(100), 10_000)
+    await vi.waitFor(() => expect(host.said.length).toBeGreaterThan(100), 120_000)
     expect(host.said[0]).toEqual(['own', 'seen {"a":"1"}'])
     expect(host.said.length).toBeLessThan(2_000)
   })

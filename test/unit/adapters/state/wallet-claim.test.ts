@@ -87,8 +87,9 @@ test('a process that was stopped, and whose state was taken over, gives the wall
   onTestFinished(() => heir.release())
   await end()
   await vi.advanceTimersByTimeAsync(5_000)
-  await vi.waitFor(() =>
-    expect(claimWallet(claimed, HOLDER, FRESH)).rejects.toThrow('in use by process 4711'),
+  await vi.waitFor(
+    () => expect(claimWallet(claimed, HOLDER, FRESH)).rejects.toThrow('in use by process 4711'),
+    120_000,
   )
 })
 

