@@ -221,9 +221,8 @@ export class StateAnchors {
     this.#head = head
     for (const { place } of this.#seen) {
       const owed = this.#owed.get(place.wallet) ?? []
-      const later = owed.filter((seq) => seq > head.seq)
       const open = this.#open.get(place.wallet)
-      if (later.length === owed.length || open === undefined) continue
+      if (!owed.some((seq) => seq <= head.seq) || open === undefined) continue
       if (!open.isInPlace()) {
         this.#fault = `${place.file}: the anchor of wallet ${place.name} was removed or given to another state`
         throw new AnchorStoppedError(this.#fault, 'badConfig')
@@ -231,7 +230,11 @@ export class StateAnchors {
       await open.write(this.#anchorOf(place)).catch((error) => {
         throw new AnchorStoppedError(notWritable(place, error), 'failed')
       })
-      this.#owed.set(place.wallet, later)
+      // Appends made during the write have added to it.
+      this.#owed.set(
+        place.wallet,
+        owed.filter((seq) => seq > head.seq),
+      )
     }
   }
 

@@ -159,6 +159,18 @@ describe('an anchor', () => {
     expect((await readAnchor(at.file))?.position.seq).toBeGreaterThan(before?.position.seq ?? 0)
   })
 
+  test('reaches a permit that is recorded while the anchor is written for another', async () => {
+    const at = places()
+    const { anchors } = await start(at)
+    const recorded = (seq: number) =>
+      anchors.afterFlush({ seq, hash: bytes32(seq) }, [exposed(SLOT, 1)])
+    const first = recorded(50)?.()
+    const second = recorded(51)
+    await first
+    await second?.()
+    expect((await readAnchor(at.file))?.position.seq).toBe(51)
+  })
+
   test('of which a power cut has torn the newest slot still holds the one before', async () => {
     const { file } = places()
     await createAnchor(file, SOME)
