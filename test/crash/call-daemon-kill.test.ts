@@ -64,7 +64,7 @@ test('a daemon killed ten times in the middle of its calls loses none and double
     'claim-often': {
       name: 'claim-often',
       kind: 'call',
-      schedule: { cron: '*/2 * * * * *', missed: 'all', maxLateness: '60s' },
+      schedule: { cron: '*/2 * * * * *', missed: 'all', maxLateness: '10m' },
       to: sandbox.sepolia.contracts.demoTarget,
       function: 'claim(address)',
       args: [address],

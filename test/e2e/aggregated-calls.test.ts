@@ -2,12 +2,13 @@ import { decodeEventLog, parseAbi } from 'viem'
 import { expect, test } from 'vitest'
 import type { SlotData } from '../../src/cli/json/look.ts'
 import { READINGS } from '../support/sandbox.ts'
+import { all } from './books.ts'
 import {
   BENEFICIARY,
   chargesOf,
   chargesSaid,
   IDLE,
-  runUntilProven,
+  runUntil,
   STRATEGY,
   writeClaims,
 } from './claims.ts'
@@ -54,7 +55,10 @@ test.each(READINGS)(
     const operator = await setUpAccount(await startRehearsal(IDLE, ['--reading', reading]))
     const { rehearsal, account, command, data } = operator
     writeClaims(operator)
-    await runUntilProven(operator, 4)
+    await runUntil(operator, (events) => {
+      expect(all(events, 'call-proven').length).toBeGreaterThanOrEqual(4)
+      expect(all(events, 'fills-final')).not.toEqual([])
+    })
 
     const { slots } = await data<{ slots: SlotData[] }>(`history --strategy ${STRATEGY}`)
     expect(slots.length).toBeGreaterThanOrEqual(3)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, vi } from 'vitest'
+import type { JournalEvent } from '../../src/domain/book/journal.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
 import type { Running } from '../support/process/cli.ts'
 import { all } from './books.ts'
@@ -17,7 +18,7 @@ export function writeClaims({ rehearsal }: Operator, changes: object = {}): void
     [STRATEGY]: {
       name: STRATEGY,
       kind: 'call',
-      schedule: { cron: '*/3 * * * * *', missed: 'all', maxLateness: '60s' },
+      schedule: { cron: '*/3 * * * * *', missed: 'all', maxLateness: '10m' },
       to: 'demo',
       function: 'claim(address)',
       args: [BENEFICIARY],
@@ -32,19 +33,18 @@ export function chargesOf(served: readonly CallRecord[]): bigint {
 }
 
 /**
- * Runs the daemon until the journal tells of so many proven calls, the first of them final, and stops it in the middle
- * of a slot: one that opens as the daemon stops is left to the next start, and would be open in the history.
+ * Runs the daemon until its journal passes a check, and stops it in the middle of a slot: one that opens as the daemon
+ * stops is left to the next start, and would be open in the history.
  */
-export async function runUntilProven(operator: Operator, calls: number): Promise<Running> {
+export async function runUntil(
+  operator: Operator,
+  check: (events: readonly JournalEvent[]) => void,
+): Promise<Running> {
   const daemon = operator.rehearsal.daemon()
-  await vi.waitFor(
-    async () => {
-      const events = await journaled(operator)
-      expect(all(events, 'call-proven').length).toBeGreaterThanOrEqual(calls)
-      expect(all(events, 'fills-final')).not.toEqual([])
-    },
-    { timeout: 120_000, interval: 200 },
-  )
+  await vi.waitFor(async () => check(await journaled(operator)), {
+    timeout: 120_000,
+    interval: 200,
+  })
   await sleep(SLOT_MS * 1.5 - (Date.now() % SLOT_MS))
   expect((await daemon.stop()).code).toBe(0)
   return daemon

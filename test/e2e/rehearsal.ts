@@ -61,7 +61,7 @@ export function everySecond(name: string, changes: object = {}): StrategyFiles {
     [name]: {
       name,
       kind: 'dca',
-      schedule: { cron: '* * * * * *', missed: 'all', maxLateness: '60s' },
+      schedule: { cron: '* * * * * *', missed: 'all', maxLateness: '10m' },
       sell: 'USDC',
       buy: 'WETH',
       amount: '25',

@@ -4,7 +4,7 @@ import { formatAmount } from '../../src/domain/units.ts'
 import type { Running } from '../support/process/cli.ts'
 import { startScriptedServer } from '../support/process/scripted-server.ts'
 import { all } from './books.ts'
-import { chargesOf, chargesSaid, IDLE, runUntilProven, STRATEGY, writeClaims } from './claims.ts'
+import { chargesOf, chargesSaid, IDLE, runUntil, STRATEGY, writeClaims } from './claims.ts'
 import {
   DEPOSIT,
   ether as etherData,
@@ -46,7 +46,11 @@ test('a falling deposit raises the alarm and is topped up once, never above the 
     config.notify = { webhooks: [{ url: receiver.url, on: ['low-funds'] }] }
   })
   writeClaims(operator)
-  const falling = await runUntilProven(operator, 5)
+  const falling = await runUntil(operator, (events) => {
+    expect(all(events, 'call-proven').length).toBeGreaterThanOrEqual(5)
+    const ended = all(events, 'transaction-ended').filter(({ id }) => id.startsWith('deposit:'))
+    expect(ended).toHaveLength(2)
+  })
 
   const [alert, ...more] = logged(falling, 'gas-tank-low')
   expect(alert).toMatchObject({ level: 'warn', account: 'operator' })
