@@ -74,7 +74,13 @@ export async function resume(
   const { strategies } = journal.state
   if (strategy !== undefined && !strategies.has(strategy)) return unknown(ports, strategy)
   if (strategy === undefined) {
-    await noteHaltFile(ports)
+    const noting = noteHaltFile(ports)
+    const meant = journal.state.halted
+    await noting
+    const now = journal.state.halted
+    // The comparison, or another operator, has halted for a reason that this word does not know of.
+    if (now !== undefined && now !== meant)
+      return { ok: false, detail: `everything stays halted: ${now.detail}` }
     const fault = faultOf(() => haltFile.lift())
     if (fault !== undefined) return { ok: false, detail: `everything stays halted: ${fault}` }
   }

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { resume } from '../../../src/engine/control.ts'
+import { openForTest, temporaryDirectory } from '../../support/state/state-directory.ts'
+
+test('a halt by evidence that comes while a HALT file is journaled is not lifted with it', async () => {
+  const { journal } = await openForTest(temporaryDirectory())
+  const file: { words: string | undefined } = { words: 'halted by root' }
+  const haltFile = {
+    standing: () => file.words,
+    lift: () => {
+      file.words = undefined
+    },
+  }
+  const resumed = resume({ journal, haltFile }, undefined)
+  expect(journal.state.halted).toMatchObject({ cause: 'operator', detail: 'halted by root' })
+  await journal.append({ type: 'halted', cause: 'evidence', detail: 'a strange payment' })
+  expect(await resumed).toEqual({
+    ok: false,
+    detail: 'everything stays halted: a strange payment',
+  })
+  expect(journal.state.halted).toMatchObject({ cause: 'evidence' })
+  expect(file.words).toBe('halted by root')
+  expect(await resume({ journal, haltFile }, undefined)).toMatchObject({ ok: true })
+  expect(journal.state.halted).toBeUndefined()
+})
