@@ -40,6 +40,8 @@ export type OwnTransaction = {
   readonly isAsked?: boolean
   /** It takes a right away and gives none: a halt does not bar it. */
   readonly isRevoking?: true
+  /** What ends its order before it is recorded: the wallet's turn, and an answer of the node, may have taken minutes. */
+  readonly barred?: () => Closing | undefined
   /** Told when a block has it, of which nothing is certain yet. */
   readonly onInBlock?: () => void
 }
@@ -165,6 +167,8 @@ async function send(
   if (end.aborted) return { tag: 'stopped' }
   const doubt = draft.ok ? await doubtfulNonce(context, wallet, draft.value.nonce) : undefined
   if (isHalted(sending, wanted)) return notWhileHalted(purpose)
+  const closing = wanted.barred?.()
+  if (closing !== undefined) return { tag: 'barred', closing }
   if (!draft.ok) return { tag: 'unsent', why: draft.fault.tag, detail: draft.fault.message }
   if (doubt !== undefined) return { tag: 'unsent', why: 'unavailable', detail: doubt }
   const id = wanted.id ?? `${purpose}:${to}:${draft.value.nonce}`

@@ -5,7 +5,7 @@ import type { SwapIntent } from '../../domain/intent.ts'
 import { backoffMs } from '../../domain/policy.ts'
 import type { ChainView } from '../../ports.ts'
 import { payloadOf } from '../authority/deeds.ts'
-import { type Closing, failure } from '../close.ts'
+import { type Closing, failure, mayNotStart } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { type Trouble, trouble } from '../patience.ts'
 import { type TransactionOutcome, transactOnce } from '../transaction.ts'
@@ -30,6 +30,7 @@ export async function wrapIfNative(context: OrderContext, intent: SwapIntent): P
     id,
     purpose: 'wrap',
     intentId: intent.id,
+    barred: () => barredNow(context, intent),
     ...payloadOf({ type: 'wrap', token: intent.sell.token.address, amount: intent.maxSell }),
   })
   return prepared(outcome)
@@ -57,11 +58,17 @@ export async function ensureAllowance(
     id: undefined,
     purpose: 'approve',
     intentId: intent.id,
+    barred: () => barredNow(context, intent),
     ...payloadOf({ type: 'approve', token: token.address, spender: permit2, amount }),
   })
   // Less is asked for by now than was recorded, or its nonce was cleared: another approval is made.
   const isStale = outcome.tag === 'barred' && outcome.closing.reason === 'amount-above-limit'
   return isStale || outcome.tag === 'lost' ? { tag: 'changed' } : prepared(outcome)
+}
+
+function barredNow(context: OrderContext, { id }: SwapIntent): Closing | undefined {
+  const open = context.ports.journal.state.intents.get(id)
+  return open && mayNotStart(context, open)
 }
 
 /** An allowance that was not read is none to judge by: another approval would replace it. */

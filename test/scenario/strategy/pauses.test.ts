@@ -65,6 +65,27 @@ describe('a paused strategy', () => {
     expectSound(world)
   })
 
+  test('has no approval made for an order that waits for another transaction of the wallet', async () => {
+    const strategies = ['one', 'two'].map((name) => aStrategy({ name }))
+    const gasless = { approval: 'exact' } as const
+    const world = new World({ seed: 'pause in the turn', strategies, gasless })
+    const approvals = (): readonly string[] =>
+      world.disk.events().flatMap((event) => {
+        if (event.type !== 'transaction-recorded') return []
+        return event.transaction.intentId?.split(':').slice(0, 1) ?? []
+      })
+    world.start()
+    await world.runFor(HOUR - MINUTE)
+    while (approvals().length === 0) await world.runFor(10)
+    const [first] = approvals()
+    const second = first === 'one' ? 'two' : 'one'
+    await answered(world, world.control.pause(second))
+    await world.runFor(5 * MINUTE)
+    expect(outcomes(world, second)).toEqual(['skipped paused'])
+    expect(new Set(approvals())).toEqual(new Set([first]))
+    expectSound(world)
+  })
+
   test('has its order in flight reported, and followed to its end', async () => {
     const world = await withOneOrder('pause in flight')
     const answer = await answered(world, world.control.pause(undefined))
