@@ -101,9 +101,11 @@ export async function doubtfulNonces(
   const evidence = final === undefined ? [] : strangeNonces(journal.state, place, final)
   if (final === undefined || evidence.length === 0)
     return `${named.join('; ')}, which no final block shows yet`
-  const { transactionCount, nestedNonce = before.nestedNonce } = final
+  // A comparison may have come further meanwhile.
+  const known = sightOf(journal.state, place) ?? before
+  const { transactionCount, nestedNonce = known.nestedNonce } = final
   await journal.append(evidenceHalt(journal.state, evidence), {
-    ...{ type: 'wallet-compared', ...place, ...before, transactionCount, nestedNonce },
+    ...{ type: 'wallet-compared', ...place, ...known, transactionCount, nestedNonce },
   })
   return evidence.join('; ')
 }

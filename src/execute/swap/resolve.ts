@@ -2,14 +2,7 @@ import type { OpenSwap } from '../../domain/book/state.ts'
 import { openSwaps } from '../../domain/book/swaps.ts'
 import type { Permit, PermitRecord } from '../../domain/permit.ts'
 import type { Hex } from '../../domain/units.ts'
-import type {
-  Chain,
-  MinedPlace,
-  Outgoing,
-  PermitView,
-  Sight,
-  TransactionTrace,
-} from '../../ports.ts'
+import type { Chain, Outgoing, PermitView, Sight, TransactionTrace } from '../../ports.ts'
 import { executedBy, note, type Resolution, recordDeath, tellUnknown } from '../authorization.ts'
 import type { OrderContext } from '../context.ts'
 import { type Doubted, tellDoubt } from '../doubt.ts'
@@ -229,8 +222,7 @@ async function searchFill(
   const traces = candidatesIn(reply.value, permit)
   const found = await proveAny(context, open, { permit, view, traces })
   if (found === 'proven') return true
-  const transfers = found && takenBy(proofInput(context, open, permit, found))
-  if (await endWithout(context, open, permit, { place: found ?? cancelled, transfers })) return true
+  if (await endWithout(context, open, permit, { found, cancelled })) return true
   if (view.blockTimeSeconds > permit.deadlineSeconds) tellUnknown(context, open, unexplained(open))
   return false
 }
@@ -283,16 +275,19 @@ async function endWithout(
   open: OpenSwap,
   permit: PermitRecord,
   {
-    place,
-    transfers,
+    found,
+    cancelled,
   }: {
-    readonly place: Omit<MinedPlace, 'txHash'> | undefined
-    /** What it took. */
-    readonly transfers: readonly string[] | undefined
+    /** What took the tokens. */
+    readonly found: TransactionTrace | undefined
+    readonly cancelled: Outgoing['cancelled']
   },
 ): Promise<boolean> {
+  const place = found ?? cancelled
   const view = place && (await finalSight(context, context.ports.chain, place))
   if (view === undefined || !(await isUsedForGood(context, permit))) return false
+  // By what is proven now: another order may have claimed a payment of it while the chain was asked.
+  const transfers = found && takenBy(proofInput(context, open, permit, found))
   await recordDeath(context, open, {
     ...{ attempt: permit.attempt, view, transfers },
     how: 'cancelled',
