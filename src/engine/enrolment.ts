@@ -119,12 +119,14 @@ export class Enrolment {
     const { journal, clock } = this.#context.ports
     const known = journal.state.strategies
     const named = new Map([...strategies].map((strategy) => [strategy.name, strategy]))
-    const fresh = [...named.values()].filter(
-      ({ name, schedule }) => known.get(name)?.scheduleKey !== scheduleKey(schedule),
-    )
-    const heads = await this.#headsFor(fresh, swaps)
-    this.#forgetOthers(fresh)
-    for (const strategy of fresh) {
+    const fresh = (): readonly Strategy[] =>
+      [...named.values()].filter(
+        ({ name, schedule }) => known.get(name)?.scheduleKey !== scheduleKey(schedule),
+      )
+    this.#forgetOthers(fresh())
+    const heads = await this.#headsFor(fresh(), swaps)
+    // While the heads were read, `watch` may have entered some.
+    for (const strategy of fresh()) {
       const key = scheduleKey(strategy.schedule)
       const head = headOf(heads, strategy)
       const now = { clockMs: clock.now(), chainMs: head === undefined ? undefined : head * 1000 }
@@ -157,11 +159,10 @@ export class Enrolment {
     while (!this.#isSettled && !closing.aborted) {
       await ports.clock.sleep(RETRY_MS, closing)
       if (closing.aborted) break
-      const before = this.#waiting.size
       const swaps = await readHead(this.#context, ports.chain, 'reading the newest block')
       const waiting = [...this.#waiting.values()].map(({ strategy }) => strategy)
-      await this.#enter(await this.#headsFor(waiting, swaps), [])
-      if (this.#waiting.size < before) await this.#onEntered()
+      const entered = await this.#enter(await this.#headsFor(waiting, swaps), [])
+      if (entered > 0) await this.#onEntered()
     }
     this.#isWatching = false
   }
@@ -182,8 +183,8 @@ export class Enrolment {
     return headsOf(this.#context, { swaps, calls })
   }
 
-  /** Enters what is seen by clocks that agree, and tells of the rest. */
-  async #enter(heads: Heads, alongside: readonly JournalEvent[]): Promise<void> {
+  /** Enters what is seen by clocks that agree, and tells of the rest. Gives how many were entered. */
+  async #enter(heads: Heads, alongside: readonly JournalEvent[]): Promise<number> {
     const { journal, clock, observe } = this.#context.ports
     const localMs = clock.now()
     const agreed = (head: number | undefined) =>
@@ -214,5 +215,6 @@ export class Enrolment {
     if (why !== undefined)
       observe({ type: 'clock-trouble', detail: left.length > 0 ? `${waits}: ${why}` : why })
     if (entered.length > 0) await journal.append(...entered)
+    return entered.length - alongside.length
   }
 }
