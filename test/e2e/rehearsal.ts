@@ -208,7 +208,8 @@ export function redirect(config: string, to: { gaslessUrl: string; rpcUrl: strin
   writeFileSync(config, stringify(settings))
 }
 
-const JSON_BODY = { 'content-type': 'application/json' }
+/** A kept connection may be closed in the moment in which the next request is sent on it. */
+const HEADERS = { 'content-type': 'application/json', connection: 'close' }
 
 /** A call of the sandbox's admin port. Throws what it says about a bad one. */
 export async function adminCall<Reply>(
@@ -217,8 +218,8 @@ export async function adminCall<Reply>(
   path: string,
   body?: object,
 ): Promise<Reply> {
-  const sent = body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) }
-  const reply = await fetch(`${adminUrl}${path}`, { method, ...sent })
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+  const reply = await fetch(`${adminUrl}${path}`, { method, headers: HEADERS, ...sent })
   if (!reply.ok) throw new Error(`${method} ${path}: ${await reply.text()}`)
   return (await reply.json()) as Reply
 }
@@ -230,7 +231,7 @@ export async function nodeCall<Result>(
   params: readonly unknown[],
 ): Promise<Result> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const init = { method: 'POST', headers: JSON_BODY, body }
+  const init = { method: 'POST', headers: HEADERS, body }
   const reply = (await (await fetch(rpcUrl, init)).json()) as {
     result?: Result
     error?: { message: string }

@@ -58,7 +58,10 @@ export function tokenOf(sandbox: Sandbox, symbol: string): SandboxToken {
 }
 
 export function publicClientOf(sandbox: Sandbox): PublicClient {
-  return createPublicClient({ transport: http(sandbox.rpcUrl, { retryCount: 0 }), cacheTime: 0 })
+  return createPublicClient({
+    transport: http(sandbox.rpcUrl, { retryCount: 0, timeout: 120_000 }),
+    cacheTime: 0,
+  })
 }
 
 export function traderOf(sandbox: Sandbox): PrivateKeyAccount {
@@ -89,7 +92,10 @@ export async function approve(
   account: PrivateKeyAccount,
   symbol: string,
 ): Promise<void> {
-  const wallet = createWalletClient({ account, transport: http(sandbox.rpcUrl, { retryCount: 0 }) })
+  const wallet = createWalletClient({
+    account,
+    transport: http(sandbox.rpcUrl, { retryCount: 0, timeout: 120_000 }),
+  })
   const hash = await wallet.writeContract({
     chain: null,
     address: tokenOf(sandbox, symbol).address,
@@ -128,12 +134,10 @@ export async function admin(
 }
 
 async function send(url: string, method: string, body: unknown): Promise<Response> {
-  const response = await fetch(url, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-  })
+  // On a busy machine a kept connection may be closed in the moment in which the next request is sent on it.
+  const headers = { 'content-type': 'application/json', connection: 'close' }
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+  const response = await fetch(url, { method, headers, ...sent })
   return { status: response.status, headers: response.headers, body: await response.json() }
 }
 

@@ -53,7 +53,7 @@ export type RpcReply = {
 }
 
 export function sepoliaClient(sandbox: Sandbox): PublicClient {
-  const transport = http(sandbox.sepolia.rpcUrl, { retryCount: 0 })
+  const transport = http(sandbox.sepolia.rpcUrl, { retryCount: 0, timeout: 120_000 })
   return createPublicClient({ transport, cacheTime: 0 })
 }
 
@@ -65,7 +65,7 @@ export async function post(
 ): Promise<RpcReply> {
   const response = await fetch(sandbox.aggregatorUrl, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', connection: 'close', ...headers },
     body: text,
   })
   const body = await response.text()

@@ -373,7 +373,7 @@ test('no message repeats the address of a node, its key, or raw bytes', async ()
     })),
   )
   const secretUrl = `${node.url}/v2/${key}?token=${key}zz`
-  const { nodes, observed } = connect([secretUrl], { timeoutMs: 500 })
+  const { nodes, observed } = connect([secretUrl], { timeoutMs: 60_000 })
   const messages = [await unavailable(nodes.send('broadcast', both))]
   node.answer = (_, { response }) => {
     response.destroy()

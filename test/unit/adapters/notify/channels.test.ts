@@ -49,11 +49,11 @@ function receiverAt(url: string, kind: Kind, extra: object = {}): Receiver {
   }
 }
 
-async function rig(kind: Kind, extra: object = {}) {
+async function rig(kind: Kind, extra: object = {}, timeoutMs = 60_000) {
   const server = await startScriptedServer()
   const channel = await openChannel(receiverAt(server.url, kind, extra), {
     clock: { now: () => NOW },
-    timeoutMs: 300,
+    timeoutMs,
   })
   opened.push(server.close, channel.close)
   return { server, channel }
@@ -123,7 +123,7 @@ describe.each(KINDS)('%s', (kind) => {
     ['silence', { delayMs: 200_000 }],
     ['a broken connection', { drop: 'before-headers' }],
   ] as const)('%s may pass, and nobody waits for it', async (_, reply) => {
-    const { server, channel } = await rig(kind)
+    const { server, channel } = await rig(kind, {}, 300)
     server.willReply(reply)
     const startedAt = performance.now()
     const failed = await send(channel)

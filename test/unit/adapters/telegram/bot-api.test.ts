@@ -109,13 +109,13 @@ test('silence, a broken connection and an endless answer end in time, without fi
 })
 
 test('a long poll may take as long as it asks for, a message does not wait for it', async () => {
-  const { api, telegram } = await rig({ timeoutMs: 300 })
+  const { api, telegram } = await rig({ timeoutMs: 1_500 })
   telegram.answerWith(({ path }) =>
     path.endsWith('/getUpdates')
-      ? { delayMs: 700, body: { ok: true, result: [{ update_id: 1 }] } }
+      ? { delayMs: 2_500, body: { ok: true, result: [{ update_id: 1 }] } }
       : { body: { ok: true, result: { message_id: 1 } } },
   )
-  const poll = api.getUpdates({ timeout: 1, offset: 5 })
+  const poll = api.getUpdates({ timeout: 4, offset: 5 })
   expect(await api.sendMessage(MESSAGE)).toMatchObject({ ok: true })
   expect(await poll).toEqual({ ok: true, value: [{ update_id: 1 }] })
 })

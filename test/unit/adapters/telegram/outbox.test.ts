@@ -14,7 +14,7 @@ afterEach(async () => {
 
 async function rig() {
   const telegram = await startBotApi({ token: TOKEN })
-  const api = createBotApi({ token: TOKEN, apiRoot: telegram.apiRoot, timeoutMs: 300 })
+  const api = createBotApi({ token: TOKEN, apiRoot: telegram.apiRoot, timeoutMs: 60_000 })
   const unsent: string[] = []
   const outbox = createOutbox({ api, clock: createClock(), onUnsent: (why) => unsent.push(why) })
   opened.push(telegram.close, api.close, () => outbox.close(0))
