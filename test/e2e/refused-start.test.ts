@@ -44,7 +44,7 @@ test('damaged state stops the start with the file and the remedy, and is left as
   const snapshot = join(stateDir, 'state.json')
   for (const file of [journal, snapshot]) copyFileSync(file, goodOf(file))
   const damages: readonly { file: string; damage: () => void; says: RegExp }[] = [
-    { file: journal, damage: () => flipMiddleByte(journal), says: /line \d+/ },
+    { file: journal, damage: () => changeMiddleLine(journal), says: /line \d+/ },
     { file: journal, damage: () => cutAtLine(journal, 0.5), says: /it ends after record \d+/ },
     { file: journal, damage: () => truncateSync(journal, 0), says: /it ends after record 0/ },
     { file: dirname(journal), damage: () => rmSync(journal), says: /it is missing/ },
@@ -124,10 +124,11 @@ function goodOf(file: string): string {
   return join(dirname(file), '..', `${basename(file)}.good`)
 }
 
-function flipMiddleByte(file: string): void {
+/** Changes the time in the line of its middle: a byte of its MAC would be another damage, with other words. */
+function changeMiddleLine(file: string): void {
   const data = readFileSync(file)
-  const middle = Math.floor(data.length / 2)
-  data[middle] = (data[middle] ?? 0) ^ 1
+  const at = data.indexOf('"atMs":', data.indexOf('\n', Math.floor(data.length / 2))) + 10
+  data[at] = (data[at] ?? 0) ^ 1
   writeFileSync(file, data)
 }
 
