@@ -19,11 +19,19 @@ import { aRebalance, aThreshold } from '../support/market-view.ts'
 const HOURS = 24 * 12
 const ROUND_SECONDS = 20
 
-/** Prices every twenty seconds, of which none is far from the one before: no order misses its minimum. */
+const START = 250_000_000_000n
+
+/**
+ * Prices every twenty seconds, of which none is far from the one before: no order misses its minimum. Fourfold from where
+ * they began they turn: a wallet grown a hundredfold makes orders that no quote is near enough to the feed for, which the
+ * reference does not know of.
+ */
 function roundsOf(steps: readonly number[]): Reference['rounds'] {
-  let answer = 250_000_000_000n
+  let answer = START
   return Array.from({ length: (HOURS * 3_600) / ROUND_SECONDS }, (_, index) => {
-    const step = steps[Math.floor(index / 15) % steps.length] ?? 0
+    const drawn = steps[Math.floor(index / 15) % steps.length] ?? 0
+    const isFar = drawn > 0 ? answer > 4n * START : 4n * answer < START
+    const step = isFar ? -drawn : drawn
     answer += (answer * BigInt(step)) / 1_000_000n + BigInt((index * 7_919) % 13)
     return [YEAR_BEGINS + index * ROUND_SECONDS, answer] as const
   })
